@@ -1,0 +1,25 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let house: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "Errand",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "Errand", targets: ["Errand"]),
+        .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
+    ],
+    targets: [
+        .target(name: "Errand", swiftSettings: house),
+        .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: house),
+        .executableTarget(name: "errand-bench", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
+        .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,219 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// Runs the calls of one server.
+///
+///     let client = APIClient("https://api.example.com/v1") {
+///         $0.tokens = tokens
+///         $0.rateLimit = .requests(5, per: .seconds(1))
+///     }
+///     let friends = try await client.run(.friends(of: me.id))
+///
+/// Calls do not wait for each other on the actor, and an answer is decoded on none: however large it is, it delays no
+/// other call. A call ends when its task is cancelled, within milliseconds, with `.cancelled`. What is wrong with the
+/// base URL or the configuration is told by every call, as `.invalidRequest`.
+public actor APIClient {
+    /// The rules of the client.
+    public nonisolated let configuration: Configuration
+    /// The limiter that the client keeps to; another client may be given it too.
+    public nonisolated let limiter: RateLimiter
+
+    private nonisolated let builder: Result<RequestBuilder, ServiceError>
+    private nonisolated let pipeline: Next
+    private nonisolated let judge: Judge
+    private nonisolated let calls = CallsInFlight()
+    private nonisolated let hub = EventHub()
+    private nonisolated let ownTransport: (any Transport)?
+    private var closing: Flight<Void>?
+
+    /// Makes a client of a named server.
+    public init(_ environment: ServerEnvironment, _ configure: (inout Configuration) -> Void = { _ in }) {
+        var configuration = Configuration(environment)
+        configure(&configuration)
+        self.init(configuration)
+    }
+
+    /// Makes a client of the server at that URL.
+    public init(_ baseURL: String, _ configure: (inout Configuration) -> Void = { _ in }) {
+        self.init(ServerEnvironment("server", baseURL), configure)
+    }
+
+    /// Makes a client of the server at that URL.
+    public init(_ baseURL: URL, _ configure: (inout Configuration) -> Void = { _ in }) {
+        self.init(baseURL.absoluteString, configure)
+    }
+
+    /// Makes a client with those rules.
+    public init(_ configuration: Configuration) {
+        self.configuration = configuration
+        let limiter = configuration.limiter ?? RateLimiter(configuration.rateLimit, time: configuration.time)
+        let transport = configuration.transport ?? Self.platformTransport
+        self.limiter = limiter
+        ownTransport = configuration.transport == nil ? transport : nil
+        builder = Result { () throws(ServiceError) in try RequestBuilder(configuration) }
+        pipeline = Self.pipeline(
+            configuration, limiter: limiter, transport: transport, origin: try? builder.get().origin)
+        judge = Judge(
+            decoder: configuration.decoder, acceptedContentTypes: configuration.acceptedContentTypes,
+            time: configuration.time)
+    }
+
+    /// Runs the call and returns what it promises.
+    ///
+    /// Cancelling the task ends the call in whichever room it is, with `.cancelled`; it leaves nothing behind.
+    @concurrent
+    public nonisolated func run<Response>(_ endpoint: Endpoint<Response>) async throws(ServiceError) -> Response {
+        try await reply(to: endpoint).value
+    }
+
+    /// Runs the call and returns what it promises, with the status, the headers and what it took.
+    @concurrent
+    public nonisolated func reply<Response>(
+        to endpoint: Endpoint<Response>
+    ) async throws(ServiceError) -> Reply<Response> {
+        if Task.isCancelled { throw .cancelled }
+        let call = Call(
+            id: calls.nextID(), method: endpoint.method, path: endpoint.path,
+            rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub)
+        try calls.begin(call)
+        defer { calls.end(call) }
+        call.tell(.began)
+        do throws(ServiceError) {
+            let reply = try await perform(endpoint, as: call)
+            call.tell(.succeeded(attempts: reply.attempts, after: reply.duration))
+            return reply
+        } catch {
+            call.tell(
+                .ended(error, attempts: call.read { $0.attempts }, after: call.started.duration(to: call.time.now)))
+            throw error
+        }
+    }
+
+    /// The number of calls in flight: the present one, and each new one. A listener that is slow sees the latest.
+    public nonisolated var activity: AsyncStream<Int> { calls.activity }
+
+    /// What happens from now on, in order; ends when the client is shut down or gone. Each listener gets all events.
+    ///
+    /// Nothing is computed while nobody listens. A listener that falls ten thousand events behind misses the oldest.
+    public nonisolated var events: AsyncStream<ClientEvent> {
+        hub.stream(keeping: .bufferingNewest(10_000))
+    }
+
+    /// Cancels all calls that are in flight. New ones may begin.
+    public nonisolated func cancelAll() {
+        calls.cancelAll()
+    }
+
+    /// Ends the client: new calls fail with `.invalidRequest(.clientShutDown)`, running ones are cancelled. When it
+    /// returns, nothing of the client runs any more. A transport, a limiter or a token store that it was given is
+    /// left alone.
+    public func shutdown() async {
+        if let closing { return await closing.landed() }
+        let closing = Flight<Void>()
+        self.closing = closing
+        await calls.close()
+        await ownTransport?.shutdown()
+        hub.finish()
+        closing.land(.success(()))
+    }
+
+    /// What would be sent and by which rules, as text: a redacted cURL command, the limits, and whether it may be
+    /// tried again and why.
+    public nonisolated func explain<Response>(_ endpoint: Endpoint<Response>) -> String {
+        let rules = configuration.rules(for: endpoint.options)
+        do throws(ServiceError) {
+            if let problem = rules.problem { throw .badSetting(problem) }
+            let request = try builder.get().request(for: endpoint, rules: rules, isSigned: configuration.signs(rules))
+            return Explanation(request: request, rules: rules, configuration: configuration).text
+        } catch {
+            return "Nothing would be sent. \(error)"
+        }
+    }
+
+    deinit {
+        hub.finish()
+    }
+}
+
+extension APIClient {
+    /// The whole way of a call: build, send through the layers, judge.
+    private nonisolated func perform<Response>(
+        _ endpoint: Endpoint<Response>, as call: Call
+    ) async throws(ServiceError) -> Reply<Response> {
+        if let problem = call.rules.problem { throw .badSetting(problem) }
+        let builder = try builder.get()
+        let isSigned = try await bindSession(to: call)
+        let request = try builder.request(for: endpoint, rules: call.rules, isSigned: isSigned)
+        let response = try await send(request, as: call)
+        call.note(.decoding)
+        let (attempts, secrets) = call.read { ($0.attempts, $0.accessTokens) }
+        return Reply(
+            value: try judge.value(Response.self, below: endpoint.envelope, in: response, hiding: secrets),
+            status: response.status, headers: response.headers, attempts: attempts,
+            duration: call.started.duration(to: call.time.now))
+    }
+
+    private nonisolated func send(_ request: HTTPRequest, as call: Call) async throws(ServiceError) -> HTTPResponse {
+        let context = CallContext(call: call)
+        // The user's middlewares may wait for whatever they like; ours take a leash where they wait.
+        guard configuration.hasMiddlewares else { return try await pipeline(request, context) }
+        return try await call.leashed { () async throws(ServiceError) in try await self.pipeline(request, context) }
+    }
+
+    /// Binds the call to the session that is there when it begins; says whether the call is to be signed.
+    private nonisolated func bindSession(to call: Call) async throws(ServiceError) -> Bool {
+        guard call.rules.authentication != .none else { return false }
+        guard let tokens = configuration.tokens else {
+            guard call.rules.authentication == .optional else { throw .signInRequired }
+            return false
+        }
+        // A call that the store's own refresh makes cannot wait for that refresh.
+        guard !tokens.isRefreshingHere else { return false }
+        do throws(ServiceError) {
+            let session: UUID
+            if let present = tokens.presentSession {
+                session = present
+            } else {
+                call.note(.waitingForToken)
+                session = try await call.leashed { () async throws(ServiceError) in try await tokens.session() }
+            }
+            call.update { $0.session = session }
+            return true
+        } catch .signInRequired where call.rules.authentication == .optional {
+            return false
+        }
+    }
+
+    private static func pipeline(
+        _ configuration: Configuration, limiter: RateLimiter, transport: any Transport, origin: Origin?
+    ) -> Next {
+        guard let origin else { return { _, _ async throws(ServiceError) in throw .cancelled } }
+        let sender = Sender(
+            transport: transport, limiter: limiter, origin: origin, bodyLimit: configuration.responseByteLimit,
+            allowsCleartext: configuration.allowsCleartext)
+        let connectivity = configuration.connectivity ?? transport.connectivity
+        var layers: [any Layer] = [
+            Retry(quota: RetryQuota()),
+            OnlineCheck(connectivity: connectivity, rule: configuration.offline),
+            RateLimiting(limiter: limiter),
+        ]
+        if let tokens = configuration.tokens { layers.append(Authentication(tokens: tokens, limiter: limiter)) }
+        layers.append(Redirects(limiter: limiter, secretHeaders: configuration.secretHeaders))
+        return Pipeline.folding(
+            perCall: configuration.perCall, layers: layers, perAttempt: configuration.perAttempt, into: sender.send)
+    }
+
+    private static var platformTransport: any Transport {
+        UnavailableTransport(advice: "no transport is built in yet; set `transport` in the client's configuration")
+    }
+}
+
+extension APIClient: CustomStringConvertible, CustomReflectable {
+    /// The server and the first rules; no secret.
+    public nonisolated var description: String { "APIClient(\(configuration))" }
+    /// Shows the description only.
+    public nonisolated var customMirror: Mirror { Mirror(self, children: ["client": description]) }
+}

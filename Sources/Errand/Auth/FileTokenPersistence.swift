@@ -1,0 +1,83 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// Keeps the session in a file that only its owner can read, and that several processes may share.
+///
+/// The file has mode 0600 and lies in a folder of mode 0700, which is made if it is missing. It is written whole or
+/// not at all: to a new file beside it, which is synced and then takes the old one's name. Symbolic links are
+/// refused. A damaged file, or one of a later version, is reported and kept aside under a name that ends in
+/// `.damaged`. While one process refreshes the token, others that share the file wait for a lock on a file beside it;
+/// the lock ends with the process that holds it.
+public struct FileTokenPersistence: TokenPersistence {
+    private static let version = 1
+
+    private struct Document: Codable {
+        var version: Int
+        var session: SavedSession
+    }
+
+    private struct Header: Codable {
+        var version: Int
+    }
+
+    private let file: PrivateFile
+
+    /// Keeps the session at that path. An existing folder is used as it is.
+    public init(path: String) {
+        file = PrivateFile(path: path)
+    }
+
+    /// Keeps the session at that file URL.
+    public init(url: URL) {
+        self.init(path: url.path)
+    }
+
+    /// The saved session; `nil` if there is no file.
+    public func load() throws(TokenPersistenceError) -> SavedSession? {
+        guard let data = try file.read() else { return nil }
+        do {
+            let header = try JSONDecoder().decode(Header.self, from: data)
+            guard header.version <= Self.version else {
+                throw setAside(.futureVersion, "was written by a later version of the program")
+            }
+            return try JSONDecoder().decode(Document.self, from: data).session
+        } catch let error as TokenPersistenceError {
+            throw error
+        } catch {
+            throw setAside(.damaged, "is damaged")
+        }
+    }
+
+    /// Writes the session, or removes the file.
+    public func save(_ session: SavedSession?) throws(TokenPersistenceError) {
+        guard let session else { return try file.remove() }
+        let data: Data
+        do {
+            data = try JSONEncoder().encode(Document(version: Self.version, session: session))
+        } catch {
+            throw TokenPersistenceError(.other, "the session cannot be encoded")
+        }
+        try file.write(data)
+    }
+
+    /// Runs `body` while no other process that uses this file does. Where the lock cannot be made, it runs without:
+    /// then the file cannot be written either, and saving tells so.
+    public func exclusively(_ body: @Sendable () async -> Void) async {
+        let lock = await FileLock.acquire(beside: file)
+        await body()
+        lock?.release()
+    }
+
+    private func setAside(_ kind: TokenPersistenceError.Kind, _ what: String) -> TokenPersistenceError {
+        let place = file.setAside().map { "; it was kept aside as \($0)" } ?? ""
+        return TokenPersistenceError(kind, "the saved session \(file.path) \(what)\(place)")
+    }
+}
+
+extension TokenPersistence where Self == FileTokenPersistence {
+    /// In a file that only its owner can read.
+    public static func file(_ path: String) -> FileTokenPersistence { FileTokenPersistence(path: path) }
+}

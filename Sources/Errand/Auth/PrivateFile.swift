@@ -1,0 +1,171 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A small file that nobody but its owner may read: mode 0600 in a folder of mode 0700, never through a symbolic link.
+struct PrivateFile: Sendable {
+    /// A session is a few kilobytes. What is larger is not one, and is not read into memory.
+    private static let largest = 1 << 20
+
+    let path: String
+
+    private var folder: String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// The bytes; `nil` if there is no file.
+    func read() throws(TokenPersistenceError) -> Data? {
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            switch errno {
+            case ENOENT, ENOTDIR: return nil
+            case ELOOP, EMLINK: throw failure(.symbolicLink, "is a symbolic link, which is not followed")
+            default: throw failure(.unreadable, "cannot be read: \(reason())")
+            }
+        }
+        defer { _ = close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure(.unreadable, "cannot be read: \(reason())") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw failure(.notAFile, "is not a file") }
+        guard status.st_size <= Self.largest else { throw failure(.damaged, "is too large for a saved session") }
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size) + 1)
+        var filled = 0
+        while filled < bytes.count {
+            let count = bytes.withUnsafeMutableBytes { buffer in
+                #if canImport(Darwin)
+                Darwin.read(descriptor, buffer.baseAddress?.advanced(by: filled), buffer.count - filled)
+                #elseif canImport(Musl)
+                Musl.read(descriptor, buffer.baseAddress?.advanced(by: filled), buffer.count - filled)
+                #else
+                Glibc.read(descriptor, buffer.baseAddress?.advanced(by: filled), buffer.count - filled)
+                #endif
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure(.unreadable, "cannot be read: \(reason())") }
+            if count == 0 { break }
+            filled += count
+        }
+        return Data(bytes[..<filled])
+    }
+
+    /// Writes the file whole or not at all.
+    func write(_ data: Data) throws(TokenPersistenceError) {
+        try makeFolder()
+        try refuseLinksAndFolders()
+        // One who was killed while writing has left its draft here; whoever holds the lock may throw it away.
+        let draft = "\(path).new"
+        _ = unlink(draft)
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure(.unwritable, "cannot be written: \(reason())") }
+        guard writeAll(data, to: descriptor), fsync(descriptor) == 0 else {
+            let problem = failure(.unwritable, "cannot be written: \(reason())")
+            _ = close(descriptor)
+            _ = unlink(draft)
+            throw problem
+        }
+        guard close(descriptor) == 0, rename(draft, path) == 0 else {
+            let problem = failure(.unwritable, "cannot be written: \(reason())")
+            _ = unlink(draft)
+            throw problem
+        }
+        syncFolder()
+    }
+
+    /// Removes the file, if there is one.
+    func remove() throws(TokenPersistenceError) {
+        guard unlink(path) != 0 else { return syncFolder() }
+        let code = errno
+        if code == ENOENT || code == ENOTDIR { return }
+        if isFolder { throw failure(.notAFile, "is a folder") }
+        throw failure(.unwritable, "cannot be removed: \(reason(code))")
+    }
+
+    /// Gives the file another name, for a person to look at; returns that name.
+    func setAside() -> String? {
+        let aside = "\(path).damaged"
+        return rename(path, aside) == 0 ? aside : nil
+    }
+
+    /// Opens, and if need be makes, a file for a lock beside this one.
+    func openLock() -> CInt? {
+        guard (try? makeFolder()) != nil else { return nil }
+        let descriptor = open("\(path).lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        return descriptor >= 0 ? descriptor : nil
+    }
+
+    private var isFolder: Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    private func makeFolder() throws(TokenPersistenceError) {
+        var status = stat()
+        if stat(folder, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                throw failure(.unwritable, "lies in \(folder), which is not a folder")
+            }
+            return
+        }
+        // Folders above are made too, each for its owner alone.
+        var made = folder.hasPrefix("/") ? "/" : ""
+        for part in folder.split(separator: "/") {
+            made += made.isEmpty || made == "/" ? part : "/\(part)"
+            guard mkdir(made, 0o700) != 0, errno != EEXIST else { continue }
+            throw failure(.unwritable, "cannot be written: the folder \(made) cannot be made: \(reason())")
+        }
+    }
+
+    private func refuseLinksAndFolders() throws(TokenPersistenceError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFLNK: throw failure(.symbolicLink, "is a symbolic link, which is not followed")
+        default: throw failure(.notAFile, "is not a file")
+        }
+    }
+
+    private func writeAll(_ data: Data, to descriptor: CInt) -> Bool {
+        var rest = data[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { buffer in
+                #if canImport(Darwin)
+                Darwin.write(descriptor, buffer.baseAddress, buffer.count)
+                #elseif canImport(Musl)
+                Musl.write(descriptor, buffer.baseAddress, buffer.count)
+                #else
+                Glibc.write(descriptor, buffer.baseAddress, buffer.count)
+                #endif
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    /// After this the new name survives a power cut. Where a folder cannot be synced, the file itself is whole all
+    /// the same.
+    private func syncFolder() {
+        let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        _ = fsync(descriptor)
+        _ = close(descriptor)
+    }
+
+    private func reason(_ code: CInt = errno) -> String { String(cString: strerror(code)) }
+
+    private func failure(_ kind: TokenPersistenceError.Kind, _ what: String) -> TokenPersistenceError {
+        TokenPersistenceError(kind, "the saved session \(path) \(what)")
+    }
+}

@@ -1,0 +1,13 @@
+/// What happened to the session of a `TokenStore`.
+public enum TokenEvent: Sendable, Hashable {
+    /// A user signed in.
+    case signedIn
+    /// The access token was replaced by a newer one.
+    case refreshed
+    /// The server refused to replace the access token: the user has to sign in again.
+    case expired(SessionExpiry)
+    /// The user signed out, here or in another process that shares the session.
+    case signedOut
+    /// The session goes on in memory, but could not be saved or read back: it may not survive the process.
+    case notSaved(TokenPersistenceError)
+}

@@ -1,0 +1,80 @@
+import Synchronization
+
+/// Where a session is kept between two runs of a program.
+///
+/// The token store calls it from one task at a time. What it throws is told on the store's `events`; the session goes
+/// on in memory.
+public protocol TokenPersistence: Sendable {
+    /// The saved session; `nil` if there is none.
+    func load() async throws -> SavedSession?
+    /// Saves the session, or removes what is saved. It must be there for good when this returns, or else throw.
+    func save(_ session: SavedSession?) async throws
+    /// Runs `body` while no other process does. Where sessions are not shared between processes, there is nothing to
+    /// do.
+    func exclusively(_ body: @Sendable () async -> Void) async
+}
+
+extension TokenPersistence {
+    /// Runs `body` at once: the session is not shared between processes.
+    public func exclusively(_ body: @Sendable () async -> Void) async {
+        await body()
+    }
+}
+
+/// Keeps the session in memory: it ends with the process.
+public final class MemoryTokenPersistence: TokenPersistence {
+    private let saved = Mutex<SavedSession?>(nil)
+
+    /// Makes an empty one.
+    public init() {}
+
+    /// What was saved last.
+    public func load() -> SavedSession? { saved.withLock { $0 } }
+    /// Keeps the session in memory.
+    public func save(_ session: SavedSession?) { saved.withLock { $0 = session } }
+}
+
+extension TokenPersistence where Self == MemoryTokenPersistence {
+    /// In memory: the session ends with the process.
+    public static var memory: MemoryTokenPersistence { MemoryTokenPersistence() }
+}
+
+/// Why a session could not be kept, or read back.
+public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What is wrong.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// The file or its folder cannot be read.
+        case unreadable
+        /// The file or its folder cannot be written.
+        case unwritable
+        /// What is saved is not a session; it was kept aside.
+        case damaged
+        /// What is saved was written by a later version; it was kept aside.
+        case futureVersion
+        /// There is a symbolic link where the file should be; it was not followed.
+        case symbolicLink
+        /// There is a folder, or something else that is not a file, where the file should be.
+        case notAFile
+        /// The Keychain, or a persistence of the user's own, failed.
+        case other
+    }
+
+    /// What is wrong.
+    public let kind: Kind
+    /// What it is wrong with, in words.
+    public let message: String
+
+    /// Makes one.
+    public init(_ kind: Kind, _ message: String) {
+        self.kind = kind
+        self.message = message
+    }
+
+    init(_ error: any Error) {
+        self =
+            error as? TokenPersistenceError ?? TokenPersistenceError(.other, String(reflecting: Swift.type(of: error)))
+    }
+
+    /// A sentence for people.
+    public var description: String { message }
+}

@@ -1,0 +1,238 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+import Synchronization
+
+/// Holds the access token of one signed-in user and sees to it that it is refreshed once, however many calls need it.
+///
+///     let tokens = TokenStore(persistence: .file("/var/lib/app/session")) { old in
+///         try await login.run(.refresh(old))
+///     }
+///     let client = APIClient("https://api.example.com") { $0.tokens = tokens }
+///
+/// A call is bound to the session that is there when it begins: it is never sent with the token of another user. A
+/// refresh belongs to the store and not to the call that met the expired token: callers come and go, the refresh
+/// ends, and its result is saved before anybody goes on with it. A call made inside the `refresh` closure is not
+/// signed by this store and goes to the head of its limiter's line, so a refresh waits neither for itself nor for
+/// those who wait for it.
+public actor TokenStore {
+    /// How a new token is had for an old one.
+    public typealias Refresh = @Sendable (Token) async throws -> Token
+
+    let persistence: any TokenPersistence
+    let time: any TimeSource
+    let refresh: Refresh
+    let broadcast = Broadcast<TokenEvent>()
+    nonisolated let vault: TokenVault
+
+    var pace = RefreshPace()
+    /// Whether the session that is in use is known to have been saved: only then does its absence from the shared
+    /// file mean a sign-out.
+    var isSaved = false
+    var refreshTask: Task<Void, Never>?
+    private var loading: Flight<Void>?
+    private var lastTurn: Flight<Void>?
+
+    /// Makes a store. What `persistence` has saved is read when the first call needs it.
+    ///
+    /// - Parameters:
+    ///   - persistence: Where the session is kept.
+    ///   - leeway: How long before its expiry a token is replaced, beside the calls that still use it. Of a token
+    /// that lives shorter than
+    ///     twice this, it is half the lifetime.
+    ///   - time: The clock.
+    ///   - refresh: Has a new token for an old one. An answer of 400 or 401 means that the session is over; any other
+    /// failure is passing.
+    public init(
+        persistence: any TokenPersistence = .memory, leeway: Duration = .seconds(60), time: any TimeSource = .system,
+        refresh: @escaping Refresh
+    ) {
+        self.persistence = persistence
+        self.time = time
+        self.refresh = refresh
+        vault = TokenVault(leeway: max(leeway, .zero).inSeconds)
+    }
+
+    /// What happens to the session from now on; ends with the store. Each listener gets all events.
+    public nonisolated var events: AsyncStream<TokenEvent> {
+        broadcast.stream(keeping: .unbounded)
+    }
+
+    /// Begins a session with that token. A session that was there before is over, calls of it get `.sessionExpired`.
+    ///
+    /// Returns when the token has been saved. If it cannot be, the user is signed in all the same, and `events` tells
+    /// why.
+    public func signIn(_ token: Token) async {
+        let session = SavedSession(id: time.randomUUID(), token: token, received: time.date)
+        replaceSession(with: session, ending: SessionExpiry(.otherSession))
+        broadcast.send(.signedIn)
+        await saveCurrent()
+    }
+
+    /// Ends the session at once, and returns when what was saved of it is gone. Calls of it that wait for a token get
+    /// `.sessionExpired`.
+    public func signOut() async {
+        let wasSignedIn = vault.read { !$0.isLoaded || $0.session != nil }
+        replaceSession(with: nil, ending: SessionExpiry(.signedOut))
+        if wasSignedIn { broadcast.send(.signedOut) }
+        await saveCurrent()
+    }
+
+    /// Whether a user is signed in. Reads what is saved, if that has not been done yet.
+    public var isSignedIn: Bool {
+        get async {
+            // Whatever keeps the session from being read, nobody is signed in.
+            (try? await session()) != nil
+        }
+    }
+
+    /// A token that is good now; refreshes it when it must. Inside the leeway it is the present one, and a refresh
+    /// runs beside.
+    ///
+    /// Fails with `.signInRequired` without a session. A cancelled waiter leaves at once, the refresh goes on.
+    public func token() async throws(ServiceError) -> Token {
+        try await token(of: session())
+    }
+
+    /// The token to go on with after the server has refused `rejected`: the present one if it was replaced meanwhile,
+    /// otherwise a new one.
+    public func replacement(for rejected: Token) async throws(ServiceError) -> Token {
+        let session = try await session()
+        guard vault.read({ $0.knows(rejected) }) else { throw .sessionExpired(SessionExpiry(.otherSession)) }
+        return try await replacement(for: rejected, of: session)
+    }
+
+    // MARK: For the layer that signs
+
+    /// The session that is there, if that is known without a wait.
+    nonisolated var presentSession: UUID? { vault.read { $0.session?.id } }
+
+    /// The session that a call beginning now belongs to.
+    nonisolated func session() async throws(ServiceError) -> UUID {
+        if let presentSession { return presentSession }
+        try await load()
+        guard let id = vault.read({ $0.session?.id }) else { throw .signInRequired }
+        return id
+    }
+
+    /// A token of that session that is good now, if there is one without a wait.
+    nonisolated func goodToken(of session: UUID) -> Token? {
+        guard case .good(let token) = vault.token(of: session, at: time.date) else { return nil }
+        return token
+    }
+
+    /// A token of that session that is good now.
+    nonisolated func token(of session: UUID) async throws(ServiceError) -> Token {
+        switch vault.token(of: session, at: time.date) {
+        case .good(let token): return token
+        case .ended(let expiry): throw .sessionExpired(expiry)
+        case .beingReplaced(let flight): return try await flight.value()
+        case .aging(let token):
+            await refreshBeside(session)
+            return token
+        case .expired: return try await startRefresh(of: session, unless: { $0.isGood }).value()
+        }
+    }
+
+    /// What replaces that token of that session.
+    nonisolated func replacement(for rejected: Token, of session: UUID) async throws(ServiceError) -> Token {
+        if vault.read({ $0.session?.id == session && $0.session?.token.access != rejected.access }) {
+            return try await token(of: session)
+        }
+        return try await startRefresh(of: session, unless: { $0.token.access != rejected.access }).value()
+    }
+
+    // MARK: Sessions
+
+    func replaceSession(with session: SavedSession?, ending expiry: SessionExpiry) {
+        let flight = vault.replaceSession(with: session, ending: expiry)
+        pace = RefreshPace()
+        isSaved = false
+        // Its result would be thrown away; the sooner it ends, the sooner the lock on a shared file is free.
+        refreshTask?.cancel()
+        refreshTask = nil
+        flight?.land(.failure(.sessionExpired(expiry)))
+    }
+
+    private func load() async throws(ServiceError) {
+        if vault.read({ $0.isLoaded }) { return }
+        if let loading { return try await loading.value() }
+        let flight = Flight<Void>()
+        loading = flight
+        // The store owns the task: whoever asked first may leave, and the others still get what it reads.
+        Task(executorPreference: time.executor) { await self.performLoad(landing: flight) }
+        try await flight.value()
+    }
+
+    private func performLoad(landing flight: Flight<Void>) async {
+        let outcome: Result<SavedSession?, TokenPersistenceError>
+        do {
+            outcome = .success(try await persistence.load())
+        } catch {
+            outcome = .failure(TokenPersistenceError(error))
+        }
+        // Reentrancy: somebody may have signed in while it was read; then what was read is of the past.
+        loading = nil
+        switch outcome {
+        case .success(let session):
+            if vault.finishLoading(session) { isSaved = session != nil }
+            flight.land(.success(()))
+        case .failure(let error):
+            broadcast.send(.notSaved(error))
+            // What was kept aside is not there any more; the next call finds that nobody is signed in.
+            if error.kind == .damaged || error.kind == .futureVersion { _ = vault.finishLoading(nil) }
+            flight.land(.failure(.sessionExpired(SessionExpiry(.unreadable, message: error.message))))
+        }
+    }
+
+    // MARK: Saving
+
+    /// Runs `body` when nobody else, in this process or another, is saving or refreshing.
+    func inTurn(_ body: @Sendable () async -> Void) async {
+        let previous = lastTurn
+        let mine = Flight<Void>()
+        lastTurn = mine
+        await previous?.landed()
+        await persistence.exclusively(body)
+        mine.land(.success(()))
+        if lastTurn === mine { lastTurn = nil }
+    }
+
+    /// Saves what the session is when the turn comes, so that of several changes the last is what stays.
+    private func saveCurrent() async {
+        let saved = Flight<Void>()
+        // Owned by the store: a session is saved, or removed, even if the task that signs in or out is cancelled.
+        Task(executorPreference: time.executor) {
+            await self.inTurn { await self.save(self.vault.read { $0.session }) }
+            saved.land(.success(()))
+        }
+        await saved.landed()
+    }
+
+    func save(_ session: SavedSession?) async {
+        do {
+            try await persistence.save(session)
+            isSaved = session != nil
+        } catch {
+            broadcast.send(.notSaved(TokenPersistenceError(error)))
+        }
+    }
+
+    deinit { broadcast.finish() }
+}
+
+extension TimeSource {
+    /// A random UUID (version 4).
+    func randomUUID() -> UUID {
+        let (high, low) = (random(), random())
+        func byte(_ word: UInt64, _ index: Int) -> UInt8 { UInt8(truncatingIfNeeded: word >> (8 * index)) }
+        return UUID(
+            uuid: (
+                byte(high, 0), byte(high, 1), byte(high, 2), byte(high, 3), byte(high, 4), byte(high, 5),
+                byte(high, 6) & 0x0F | 0x40, byte(high, 7), byte(low, 0) & 0x3F | 0x80, byte(low, 1), byte(low, 2),
+                byte(low, 3), byte(low, 4), byte(low, 5), byte(low, 6), byte(low, 7)
+            ))
+    }
+}

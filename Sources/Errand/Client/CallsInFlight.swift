@@ -1,0 +1,67 @@
+import Synchronization
+
+/// The calls of a client that are under way, and whether new ones may begin.
+///
+/// Behind a lock and not on the client's actor, because a call enters and leaves without waiting for anybody.
+final class CallsInFlight: Sendable {
+    private struct State {
+        var calls: [Int: Call] = [:]
+        var isClosed = false
+        var drained: Flight<Void>?
+    }
+
+    private let state = Mutex(State())
+    private let counts = Broadcast<Int>()
+    private let lastID = Atomic(0)
+
+    /// The number of calls under way, now and whenever it changes.
+    var activity: AsyncStream<Int> {
+        state.withLock { counts.stream(first: $0.calls.count, keeping: .bufferingNewest(1)) }
+    }
+
+    /// A number for the next call.
+    func nextID() -> Int {
+        lastID.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+
+    func begin(_ call: Call) throws(ServiceError) {
+        let isOpen = state.withLock { state in
+            guard !state.isClosed else { return false }
+            state.calls[call.id] = call
+            counts.send(state.calls.count)
+            return true
+        }
+        guard isOpen else {
+            throw .invalidRequest(InvalidRequest(.clientShutDown, "the client has been shut down"))
+        }
+    }
+
+    func end(_ call: Call) {
+        let drained = state.withLock { state in
+            state.calls[call.id] = nil
+            counts.send(state.calls.count)
+            return state.calls.isEmpty ? state.drained : nil
+        }
+        drained?.land(.success(()))
+    }
+
+    func cancelAll() {
+        for call in state.withLock({ Array($0.calls.values) }) { call.stop(.cancelled) }
+    }
+
+    /// Lets no call begin any more, stops those under way and waits until the last has ended.
+    func close() async {
+        let drained = state.withLock { state in
+            state.isClosed = true
+            let drained = state.drained ?? Flight<Void>()
+            state.drained = drained
+            if state.calls.isEmpty { drained.land(.success(())) }
+            return drained
+        }
+        cancelAll()
+        await drained.landed()
+        counts.finish()
+    }
+
+    deinit { counts.finish() }
+}

@@ -1,0 +1,120 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Decides what an answer is: a value, or which error. The only place where a status becomes one.
+struct Judge: Sendable {
+    private static let snippetLength = 200
+
+    let decoder: any ResponseDecoder
+    let acceptedContentTypes: [String]
+    let time: any TimeSource
+
+    func value<Response: Decodable>(
+        _ type: Response.Type, below keys: [String], in response: HTTPResponse, hiding secrets: [String]
+    ) throws(ServiceError) -> Response {
+        let body = response.body.bytes ?? Data()
+        guard response.isSuccess else { throw error(response, body: body, hiding: secrets) }
+        if let empty = emptyValue(type, body) { return empty }
+        if type == Data.self, keys.isEmpty, let bytes = body as? Response { return bytes }
+        let failure = { (path: String, expected: String, found: String) -> ServiceError in
+            let snippet = snippet(of: body, hiding: secrets)
+            return .undecodable(
+                DecodingFailure(path: path, expected: expected, found: found, snippet: snippet, status: response.status)
+            )
+        }
+        if let found = unacceptedType(of: response.headers) {
+            throw failure("", acceptedContentTypes.first ?? "nothing", found)
+        }
+        guard !body.isEmpty else { throw failure("", "\(type)", "an empty body") }
+        do {
+            return try decoder.decode(type, from: body.withoutByteOrderMark, below: keys)
+        } catch {
+            throw failure(
+                error.place, error.expectation(of: type),
+                Redactor.standard.text(ofBody: error.finding(in: body), hiding: secrets))
+        }
+    }
+
+    /// What an answer without a body means, for the types that have a meaning for it.
+    private func emptyValue<Response>(_ type: Response.Type, _ body: Data) -> Response? {
+        guard let type = type as? any EmptyRepresentable.Type, body.isEmpty || type == NoContent.self else {
+            return nil
+        }
+        return type.whenEmpty as? Response
+    }
+
+    private func error(_ response: HTTPResponse, body: Data, hiding secrets: [String]) -> ServiceError {
+        let wait = ServerPacing.retryAfter(in: response.headers, date: time.date)
+        let words = ServerWords(body) { Redactor.standard.text(ofBody: $0, hiding: secrets) }
+        if response.status == 429 {
+            let pause = wait ?? ServerPacing.pause(after: response, date: time.date)
+            return .rateLimited(RateLimited(retryAfter: pause, status: 429, message: words.message))
+        }
+        let rejection = Rejection(
+            status: response.status, message: words.message, code: words.code, fieldErrors: words.fieldErrors,
+            headers: response.headers, body: body, retryAfter: wait)
+        return response.status >= 500 ? .serverFailure(rejection) : .rejected(rejection)
+    }
+
+    /// The content type, if it is not one in which answers are decoded.
+    private func unacceptedType(of headers: HTTPHeaders) -> String? {
+        guard let type = headers["Content-Type"]?.prefix(while: { $0 != ";" }), !type.isEmpty else { return nil }
+        let name = String(type).trimmed.lowercased()
+        return acceptedContentTypes.contains { Self.matches(name, $0) } ? nil : name
+    }
+
+    private static func matches(_ name: String, _ pattern: String) -> Bool {
+        guard let star = pattern.firstIndex(of: "*") else { return name == pattern.lowercased() }
+        let (before, after) = (pattern[..<star].lowercased(), pattern[pattern.index(after: star)...].lowercased())
+        guard pattern != "*/*" else { return true }
+        return name.hasPrefix(before) && name.hasSuffix(after) && name.count >= before.count + after.count
+    }
+
+    private func snippet(of body: Data, hiding secrets: [String]) -> String {
+        // Secrets are taken out before it is cut, or half of one might stay.
+        let text = Redactor.standard.text(
+            ofBody: String(decoding: body.prefix(Self.snippetLength * 8), as: UTF8.self), hiding: secrets)
+        return text.count > Self.snippetLength ? "\(text.prefix(Self.snippetLength))…" : text
+    }
+}
+
+extension Data {
+    /// Some servers put a byte order mark before their JSON, which does not belong there (RFC 8259, 8.1).
+    fileprivate var withoutByteOrderMark: Data {
+        starts(with: [0xEF, 0xBB, 0xBF]) ? dropFirst(3) : self
+    }
+}
+
+extension Error {
+    fileprivate var place: String {
+        switch self as? DecodingError {
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            context.codingPath.joined
+        case .keyNotFound(let key, let context): (context.codingPath + [key]).joined
+        default: ""
+        }
+    }
+
+    fileprivate func expectation(of type: Any.Type) -> String {
+        switch self as? DecodingError {
+        case .typeMismatch(let type, _), .valueNotFound(let type, _): "\(type)"
+        case .keyNotFound: "a value"
+        default: "\(type)"
+        }
+    }
+
+    fileprivate func finding(in body: Data) -> String {
+        switch self as? DecodingError {
+        case .keyNotFound: return "nothing"
+        case .valueNotFound: return "null"
+        case .typeMismatch(_, let context): return context.debugDescription
+        case .dataCorrupted(let context):
+            if body.first == UInt8(ascii: "<") { return "a page of HTML or XML" }
+            return context.debugDescription
+        default: return "what \(foreignName(of: self)) refuses"
+        }
+    }
+}

@@ -1,0 +1,82 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Makes requests of endpoints: path, query, common parameters, headers and body, each of them checked.
+struct RequestBuilder: Sendable {
+    let origin: Origin
+    private let basePath: String
+    private let configuration: Configuration
+    private let accept: String
+
+    /// Checks what does not change from call to call.
+    init(_ configuration: Configuration) throws(ServiceError) {
+        let text = configuration.environment.baseURL
+        let url = try HTTPURL(text)
+        guard url.query == nil, !text.contains("#") else {
+            throw .badURL(text, "a base URL has no query and no fragment; use `parameters`")
+        }
+        if let problem = configuration.problem { throw .badSetting(problem) }
+        origin = url.origin
+        var path = PathSegments.removingDots(url.path)
+        while path.hasSuffix("/") { path.removeLast() }
+        basePath = path
+        self.configuration = configuration
+        accept = configuration.acceptedContentTypes.filter { !$0.contains("*+") }.joined(separator: ", ")
+    }
+
+    func request<Response>(
+        for endpoint: Endpoint<Response>, rules: CallRules, isSigned: Bool
+    ) throws(ServiceError) -> HTTPRequest {
+        let common = commonParameters
+        let (query, body) = try queryAndBody(of: endpoint, adding: common)
+        var request = HTTPRequest(
+            method: endpoint.method,
+            url: HTTPURL(origin: origin, path: try endpoint.path.resolved(below: basePath), query: query),
+            headers: headers(of: endpoint, body: body?.contentType, key: rules.idempotencyKey))
+        request.body = body.map { .bytes($0.data) }
+        try HTTPSyntax.check(request)
+        try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: isSigned)
+        return request
+    }
+
+    private var commonParameters: Parameters {
+        guard let ask = configuration.parametersForEachCall else { return configuration.parameters }
+        return ask().merged(over: configuration.parameters)
+    }
+
+    private func queryAndBody<Response>(
+        of endpoint: Endpoint<Response>, adding common: Parameters
+    ) throws(ServiceError) -> (query: String?, body: (data: Data, contentType: String)?) {
+        var query = endpoint.query
+        var body = endpoint.body
+        var forQuery = common
+        if case .parameters(let own) = body?.content {
+            if endpoint.method.takesParametersInQuery {
+                query.items += try own.query().items
+                body = nil
+            } else {
+                forQuery = [:]
+            }
+        }
+        if !forQuery.isEmpty {
+            let names = Set(query.items.map(\.name))
+            query.items += try forQuery.query().items.filter { !names.contains($0.name) }
+        }
+        return (query.items.isEmpty ? nil : query.encoded, try body?.encoded(by: configuration.encoder, adding: common))
+    }
+
+    private func headers<Response>(of endpoint: Endpoint<Response>, body contentType: String?, key: String?)
+        -> HTTPHeaders
+    {
+        var headers: HTTPHeaders = Response.self == Data.self ? [:] : ["Accept": accept]
+        if let contentType { headers.add("Content-Type", contentType) }
+        if let key { headers.add("Idempotency-Key", key) }
+        headers.merge(configuration.headers)
+        if let ask = configuration.headersForEachCall { headers.merge(ask()) }
+        headers.merge(endpoint.headers)
+        return headers
+    }
+}

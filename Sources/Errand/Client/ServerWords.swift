@@ -1,0 +1,110 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What a server says about an error, in whichever of the usual shapes of JSON it says it. Members of other types are
+/// passed over.
+struct ServerWords {
+    /// A page of an error is not read to the end for a sentence.
+    private static let largestBody = 1 << 20
+    private static let longestMessage = 500
+
+    private(set) var message: String?
+    private(set) var code: String?
+    private(set) var fieldErrors: [String: [String]] = [:]
+
+    /// Reads a body; `clean` takes the secrets out of what is kept.
+    init(_ body: Data, clean: (String) -> String) {
+        guard body.count <= Self.largestBody, body.contains(UInt8(ascii: "{")),
+            // A body that is no JSON object has no words to take over; the status says it all.
+            let shape = try? JSONDecoder().decode(Shape.self, from: body)
+        else { return }
+        message = shape.message.map { String(clean($0).prefix(Self.longestMessage)) }
+        code = shape.code.map(clean)
+        fieldErrors = shape.fieldErrors.mapValues { $0.map(clean) }
+    }
+
+    private struct Shape: Decodable {
+        var message: String?
+        var code: String?
+        var fieldErrors: [String: [String]] = [:]
+
+        private enum Key: String, CodingKey {
+            case message, error, detail, title, errors, code, field
+            case errorDescription = "error_description"
+        }
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: Key.self)
+            let nested = members.lenient(Shape.self, .error)
+            let list = members.lenient([Lenient<ListedError>].self, .errors)?.compactMap(\.value) ?? []
+            code = members.text(.code)
+            message =
+                members.text(.message) ?? members.text(.errorDescription) ?? members.text(.error) ?? nested?.message
+                ?? members.text(.detail) ?? members.text(.title) ?? list.first { $0.message != nil }?.message
+            if let error = members.text(.error), error != message || code == nil { code = code ?? error }
+            code = code ?? nested?.code
+            for error in list {
+                if let field = error.field, let message = error.message {
+                    fieldErrors[field, default: []].append(message)
+                }
+            }
+            for (field, texts) in members.lenient([String: Lenient<Texts>].self, .errors) ?? [:] {
+                if let texts = texts.value?.texts, !texts.isEmpty { fieldErrors[field] = texts }
+            }
+        }
+    }
+
+    /// An element of `errors`: a sentence, or an object that has one.
+    private struct ListedError: Decodable {
+        var message: String?
+        var field: String?
+
+        private enum Key: String, CodingKey {
+            case message, detail, title, field
+        }
+
+        init(from decoder: any Decoder) throws {
+            if let text = try? decoder.singleValueContainer().decode(String.self) {
+                message = text
+                return
+            }
+            let members = try decoder.container(keyedBy: Key.self)
+            message = members.text(.message) ?? members.text(.detail) ?? members.text(.title)
+            field = members.text(.field)
+        }
+    }
+
+    private struct Texts: Decodable {
+        var texts: [String]
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            texts = try (try? container.decode([String].self)) ?? [container.decode(String.self)]
+        }
+    }
+
+    /// A value, or nothing where it is of another type.
+    private struct Lenient<Value: Decodable>: Decodable {
+        var value: Value?
+
+        init(from decoder: any Decoder) throws {
+            value = try? Value(from: decoder)
+        }
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// The text of that member, or its number as text; `nil` if it is empty or anything else.
+    fileprivate func text(_ key: Key) -> String? {
+        let text = lenient(String.self, key) ?? lenient(Int.self, key).map(String.init)
+        return text?.isEmpty == false ? text : nil
+    }
+
+    fileprivate func lenient<Value: Decodable>(_ type: Value.Type, _ key: Key) -> Value? {
+        // A member of another type is as good as none: the status still tells what happened.
+        try? decodeIfPresent(type, forKey: key)
+    }
+}

@@ -1,0 +1,44 @@
+import Synchronization
+
+/// Runs an operation and cancels the one it still had running: the button that is tapped twice.
+///
+///     let latest = LatestOnly()
+///     let friends = try await latest.run { () async throws(ServiceError) in try await client.run(.friends(of: me)) }
+///
+/// The operation that was overtaken ends with `.cancelled`, even if its answer had just come: an old answer never
+/// arrives after a newer question. Cancelling the calling task cancels the operation.
+public final class LatestOnly: Sendable {
+    private let current = Mutex<Leash?>(nil)
+
+    /// Makes one with nothing running.
+    public init() {}
+
+    /// Cancels what still runs and runs `operation`.
+    public func run<Value: Sendable>(
+        _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
+    ) async throws(ServiceError) -> Value {
+        let leash = Leash()
+        let previous = current.withLock { current in
+            defer { current = leash }
+            return current
+        }
+        previous?.stop(.cancelled)
+        let outcome = await Result(of: { () async throws(ServiceError) in try await leash.run(operation) })
+        let isLatest = current.withLock { current in
+            guard current === leash else { return false }
+            current = nil
+            return true
+        }
+        guard isLatest else { throw .cancelled }
+        return try outcome.get()
+    }
+
+    /// Cancels what still runs, if anything does.
+    public func cancel() {
+        let previous = current.withLock { current in
+            defer { current = nil }
+            return current
+        }
+        previous?.stop(.cancelled)
+    }
+}

@@ -1,0 +1,86 @@
+#if canImport(Network)
+import Network
+import Synchronization
+
+/// What the system's path monitor says.
+final class SystemNetwork: Sendable {
+    static let shared = SystemNetwork()
+
+    private let monitor = NWPathMonitor()
+
+    private init() {
+        monitor.start(queue: DispatchQueue(label: "errand.network"))
+    }
+
+    /// Whether some path is there. Before the monitor has spoken for the first time there might be.
+    var isOnline: Bool {
+        monitor.currentPath.status != .unsatisfied || monitor.currentPath.availableInterfaces.isEmpty == false
+    }
+}
+#else
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+import Synchronization
+
+/// What the kernel's tables of routes say, read at most once a second.
+final class SystemNetwork: Sendable {
+    static let shared = SystemNetwork()
+
+    /// How long an answer is good for. A second is soon enough for a person who plugs a cable in, and reading
+    /// takes microseconds.
+    private static let lifetime = Duration.seconds(1)
+
+    private let latest = Mutex<(isOnline: Bool, at: ContinuousClock.Instant)?>(nil)
+
+    /// Whether there is a usable route other than to this machine itself.
+    var isOnline: Bool {
+        latest.withLock { latest in
+            // Not the clock of a client: the tables belong to the machine, and change in its time.
+            let now = ContinuousClock.now
+            if let latest, latest.at.duration(to: now) < Self.lifetime { return latest.isOnline }
+            let isOnline = RouteTable.current.hasWayOut
+            latest = (isOnline, now)
+            return isOnline
+        }
+    }
+}
+
+/// The routes of the machine, as Linux lists them.
+struct RouteTable {
+    var ipv4: String?
+    var ipv6: String?
+
+    static var current: RouteTable {
+        RouteTable(ipv4: read("/proc/net/route"), ipv6: read("/proc/net/ipv6_route"))
+    }
+
+    private static func read(_ path: String) -> String? {
+        // A table that cannot be read says nothing.
+        (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Whether some route leads out of the machine. Where there is no table to read, the transport has to find out.
+    var hasWayOut: Bool {
+        guard ipv4 != nil || ipv6 != nil else { return true }
+        return hasRoute(ipv4, skippingLines: 1, interface: 0, flags: 3)
+            || hasRoute(ipv6, skippingLines: 0, interface: 9, flags: 8)
+    }
+
+    /// RTF_UP without RTF_REJECT, on an interface that is not the loopback. Link-local IPv6 routes lead to no
+    /// server.
+    private func hasRoute(_ table: String?, skippingLines: Int, interface: Int, flags: Int) -> Bool {
+        for line in table?.split(separator: "\n").dropFirst(skippingLines) ?? [] {
+            let columns = line.split { $0 == " " || $0 == "\t" }
+            guard columns.count > max(interface, flags), columns[interface] != "lo",
+                let bits = UInt32(columns[flags], radix: 16), bits & 0x1 != 0, bits & 0x200 == 0
+            else { continue }
+            if interface > 0, columns[0].hasPrefix("fe80") || columns[0].hasPrefix("ff") { continue }
+            return true
+        }
+        return false
+    }
+}
+#endif

@@ -1,0 +1,130 @@
+/// A call of a REST API as a plain value: what is sent, by which rules, and what comes back.
+///
+///     extension Endpoint where Response == [User] {
+///         static func friends(of id: User.ID) -> Self {
+///             .get("users/\(id)/friends", query: ["sort": "name"]).unwrapping("users")
+///         }
+///     }
+///
+///     let friends = try await client.run(.friends(of: me.id))
+///
+/// Making one does nothing and cannot fail. What is wrong with it is found when it is run, before anything is sent.
+public struct Endpoint<Response: Decodable & Sendable>: Sendable {
+    /// The method.
+    public var method: HTTPMethod
+    /// The path below the client's base URL.
+    public var path: Path
+    /// The query; the client's common parameters come on top.
+    public var query: Query
+    /// The headers; they win over the client's common ones.
+    public var headers: HTTPHeaders
+    /// The body, if there is one.
+    public var body: RequestBody?
+    /// The rules of this call.
+    public var options = CallOptions()
+    /// The keys below which the response lies in the answer.
+    public internal(set) var envelope: [String] = []
+
+    /// Makes an endpoint.
+    public init(
+        _ method: HTTPMethod, _ path: Path, query: Query = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self.body = body
+    }
+
+    /// Makes an endpoint whose parameters go where the method wants them: with GET, HEAD, DELETE and OPTIONS into the
+    /// query, otherwise into a JSON body.
+    public init(_ method: HTTPMethod, _ path: Path, parameters: Parameters) {
+        self.init(method, path, body: RequestBody(content: .parameters(parameters)))
+    }
+
+    /// The same call, whose response lies below these keys of the answer, the outermost first.
+    public func unwrapping(_ keys: String...) -> Self {
+        with { $0.envelope += keys }
+    }
+
+    /// The same call, signed or not.
+    public func authentication(_ rule: CallOptions.Authentication) -> Self {
+        with { $0.options.authentication = rule }
+    }
+
+    /// The same call with this limit for each attempt, its body included.
+    public func timeout(_ limit: Duration) -> Self {
+        with { $0.options.timeout = limit }
+    }
+
+    /// The same call with this limit for everything together: waiting, refreshing, backing off and all attempts.
+    public func deadline(_ limit: Duration) -> Self {
+        with { $0.options.deadline = limit }
+    }
+
+    /// The same call, tried again by this policy.
+    public func retry(_ policy: RetryPolicy) -> Self {
+        with { $0.options.retry = policy }
+    }
+
+    /// The same call with a key that makes it safe to repeat.
+    public func idempotencyKey(_ key: CallOptions.IdempotencyKey) -> Self {
+        with { $0.options.idempotencyKey = key }
+    }
+
+    /// The same call with that key, which makes it safe to repeat.
+    public func idempotencyKey(_ key: String) -> Self {
+        idempotencyKey(.fixed(key))
+    }
+
+    /// The same call, an attempt of which takes so many permits of the rate limiter.
+    public func cost(_ permits: Int) -> Self {
+        with { $0.options.cost = permits }
+    }
+
+    private func with(_ change: (inout Self) -> Void) -> Self {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}
+
+extension Endpoint {
+    /// Asks for something.
+    public static func get(_ path: Path, query: Query = [:], headers: HTTPHeaders = [:]) -> Self {
+        Self(.get, path, query: query, headers: headers)
+    }
+
+    /// Asks for the headers only.
+    public static func head(_ path: Path, query: Query = [:], headers: HTTPHeaders = [:]) -> Self {
+        Self(.head, path, query: query, headers: headers)
+    }
+
+    /// Hands something over.
+    public static func post(
+        _ path: Path, query: Query = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
+    ) -> Self {
+        Self(.post, path, query: query, headers: headers, body: body)
+    }
+
+    /// Replaces something.
+    public static func put(
+        _ path: Path, query: Query = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
+    ) -> Self {
+        Self(.put, path, query: query, headers: headers, body: body)
+    }
+
+    /// Changes a part of something.
+    public static func patch(
+        _ path: Path, query: Query = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
+    ) -> Self {
+        Self(.patch, path, query: query, headers: headers, body: body)
+    }
+
+    /// Removes something.
+    public static func delete(
+        _ path: Path, query: Query = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
+    ) -> Self {
+        Self(.delete, path, query: query, headers: headers, body: body)
+    }
+}

@@ -1,0 +1,121 @@
+/// A path below the client's base URL.
+///
+///     let path: Path = "users/\(id)/friends"
+///
+/// Every interpolated value becomes exactly one segment, or a part of one: whatever is in it, it can change neither the
+/// number of segments nor the host. What is written out may already carry percent escapes, which are kept. A
+/// path that leaves the base URL, an absolute URL, a query or an empty interpolated value is `.invalidRequest` when
+/// the call is made.
+public struct Path: Sendable, Hashable {
+    private(set) var text = ""
+    private(set) var problem: String?
+
+    /// Makes a path of segments, each of which is escaped whole.
+    public init(segments: [String]) {
+        for (offset, segment) in segments.enumerated() {
+            if offset > 0 { text += "/" }
+            append(segment: segment)
+        }
+    }
+
+    /// The path as it goes below `base`, which ends without a slash.
+    func resolved(below base: String) throws(ServiceError) -> String {
+        if let problem { throw .invalidRequest(InvalidRequest(.path, problem)) }
+        guard !text.isEmpty else { return base.isEmpty ? "/" : base }
+        let separator = text.utf8.first == UInt8(ascii: "/") ? "" : "/"
+        return base + separator + text
+    }
+
+    private mutating func append(literal: String) {
+        guard !literal.isEmpty else { return }
+        guard let encoded = PercentEncoding.path.keepingEscapes(literal) else {
+            return fail("the path \(HTTPSyntax.quoted(literal)) has a % that is not followed by two hexadecimal digits")
+        }
+        if literal.contains("?") {
+            return fail("the path \(HTTPSyntax.quoted(literal)) has a query; pass it as `query:`")
+        }
+        if literal.contains("#") { return fail("the path \(HTTPSyntax.quoted(literal)) has a fragment") }
+        text += encoded
+    }
+
+    private mutating func append(segment: String) {
+        guard !segment.isEmpty else {
+            return fail(
+                "an empty value was put into the path after \(HTTPSyntax.quoted(text)); it would name something else")
+        }
+        // A value that is nothing but dots would be a step through the tree.
+        text +=
+            segment == "." || segment == ".."
+            ? segment.replacing(".", with: "%2E") : PercentEncoding.segment.encode(segment)
+    }
+
+    private mutating func finish() {
+        guard problem == nil else { return }
+        if text.hasPrefix("//") || text.hasPrefix("/\\") || isAbsolute {
+            return fail("\(HTTPSyntax.quoted(text)) is not a path below the base URL")
+        }
+        guard text.utf8.contains(UInt8(ascii: ".")), hasDotSegments else { return }
+        var depth = 0
+        for segment in text.split(separator: "/") {
+            if segment == ".." { depth -= 1 } else if segment != "." { depth += 1 }
+            if depth < 0 { return fail("the path \(HTTPSyntax.quoted(text)) climbs out of the base URL") }
+        }
+        text = String(PathSegments.removingDots(text).dropFirst(text.hasPrefix("/") ? 0 : 1))
+    }
+
+    private var hasDotSegments: Bool {
+        text.split(separator: "/").contains { $0 == "." || $0 == ".." }
+    }
+
+    /// Whether it begins with a scheme. A colon in a later segment is harmless.
+    private var isAbsolute: Bool {
+        let first = text.utf8.prefix { $0 != UInt8(ascii: "/") }
+        guard let colon = first.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        return text[text.index(after: colon)...].hasPrefix("//")
+    }
+
+    private mutating func fail(_ reason: String) {
+        problem = problem ?? reason
+    }
+}
+
+extension Path: ExpressibleByStringInterpolation, CustomStringConvertible {
+    /// What was put between literal text, escaped as it is added.
+    public struct StringInterpolation: StringInterpolationProtocol, Sendable {
+        fileprivate var path = Path(segments: [])
+
+        /// Makes an empty interpolation.
+        public init(literalCapacity: Int, interpolationCount: Int) {}
+
+        /// Adds text that was written out.
+        public mutating func appendLiteral(_ literal: String) {
+            path.append(literal: literal)
+        }
+
+        /// Adds a value, escaped.
+        public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
+            path.append(segment: value.description)
+        }
+
+        /// Adds the raw value of an identifier or an enum, escaped.
+        public mutating func appendInterpolation<Value: RawRepresentable>(_ value: Value)
+        where Value.RawValue: CustomStringConvertible {
+            path.append(segment: value.rawValue.description)
+        }
+    }
+
+    /// A path that was written out.
+    public init(stringLiteral text: String) {
+        append(literal: text)
+        finish()
+    }
+
+    /// A path that was written out, with values between.
+    public init(stringInterpolation interpolation: StringInterpolation) {
+        self = interpolation.path
+        finish()
+    }
+
+    /// The path, percent-encoded.
+    public var description: String { text }
+}

@@ -1,0 +1,82 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// The body of an endpoint, before the client's encoder has seen it.
+public struct RequestBody: Sendable {
+    enum Content: Sendable {
+        case json(any Encodable & Sendable)
+        case parameters(Parameters)
+        case form(Query)
+        case data(Data, contentType: String)
+    }
+
+    let content: Content
+
+    /// A value that the client's encoder turns into JSON.
+    public static func json(_ value: some Encodable & Sendable) -> RequestBody {
+        RequestBody(content: .json(value))
+    }
+
+    /// The parameters of an HTML form (`application/x-www-form-urlencoded`).
+    public static func form(_ query: Query) -> RequestBody {
+        RequestBody(content: .form(query))
+    }
+
+    /// Bytes of whatever type.
+    public static func data(_ data: Data, contentType: String) -> RequestBody {
+        RequestBody(content: .data(data, contentType: contentType))
+    }
+
+    /// The bytes and their type. A value that cannot be encoded is `.invalidRequest`, with the place where it failed.
+    func encoded(by encoder: any RequestEncoder, adding common: Parameters) throws(ServiceError) -> (Data, String) {
+        do {
+            switch content {
+            case .json(let value): return (try encoder.encode(value), encoder.contentType)
+            case .parameters(let own): return (try encoder.encode(own.merged(over: common)), encoder.contentType)
+            case .form(let query): return (Data(query.encoded.utf8), "application/x-www-form-urlencoded")
+            case .data(let data, let contentType): return (data, contentType)
+            }
+        } catch {
+            throw .invalidRequest(InvalidRequest(.body, "the body cannot be encoded: \(Self.explain(error))"))
+        }
+    }
+
+    private static func explain(_ error: any Error) -> String {
+        // The value itself stays out of the sentence: it may be a secret.
+        guard case EncodingError.invalidValue(_, let context) = error else {
+            return String(reflecting: type(of: error))
+        }
+        let path = context.codingPath.joined
+        return path.isEmpty ? context.debugDescription : "at \(path): \(context.debugDescription)"
+    }
+}
+
+extension RequestBody: CustomStringConvertible, CustomReflectable {
+    /// What kind of body it is; never what is in it.
+    public var description: String {
+        switch content {
+        case .json(let value): "JSON of \(type(of: value))"
+        case .parameters: "JSON of parameters"
+        case .form: "a form"
+        case .data(let data, let contentType): "\(data.count) bytes of \(contentType)"
+        }
+    }
+    /// Shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["kind": description]) }
+}
+
+extension [any CodingKey] {
+    /// The path as a person would write it: `users[3].id`.
+    var joined: String {
+        reduce(into: "") { text, key in
+            if let index = key.intValue {
+                text += "[\(index)]"
+            } else {
+                text += text.isEmpty ? key.stringValue : ".\(key.stringValue)"
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+/// What a type of the user's own, an enum most often, tells of its calls, so that it turns into an `Endpoint`.
+///
+///     enum MovieRoute: Route {
+///         case popular(page: Int)
+///         case videos(of: Int)
+///
+///         var path: Path {
+///             switch self {
+///             case .popular: "popular"
+///             case .videos(let id): "\(id)/videos"
+///             }
+///         }
+///         var query: Query {
+///             switch self {
+///             case .popular(let page): ["page": page]
+///             case .videos: [:]
+///             }
+///         }
+///     }
+///
+///     let page: MoviePage = try await client.run(MovieRoute.popular(page: 1))
+///
+/// Only the path has no default.
+public protocol Route: Sendable {
+    /// The path below the client's base URL.
+    var path: Path { get }
+    /// The method; GET by default.
+    var method: HTTPMethod { get }
+    /// The query; none by default.
+    var query: Query { get }
+    /// The headers; none by default.
+    var headers: HTTPHeaders { get }
+    /// The body; none by default.
+    var body: RequestBody? { get }
+    /// The keys below which the response lies; none by default.
+    var envelope: [String] { get }
+    /// The rules of the call; the client's by default.
+    var options: CallOptions { get }
+}
+
+extension Route {
+    /// GET.
+    public var method: HTTPMethod { .get }
+    /// No query.
+    public var query: Query { [:] }
+    /// No headers.
+    public var headers: HTTPHeaders { [:] }
+    /// No body.
+    public var body: RequestBody? { nil }
+    /// The response is the answer as a whole.
+    public var envelope: [String] { [] }
+    /// The client's rules.
+    public var options: CallOptions { CallOptions() }
+}
+
+extension Endpoint {
+    /// The endpoint that a route describes.
+    public init(_ route: some Route) {
+        self.init(route.method, route.path, query: route.query, headers: route.headers, body: route.body)
+        envelope = route.envelope
+        options = route.options
+    }
+}
+
+extension APIClient {
+    /// Runs the call that a route describes. See `run(_:)` for an endpoint.
+    @concurrent
+    public nonisolated func run<Response: Decodable & Sendable>(
+        _ route: some Route, returning: Response.Type = Response.self
+    ) async throws(ServiceError) -> Response {
+        try await run(Endpoint<Response>(route))
+    }
+}

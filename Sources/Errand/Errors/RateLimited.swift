@@ -1,0 +1,25 @@
+/// A call that came too soon: by the server's word, or by the client's own limit.
+public struct RateLimited: Sendable, Hashable, CustomStringConvertible {
+    /// How long to wait, as far as it is known.
+    public let retryAfter: Duration?
+    /// The status of the server's answer; `nil` if nothing was sent.
+    public let status: Int?
+    /// The server's own words.
+    public let message: String?
+
+    /// Makes one.
+    public init(retryAfter: Duration? = nil, status: Int? = nil, message: String? = nil) {
+        self.retryAfter = retryAfter
+        self.status = status
+        self.message = message
+    }
+
+    /// A sentence for people.
+    public var description: String {
+        let advice = retryAfter.map { "try again in \($0.spoken)" } ?? "try again later"
+        if let message { return message }
+        return status == nil
+            ? "Too many requests at once for the limit and the time that was given; \(advice)"
+            : "The server has had too many requests; \(advice)"
+    }
+}

@@ -1,0 +1,73 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// An answer that is not a success, with what the server said about it.
+public struct Rejection: Sendable, Hashable {
+    /// The status code.
+    public let status: Int
+    /// The server's own words, from whichever of the usual members of its JSON has them.
+    public let message: String?
+    /// The server's own code for the error.
+    public let code: String?
+    /// What is wrong with single fields, by their names.
+    public let fieldErrors: [String: [String]]
+    /// The header fields of the answer.
+    public let headers: HTTPHeaders
+    /// The body as it came.
+    public let body: Data
+    /// How long the server asks to wait.
+    public let retryAfter: Duration?
+
+    /// Makes one.
+    public init(
+        status: Int, message: String? = nil, code: String? = nil, fieldErrors: [String: [String]] = [:],
+        headers: HTTPHeaders = [:], body: Data = Data(), retryAfter: Duration? = nil
+    ) {
+        self.status = status
+        self.message = message
+        self.code = code
+        self.fieldErrors = fieldErrors
+        self.headers = headers
+        self.body = body
+        self.retryAfter = retryAfter
+    }
+
+    /// Reads the server's own error type out of the body; `nil` if it is not there.
+    public func decodeBody<Value: Decodable>(as type: Value.Type, using decoder: JSONDecoder = JSONDecoder()) -> Value?
+    {
+        // Whatever keeps the body from being this type is the answer "it is not there".
+        try? decoder.decode(type, from: body)
+    }
+}
+
+extension Rejection: CustomStringConvertible, CustomReflectable {
+    /// A sentence for people: the server's, if it gave one.
+    public var description: String {
+        if let message { return message }
+        let answer = "The server answered \(status) (\(HTTPStatus.reason(status)))"
+        if RetryPolicy.isTransient(status: status) || status >= 500 {
+            return "\(answer); try again \(retryAfter.map { "in \($0.spoken)" } ?? "later")"
+        }
+        switch status {
+        case 300..<400: return "\(answer), a redirect that was not followed"
+        case 401: return "\(answer); sign in again"
+        case 403: return "\(answer); you are not allowed to do this"
+        case 404: return "\(answer); what was asked for is not there"
+        case 410: return "\(answer); this address is out of date"
+        default: return answer
+        }
+    }
+
+    /// Shows what may be shown: the body may hold anything, so only its size.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "status": status, "message": message as Any, "code": code as Any, "fieldErrors": fieldErrors,
+                "headers": headers.description, "body": "\(body.count) bytes", "retryAfter": retryAfter as Any,
+            ])
+    }
+}

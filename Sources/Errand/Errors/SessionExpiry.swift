@@ -1,0 +1,44 @@
+/// Why the session of a call is over.
+public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible {
+    /// What ended it.
+    public enum Reason: String, Sendable, Hashable, CaseIterable {
+        /// The server refused to refresh the access token.
+        case refreshRefused
+        /// The user signed out while the call was under way.
+        case signedOut
+        /// Somebody else signed in while the call was under way.
+        case otherSession
+        /// The server refuses every token that it has just given out: five refreshes in thirty seconds did not help.
+        case tooManyRefreshes
+        /// The saved session cannot be read.
+        case unreadable
+    }
+
+    /// What ended it.
+    public let reason: Reason
+    /// The server's own words, or what is wrong with the saved session.
+    public let message: String?
+    /// The status of the answer that refused the refresh, where there was one.
+    public let status: Int?
+
+    /// Makes one.
+    public init(_ reason: Reason, message: String? = nil, status: Int? = nil) {
+        self.reason = reason
+        self.message = message
+        self.status = status
+    }
+
+    /// A sentence for people.
+    public var description: String {
+        let sentence =
+            switch reason {
+            case .refreshRefused: "Your session has expired; sign in again"
+            case .signedOut: "You have signed out"
+            case .otherSession: "Somebody else has signed in meanwhile"
+            case .tooManyRefreshes: "The server refuses every new access token; sign in again"
+            case .unreadable: "Your saved session cannot be read; sign in again"
+            }
+        guard let message, !message.isEmpty else { return sentence }
+        return "\(sentence) (\(message))"
+    }
+}

@@ -1,0 +1,90 @@
+/// What failed between here and the server.
+public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of failure.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// The host's name could not be looked up.
+        case dns
+        /// Nobody listens there.
+        case refused
+        /// There is no way to that host.
+        case unreachable
+        /// The connection broke off.
+        case reset
+        /// No agreement on an encrypted connection.
+        case tls
+        /// The server's certificate is not to be trusted: unknown issuer, wrong host, expired, or not the pinned one.
+        case untrustedCertificate
+        /// The proxy failed.
+        case proxy
+        /// The body ended before its time.
+        case truncated
+        /// What came is not HTTP.
+        case malformed
+        /// The body is larger than the limit.
+        case tooLarge
+        /// The transport lacks what was asked of it.
+        case unsupported
+        /// There is no transport, or what it needs is not installed.
+        case unavailable
+        /// A middleware, or another piece of the user's own code, threw an error of its own.
+        case middleware
+        /// Anything else.
+        case other
+
+        /// Whether it may be gone a moment later. A refused certificate or an oversized body will be the same again.
+        var isTransient: Bool {
+            switch self {
+            case .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated: true
+            case .untrustedCertificate, .malformed, .tooLarge, .unsupported, .unavailable, .middleware, .other: false
+            }
+        }
+
+        /// Whether such a failure leaves open that the server has seen the request.
+        var mayComeAfterSending: Bool {
+            switch self {
+            case .dns, .refused, .unreachable, .tls, .untrustedCertificate, .proxy, .unsupported, .unavailable: false
+            case .reset, .truncated, .malformed, .tooLarge, .middleware, .other: true
+            }
+        }
+    }
+
+    /// The kind.
+    public let kind: Kind
+    /// What happened, in words.
+    public let message: String
+    /// Whether the server may have seen the request, and acted on it.
+    public let mayHaveReachedServer: Bool
+
+    /// Makes one. Whether the request may have reached the server follows from the kind unless it is said.
+    public init(_ kind: Kind, _ message: String = "", mayHaveReachedServer: Bool? = nil) {
+        self.kind = kind
+        self.message = message
+        self.mayHaveReachedServer = mayHaveReachedServer ?? kind.mayComeAfterSending
+    }
+
+    /// A sentence for people.
+    public var description: String {
+        message.isEmpty ? "\(kind.spoken)" : "\(kind.spoken): \(message)"
+    }
+}
+
+extension TransportFailure.Kind {
+    fileprivate var spoken: String {
+        switch self {
+        case .dns: "The server's name could not be found; check the address and the connection"
+        case .refused: "The server refuses the connection; try again later"
+        case .unreachable: "The server cannot be reached; check the connection"
+        case .reset: "The connection to the server broke off; try again"
+        case .tls: "No secure connection to the server could be made"
+        case .untrustedCertificate: "The server's certificate is not trusted"
+        case .proxy: "The proxy failed; check its settings"
+        case .truncated: "The answer broke off before its end; try again"
+        case .malformed: "The server answered something that is not HTTP"
+        case .tooLarge: "The server's answer is too large"
+        case .unsupported: "This transport cannot do what was asked of it"
+        case .unavailable: "There is no transport"
+        case .middleware: "The app's own handling of the call failed"
+        case .other: "The call failed"
+        }
+    }
+}

@@ -1,0 +1,69 @@
+/// Something that happened to a call of a client. It holds no secret: URLs come redacted, bodies do not come at all.
+public struct ClientEvent: Sendable, Hashable {
+    /// What happened.
+    public enum Kind: Sendable, Hashable {
+        /// The call began.
+        case began
+        /// It waited so long for a permit of the rate limiter, and has it now.
+        case waitedForPermit(Duration)
+        /// It waited so long for a fresh access token, and has it now.
+        case waitedForToken(Duration)
+        /// A request was handed to the transport.
+        case sent(SentRequest, attempt: Int)
+        /// An answer came.
+        case answered(status: Int, bytes: Int, after: Duration)
+        /// No answer came.
+        case failed(ServiceError, after: Duration)
+        /// A redirect is followed.
+        case redirected(Int, to: String)
+        /// The call is tried again after a pause.
+        case retrying(after: RetryReason, pause: Duration)
+        /// The call ended with a value.
+        case succeeded(attempts: Int, after: Duration)
+        /// The call ended with an error.
+        case ended(ServiceError, attempts: Int, after: Duration)
+    }
+
+    /// Why a call is tried again.
+    public enum RetryReason: Sendable, Hashable {
+        /// The server answered so.
+        case status(Int)
+        /// No answer came.
+        case failure(ServiceError)
+    }
+
+    /// A request as it may be shown.
+    public struct SentRequest: Sendable, Hashable {
+        /// The method.
+        public let method: HTTPMethod
+        /// The URL without secret parameters.
+        public let url: String
+        /// The number of bytes of the body, where there is one and it is known.
+        public let bodyLength: Int?
+    }
+
+    /// The number of the call, among those of its client.
+    public let call: Int
+    /// The call by its method and path.
+    public let endpoint: String
+    /// When it happened.
+    public let at: Instant
+    /// What happened.
+    public let kind: Kind
+
+    /// The error with which the call ended, if this is that event: an app that shows failures in one place listens
+    /// for it.
+    public var failure: ServiceError? {
+        guard case .ended(let error, _, _) = kind else { return nil }
+        return error
+    }
+}
+
+/// Where the events of a client go.
+typealias EventHub = Broadcast<ClientEvent>
+
+extension HTTPRequest {
+    var shown: ClientEvent.SentRequest {
+        ClientEvent.SentRequest(method: method, url: url.description, bodyLength: body?.length)
+    }
+}

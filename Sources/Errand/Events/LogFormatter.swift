@@ -1,0 +1,40 @@
+/// Turns events into lines of a log.
+///
+///     let formatter = LogFormatter()
+///     for await event in client.events { print(formatter.line(for: event)) }
+///
+///     #7 GET users/7/friends  sent GET https://api.example.com/users/7/friends?sort=name (attempt 1)
+///     #7 GET users/7/friends  answered 200 OK, 512 bytes, after 48 ms
+public struct LogFormatter: Sendable {
+    /// Makes a formatter.
+    public init() {}
+
+    /// The event as one line, without the line's end.
+    public func line(for event: ClientEvent) -> String {
+        "#\(event.call) \(event.endpoint)  \(text(of: event.kind))"
+    }
+
+    private func text(of kind: ClientEvent.Kind) -> String {
+        switch kind {
+        case .began: "began"
+        case .waitedForPermit(let pause): "waited \(pause.spoken) for the rate limit"
+        case .waitedForToken(let pause): "waited \(pause.spoken) for an access token"
+        case .sent(let request, let attempt):
+            "sent \(request.method) \(request.url)\(request.bodyLength.map { ", \($0) bytes" } ?? "") (attempt \(attempt))"
+        case .answered(let status, let bytes, let pause):
+            "answered \(status) \(HTTPStatus.reason(status)), \(bytes) bytes, after \(pause.spoken)"
+        case .failed(let error, let pause): "failed after \(pause.spoken): \(oneLine(error))"
+        case .redirected(let status, let url): "redirected (\(status)) to \(url)"
+        case .retrying(.status(let status), let pause): "trying again in \(pause.spoken), because of \(status)"
+        case .retrying(.failure(let error), let pause): "trying again in \(pause.spoken): \(oneLine(error))"
+        case .succeeded(let attempts, let pause): "succeeded after \(pause.spoken), attempts: \(attempts)"
+        case .ended(let error, let attempts, let pause):
+            "ended after \(pause.spoken), attempts: \(attempts): \(oneLine(error))"
+        }
+    }
+
+    /// A server's message may have line breaks; a line of a log must not.
+    private func oneLine(_ error: ServiceError) -> String {
+        String(error.debugDescription.map { $0.isNewline ? " " : $0 })
+    }
+}

@@ -1,0 +1,55 @@
+/// What RFC 9110 lets into a method, a header's name and a header's value. A line break in any of them would be a
+/// second request.
+enum HTTPSyntax {
+    /// The characters of a token: ``!#$%&'*+-.^_`|~``, digits and letters.
+    static func isToken(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy(isTokenByte)
+    }
+
+    /// Visible characters, spaces, tabs and bytes above ASCII; no control characters, and no space at either end.
+    static func isFieldValue(_ text: String) -> Bool {
+        guard text.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { return false }
+        guard let first = text.utf8.first, let last = text.utf8.last else { return true }
+        return first > 0x20 && last > 0x20
+    }
+
+    /// Checks what the request's head is made of.
+    static func check(_ request: HTTPRequest) throws(ServiceError) {
+        guard isToken(request.method.rawValue) else {
+            throw .invalidRequest(
+                InvalidRequest(.method, "the method \(quoted(request.method.rawValue)) is not a token"))
+        }
+        for field in request.headers.fields { try check(field) }
+    }
+
+    private static func check(_ field: HTTPHeaders.Field) throws(ServiceError) {
+        guard isToken(field.name) else {
+            throw .invalidRequest(InvalidRequest(.header, "the header name \(quoted(field.name)) is not a token"))
+        }
+        guard isFieldValue(field.value) else {
+            // The value is not shown: it may be a secret.
+            let reason = "the value of the header \(field.name) has a control character, or a space at an end"
+            throw .invalidRequest(InvalidRequest(.header, reason))
+        }
+    }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
+            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    /// The text in quotation marks, with what would break a line of a log written as an escape.
+    static func quoted(_ text: String) -> String {
+        "\""
+            + text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? $0.escaped(asASCII: true) : String($0) }
+            .joined() + "\""
+    }
+}

@@ -1,0 +1,164 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// An absolute http or https URL that has been checked: a scheme, a host, a port, a path and perhaps a query, and
+/// nothing else.
+///
+/// It is read by RFC 3986 and keeps the path and the query as they were written, so what was built is what is sent.
+public struct HTTPURL: Sendable, Hashable {
+    /// The scheme, the host and the port.
+    public let origin: Origin
+    /// The path, percent-encoded; it begins with a slash.
+    public let path: String
+    /// The query, percent-encoded, without its question mark.
+    public let query: String?
+
+    init(origin: Origin, path: String, query: String?) {
+        self.origin = origin
+        self.path = path
+        self.query = query
+    }
+
+    /// Reads an absolute URL; throws `.invalidRequest` with what is wrong. A fragment is dropped, credentials in a
+    /// URL are refused.
+    public init(_ text: String) throws(ServiceError) {
+        let reference = try Reference(text)
+        guard let scheme = reference.scheme else { throw .badURL(text, "it has no scheme (https://…)") }
+        guard let authority = reference.authority else { throw .badURL(text, "it has no host") }
+        self.init(
+            origin: try Origin(scheme: scheme, authority: authority, of: text),
+            path: reference.path.isEmpty ? "/" : reference.path,
+            query: reference.query)
+    }
+
+    /// Reads a Foundation URL in the same way.
+    public init(_ url: URL) throws(ServiceError) {
+        try self.init(url.absoluteString)
+    }
+
+    /// The path and the query, as they stand in a request's first line.
+    public var target: String {
+        guard let query else { return path }
+        return "\(path)?\(query)"
+    }
+
+    /// The whole URL, secrets included. `description` is the one for people.
+    public var absoluteString: String { origin.description + target }
+
+    /// The URL that `reference` means from here (RFC 3986, 5.2); the scheme stays http or https.
+    public func resolving(_ reference: String) throws(ServiceError) -> HTTPURL {
+        let parsed = try Reference(reference)
+        if parsed.scheme != nil { return try HTTPURL(reference).withoutDots }
+        if let authority = parsed.authority {
+            let origin = try Origin(scheme: origin.scheme, authority: authority, of: reference)
+            return HTTPURL(origin: origin, path: parsed.path, query: parsed.query).withoutDots
+        }
+        if parsed.path.isEmpty { return HTTPURL(origin: origin, path: path, query: parsed.query ?? query) }
+        if parsed.path.hasPrefix("/") {
+            return HTTPURL(origin: origin, path: parsed.path, query: parsed.query).withoutDots
+        }
+        let folder = path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex)
+        return HTTPURL(origin: origin, path: folder + parsed.path, query: parsed.query).withoutDots
+    }
+
+    private var withoutDots: HTTPURL {
+        HTTPURL(origin: origin, path: PathSegments.removingDots(path), query: query)
+    }
+}
+
+extension HTTPURL: CustomStringConvertible, CustomReflectable {
+    /// The URL with the values of secret parameters left out.
+    public var description: String { Redactor.standard.text(of: self) }
+    /// Shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
+}
+
+extension HTTPURL {
+    /// The parts of a URL reference, split as RFC 3986 (appendix B) splits them. A fragment is dropped.
+    struct Reference {
+        var scheme: String?
+        var authority: Substring?
+        var path: String
+        var query: String?
+
+        init(_ text: String) throws(ServiceError) {
+            guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") }) else {
+                throw .badURL(text, "it has a space, a backslash or a control character")
+            }
+            var rest = text.prefix { $0 != "#" }
+            if let colon = rest.firstIndex(of: ":"), Self.isScheme(rest[..<colon]) {
+                scheme = rest[..<colon].lowercased()
+                rest = rest[rest.index(after: colon)...]
+            }
+            if rest.hasPrefix("//") {
+                rest = rest.dropFirst(2)
+                authority = rest.prefix { $0 != "/" && $0 != "?" }
+                rest = rest[(authority?.endIndex ?? rest.startIndex)...]
+            }
+            if let mark = rest.firstIndex(of: "?") {
+                query = try Self.encoded(rest[rest.index(after: mark)...], .query, of: text)
+                rest = rest[..<mark]
+            }
+            path = try Self.encoded(rest, .path, of: text)
+        }
+
+        private static func isScheme(_ text: Substring) -> Bool {
+            guard let first = text.utf8.first?.asciiLowercased, (0x61...0x7A).contains(first) else { return false }
+            return text.utf8.allSatisfy { byte in
+                PercentEncoding.isAlphanumeric(byte) || byte == 0x2B || byte == 0x2D || byte == 0x2E
+            }
+        }
+
+        private static func encoded(
+            _ text: Substring, _ place: PercentEncoding, of whole: String
+        ) throws(ServiceError) -> String {
+            guard let encoded = place.keepingEscapes(text) else {
+                throw .badURL(whole, "it has a % that is not followed by two hexadecimal digits")
+            }
+            return encoded
+        }
+    }
+}
+
+extension Origin {
+    fileprivate init(scheme: String, authority: Substring, of text: String) throws(ServiceError) {
+        guard scheme == "https" || scheme == "http" else { throw .badURL(text, "its scheme is neither https nor http") }
+        guard !authority.contains("@") else { throw .badURL(text, "it carries a user name or a password") }
+        var host = authority
+        var port: Int?
+        let end = authority.hasPrefix("[") ? authority.lastIndex(of: "]") ?? authority.startIndex : authority.startIndex
+        if let colon = authority[end...].lastIndex(of: ":") {
+            host = authority[..<colon]
+            let digits = authority[authority.index(after: colon)...]
+            if !digits.isEmpty {
+                guard let number = UInt16(digits), number > 0, digits.utf8.allSatisfy({ $0 != UInt8(ascii: "+") })
+                else {
+                    throw .badURL(text, "its port is not a number from 1 to 65535")
+                }
+                port = Int(number)
+            }
+        }
+        guard !host.isEmpty else { throw .badURL(text, "it has no host") }
+        guard Self.isHost(host) else { throw .badURL(text, "its host has a character that a host cannot have") }
+        self.init(scheme: scheme, host: host.lowercased(), port: port)
+    }
+
+    private static func isHost(_ host: Substring) -> Bool {
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            let inside = host.dropFirst().dropLast()
+            return inside.contains(":")
+                && inside.utf8.allSatisfy { PercentEncoding.isHexDigit($0) || $0 == 0x3A || $0 == 0x2E }
+        }
+        return host.utf8.allSatisfy { PercentEncoding.isAlphanumeric($0) || $0 == 0x2D || $0 == 0x2E || $0 == 0x5F }
+    }
+}
+
+extension ServiceError {
+    static func badURL(_ text: String, _ reason: String) -> ServiceError {
+        let shown = Redactor.standard.text(ofURL: text)
+        return .invalidRequest(InvalidRequest(.url, "\(HTTPSyntax.quoted(shown)) is not a URL to call: \(reason)"))
+    }
+}

@@ -1,0 +1,30 @@
+/// A scheme, a host and a port: what credentials belong to.
+public struct Origin: Sendable, Hashable, CustomStringConvertible {
+    /// `http` or `https`, in lower case.
+    public let scheme: String
+    /// The host in lower case; an IPv6 address in its brackets.
+    public let host: String
+    /// The port, the scheme's own where none was given.
+    public let port: Int
+
+    init(scheme: String, host: String, port: Int?) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port ?? (scheme == "https" ? 443 : 80)
+    }
+
+    /// As it begins a URL; the port only where it is not the scheme's own.
+    public var description: String {
+        port == (scheme == "https" ? 443 : 80) ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)"
+    }
+
+    /// Whether what is sent there can be read on the way: plain http to another machine.
+    var isExposed: Bool { scheme == "http" && !isLoopback }
+
+    /// Whether it is this machine: `localhost`, a name below it, 127.0.0.0/8 or ::1.
+    var isLoopback: Bool {
+        if host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}

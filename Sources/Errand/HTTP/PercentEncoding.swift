@@ -1,0 +1,112 @@
+/// Which characters may stand as they are, and how the others are written (RFC 3986, 2.1).
+///
+/// Each place lets fewer characters through than the standard would: what a server could read as a separator is
+/// escaped.
+enum PercentEncoding {
+    /// A path that was written out: slashes separate.
+    case path
+    /// One segment of a path: a slash is a part of the value.
+    case segment
+    /// A query that was written out: `&` and `=` separate.
+    case query
+    /// A name or a value in a query.
+    case queryPart
+
+    private static let hex = Array("0123456789ABCDEF".utf8)
+
+    /// Escapes all that may not stand here, `%` included, so that a server reads back what was given.
+    func encode(_ text: some StringProtocol) -> String {
+        guard !text.utf8.allSatisfy(allows) else { return String(text) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count * 3)
+        for byte in text.utf8 { append(byte, to: &bytes) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Escapes what may not stand here and keeps the escapes that are there; `nil` if a `%` begins none.
+    func keepingEscapes(_ text: some StringProtocol) -> String? {
+        guard !text.utf8.allSatisfy(allows) else { return String(text) }
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                append(byte, to: &bytes)
+                continue
+            }
+            guard rest.count >= 2, rest.prefix(2).allSatisfy(Self.isHexDigit) else { return nil }
+            bytes.append(byte)
+            bytes += rest.prefix(2)
+            rest = rest.dropFirst(2)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Reads escapes back; what is not an escape stays as it is.
+    static func decode(_ text: some StringProtocol) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2,
+                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        (0x61...0x7A).contains(byte.asciiLowercased) || (0x30...0x39).contains(byte)
+    }
+
+    static func isHexDigit(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte.asciiLowercased)
+    }
+
+    private func append(_ byte: UInt8, to bytes: inout [UInt8]) {
+        if allows(byte) {
+            bytes.append(byte)
+        } else {
+            bytes += [UInt8(ascii: "%"), Self.hex[Int(byte >> 4)], Self.hex[Int(byte & 15)]]
+        }
+    }
+
+    private func allows(_ byte: UInt8) -> Bool {
+        if Self.isAlphanumeric(byte) { return true }
+        switch byte {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): return true
+        case UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "!"), UInt8(ascii: "$"),
+            UInt8(ascii: "'"), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "*"), UInt8(ascii: ","),
+            UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: "&"), UInt8(ascii: "+"):
+            return self == .path || self == .query
+        case UInt8(ascii: "?"): return self == .query
+        default: return false
+        }
+    }
+}
+
+/// The dot segments of a path.
+enum PathSegments {
+    /// The path without `.` and `..` (RFC 3986, 5.2.4); it never climbs above the root.
+    static func removingDots(_ path: String) -> String {
+        guard path.contains(".") else { return path.hasPrefix("/") ? path : "/" + path }
+        var kept: [Substring] = []
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(
+            path.hasPrefix("/") ? 1 : 0)
+        for (offset, segment) in segments.enumerated() {
+            let isLast = offset == segments.count - 1
+            switch segment {
+            case ".":
+                if isLast { kept.append("") }
+            case "..":
+                _ = kept.popLast()
+                if isLast { kept.append("") }
+            default: kept.append(segment)
+            }
+        }
+        return "/" + kept.joined(separator: "/")
+    }
+}

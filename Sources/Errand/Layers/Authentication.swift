@@ -1,0 +1,56 @@
+/// Signs a request with the token of the session to which its call belongs; has the token replaced once if the server
+/// refuses it.
+struct Authentication: Layer {
+    let tokens: TokenStore
+    let limiter: RateLimiter
+
+    func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
+        -> HTTPResponse
+    {
+        let call = context.call
+        guard let session = call.read({ $0.session }), request.headers["Authorization"] == nil else {
+            return try await next(request, context)
+        }
+        let token: Token
+        if let present = tokens.goodToken(of: session) {
+            token = present
+        } else {
+            token = try await obtain(for: call) { () async throws(ServiceError) in try await tokens.token(of: session) }
+        }
+        let response = try await next(request.signed(with: token, in: call), context)
+        // A 401 of another origin, to which a redirect led, is no word about our token: it never got it.
+        guard response.status == 401, response.redirectedTo.map({ $0.origin == request.url.origin }) ?? true,
+            request.body?.isReplayable ?? true
+        else { return response }
+        let newer = try await obtain(for: call) { () async throws(ServiceError) in
+            try await tokens.replacement(for: token, of: session)
+        }
+        try await limiter.admit(call, isUrgent: true)
+        // The answer to the replay is final, a second 401 too: whatever is wrong, another token would not help.
+        return try await next(request.signed(with: newer, in: call), context)
+    }
+
+    private func obtain(
+        for call: Call, _ ask: @escaping @Sendable () async throws(ServiceError) -> Token
+    ) async throws(ServiceError) -> Token {
+        call.note(.waitingForToken)
+        let start = call.time.now
+        do throws(ServiceError) {
+            let token = try await call.leashed(ask)
+            call.tell(.waitedForToken(start.duration(to: call.time.now)))
+            return token
+        } catch {
+            call.update { $0.lacksToken = true }
+            throw error
+        }
+    }
+}
+
+extension HTTPRequest {
+    fileprivate func signed(with token: Token, in call: Call) -> HTTPRequest {
+        call.update { $0.accessTokens.append(token.access) }
+        var signed = self
+        signed.headers["Authorization"] = token.authorization
+        return signed
+    }
+}

@@ -1,0 +1,28 @@
+/// Lets no attempt through while there is no network: it fails at once, or waits, as the client is configured.
+struct OnlineCheck: Layer {
+    /// How often to look again while waiting. The system's own answer is no fresher than a second.
+    private static let pause = Duration.milliseconds(500)
+
+    let connectivity: Connectivity
+    let rule: OfflineRule
+
+    func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
+        -> HTTPResponse
+    {
+        if !connectivity(), !request.url.origin.isLoopback { try await waitForNetwork(context.call) }
+        return try await next(request, context)
+    }
+
+    private func waitForNetwork(_ call: Call) async throws(ServiceError) {
+        guard case .wait(let limit) = rule else { throw .noInternetConnection }
+        let end = min(call.time.now.advanced(by: limit), call.deadline)
+        call.note(.waitingForNetwork)
+        try await call.leashed { () async throws(ServiceError) in
+            while !connectivity() {
+                let next = call.time.now.advanced(by: Self.pause)
+                guard next <= end else { throw .noInternetConnection }
+                try await call.time.sleep(until: next)
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+/// Follows redirects, hop by hop, as RFC 9110 (15.4) says, and takes care that no secret travels along.
+struct Redirects: Layer {
+    /// More than this is a mistake of the server.
+    private static let limit = 10
+
+    let limiter: RateLimiter
+    /// The headers that belong to the origin they were meant for.
+    let secretHeaders: Set<String>
+
+    init(limiter: RateLimiter, secretHeaders: Set<String>) {
+        self.limiter = limiter
+        self.secretHeaders = secretHeaders.union(["Authorization", "Cookie", "Proxy-Authorization"])
+    }
+
+    func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
+        -> HTTPResponse
+    {
+        var current = request
+        var visited: Set<String> = []
+        while true {
+            var response = try await next(current, context)
+            if !visited.isEmpty { response.redirectedTo = current.url }
+            guard [301, 302, 303, 307, 308].contains(response.status) else { return response }
+            visited.insert(current.hop)
+            let following = try self.request(following: response, to: current)
+            if visited.contains(following.hop) { throw response.unfollowed("it leads round in a circle") }
+            guard visited.count <= Self.limit else { throw response.unfollowed("there were \(Self.limit) before it") }
+            context.call.tell(.redirected(response.status, to: following.url.description))
+            try await limiter.admit(context.call, isUrgent: true)
+            current = following
+        }
+    }
+
+    private func request(following response: HTTPResponse, to request: HTTPRequest) throws(ServiceError) -> HTTPRequest
+    {
+        guard let location = response.headers["Location"], !location.isEmpty else {
+            throw response.unfollowed("it does not say where to")
+        }
+        var following = request
+        do throws(ServiceError) {
+            following.url = try request.url.resolving(location)
+        } catch {
+            throw response.unfollowed(error.description)
+        }
+        if request.url.origin.scheme == "https", following.url.origin.scheme == "http" {
+            throw response.unfollowed("it leads from https to plain http")
+        }
+        if following.url.origin != request.url.origin {
+            for name in secretHeaders { following.headers[name] = nil }
+        }
+        if response.changesMethod(of: request.method) {
+            following.method = .get
+            following.body = nil
+            for name in ["Content-Type", "Content-Length", "Content-Encoding", "Transfer-Encoding"] {
+                following.headers[name] = nil
+            }
+        }
+        guard following.body?.isReplayable ?? true else {
+            throw response.unfollowed("the body can be sent only once")
+        }
+        return following
+    }
+}
+
+extension HTTPRequest {
+    /// What makes a hop the same as another.
+    fileprivate var hop: String { "\(method) \(url.absoluteString)" }
+}
+
+extension HTTPResponse {
+    fileprivate func changesMethod(of method: HTTPMethod) -> Bool {
+        switch status {
+        case 303: method != .head && method != .get
+        case 301, 302: method == .post
+        default: false
+        }
+    }
+
+    fileprivate func unfollowed(_ reason: String) -> ServiceError {
+        let message = "The server's redirect (\(status)) was not followed: \(reason)"
+        return .rejected(Rejection(status: status, message: message, headers: headers))
+    }
+}

@@ -1,0 +1,35 @@
+/// What is known about the call that a request belongs to.
+public struct CallContext: Sendable {
+    let call: Call
+
+    /// The number of the call, among those of its client.
+    public var id: Int { call.id }
+    /// The call by its method and path, without the query: `GET users/7/friends`.
+    public var endpoint: String { call.name }
+    /// The rules of the call, with the client's configuration filled in.
+    public var rules: CallRules { call.rules }
+    /// The instant at which the whole call must have ended; `distantFuture` if there is none.
+    public var deadline: Instant { call.deadline }
+    /// The clock.
+    public var time: any TimeSource { call.time }
+    /// How many attempts have begun, the present one included; 0 before the first.
+    public var attempts: Int { call.read { $0.attempts } }
+}
+
+/// The rules of a call: its own options, and the client's where it has none.
+public struct CallRules: Sendable {
+    /// Whether the call is signed.
+    public let authentication: CallOptions.Authentication
+    /// The limit of one attempt.
+    public let timeout: Duration
+    /// The limit of the whole call; `nil` if there is none.
+    public let deadline: Duration?
+    /// When the call is tried again.
+    public let retry: RetryPolicy
+    /// What makes the call safe to repeat.
+    public let idempotencyKey: String?
+    /// How many permits an attempt takes.
+    public let cost: Int
+    /// What is wrong with the rules, if anything is.
+    let problem: String?
+}

@@ -1,0 +1,44 @@
+/// How a call is stopped: by `cancelAll()`, by `shutdown()`, at its deadline, at the timeout of an attempt.
+///
+/// A call runs in its caller's own task, which is not ours to cancel. So whatever may take long runs on a leash, in a
+/// child task: the network, each wait, and the user's middlewares. All else ends by itself within microseconds. A
+/// call that waits for nothing but the network thus pays for one child task.
+extension Call {
+    /// Stops the call from outside. What hangs on a leash ends at once, the rest when it would take the next.
+    func stop(_ reason: ServiceError) {
+        let leash: Leash? = exchange { state in
+            state.stop = state.stop ?? reason
+            return state.leash
+        }
+        leash?.stop(reason)
+    }
+
+    /// Runs something that may take long, and sees to it that it ends with the call, and at `timeout` if that comes
+    /// before the deadline.
+    func leashed<Value: Sendable>(
+        timeout: Instant = .distantFuture, _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
+    ) async throws(ServiceError) -> Value {
+        let (end, bound) = timeout < deadline ? (timeout, Timeout.Bound.attempt) : (deadline, .deadline)
+        if end < .distantFuture, end <= time.now { throw timedOut(bound) }
+        let leash = Leash()
+        let isOutermost = try hang(on: leash)
+        defer { if isOutermost { update { $0.leash = nil } } }
+        return try await leash.run(until: end, of: time, else: { self.timedOut(bound) }, operation)
+    }
+
+    private func timedOut(_ bound: Timeout.Bound) -> ServiceError {
+        let limit = bound == .attempt ? rules.timeout : rules.deadline ?? .zero
+        return .timedOut(Timeout(bound, limit: limit, phase: read { $0.phase }))
+    }
+
+    /// Notes the leash, unless the call hangs on one already: a stop of that one reaches this one too.
+    private func hang(on leash: Leash) throws(ServiceError) -> Bool {
+        let (stop, isOutermost) = exchange { state in
+            guard state.stop == nil, state.leash == nil else { return (state.stop, false) }
+            state.leash = leash
+            return (nil, true)
+        }
+        if let stop { throw stop }
+        return isOutermost
+    }
+}

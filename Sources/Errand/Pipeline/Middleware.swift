@@ -1,0 +1,25 @@
+/// What goes on with a request from here: the rest of the pipeline, down to the transport.
+public typealias Next = @Sendable (HTTPRequest, CallContext) async throws(ServiceError) -> HTTPResponse
+
+/// A user's own room in the pipeline: it may change the request, the answer, or answer by itself.
+///
+///     struct Stopwatch: Middleware {
+///         func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+///             let start = context.time.now
+///             defer { print(context.endpoint, start.duration(to: context.time.now)) }
+///             return try await next(request, context)
+///         }
+///     }
+///
+/// It may throw anything; what is not a `ServiceError` becomes `.transport(.middleware)`. It must end soon when its
+/// task is cancelled. A status that is not 2xx is a value here, not an error.
+public protocol Middleware: Sendable {
+    /// Handles a request; `next` hands it on.
+    func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse
+}
+
+/// A room of the library's own in the pipeline: typed all the way.
+protocol Layer: Sendable {
+    func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
+        -> HTTPResponse
+}

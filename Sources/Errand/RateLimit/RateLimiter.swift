@@ -1,0 +1,226 @@
+import Synchronization
+
+/// Hands out permission to send: bursts up to the limit, never more than the limit in any rolling period.
+///
+/// Waiters are served in the order they came; urgent ones go to the head of the line. A task that is cancelled while it
+/// waits gives its place back, so a cancelled call never slows the calls behind it. One limiter may serve many clients.
+/// A client makes its own limiter unless it is given one to share.
+///
+/// It is a class with a lock and not an actor, because alarms and cancellations come from outside any task: what they
+/// change is changed at once, at their very instant, and a call that need not wait does not change threads.
+public final class RateLimiter: Sendable {
+    /// How long a pause may be for calls to wait for its end. They fail at once with `.rateLimited`, and the figure,
+    /// when the server asks for a longer one: nobody wants to look at a spinner for an hour.
+    public static let patience = Duration.seconds(60)
+
+    fileprivate struct State {
+        var bucket: TokenBucket
+        var line = WaitingLine()
+        var pausedUntil: Instant?
+        var service: (instant: Instant, alarm: Alarm)?
+    }
+
+    /// The limit that is kept.
+    public let limit: RateLimit
+
+    private let time: any TimeSource
+    private let state: Mutex<State>
+
+    /// Makes a limiter whose bucket is full.
+    public init(_ limit: RateLimit, time: any TimeSource = .system) {
+        self.limit = limit
+        self.time = time
+        state = Mutex(State(bucket: TokenBucket(limit.problem == nil ? limit : .unlimited)))
+    }
+
+    /// Waits for `cost` permits and takes them. Returns how long it has waited.
+    ///
+    /// Fails at once with `.rateLimited` if the permits cannot come before `deadline`, and with `.invalidRequest` if
+    /// they never can. Cancelled, it leaves the line at once with `.cancelled` and has taken nothing.
+    @discardableResult
+    public func acquire(
+        cost: Int = 1, isUrgent: Bool = false, before deadline: Instant = .distantFuture
+    ) async throws(ServiceError) -> Duration {
+        try check(cost)
+        if Task.isCancelled { throw .cancelled }
+        let arrival = time.now
+        let admission = state.withLock { state in
+            state.admit(cost: cost, isUrgent: isUrgent, deadline: deadline, at: arrival)
+        }
+        switch admission {
+        case .granted: return .zero
+        case .refused(let wait): throw .tooSoon(by: wait)
+        case .waiting(let waiter): return arrival.duration(to: try await turn(of: waiter))
+        }
+    }
+
+    /// Takes the permits if nobody has to wait for them; says whether it has.
+    func acquireAtOnce(cost: Int, isUrgent: Bool) throws(ServiceError) -> Bool {
+        try check(cost)
+        let now = time.now
+        return state.withLock { $0.takeAtOnce(cost, isUrgent: isUrgent, at: now) }
+    }
+
+    /// Lets nobody through before `instant`, by the clock of the limiter's time source. A shorter pause than the
+    /// present one changes nothing.
+    ///
+    /// Afterwards permits come back one by one at the limit's pace, so that those who waited do not all rush in
+    /// together. Who waits, and would not wait that long, fails at once with `.rateLimited`.
+    public func pause(until instant: Instant) {
+        let now = time.now
+        let hasty = state.withLock { $0.pause(until: instant, at: now) }
+        for waiter in hasty { waiter.turn.land(.failure(.tooSoon(by: now.duration(to: instant)))) }
+        serve()
+    }
+
+    /// What a limiter looks like at some moment.
+    public struct Snapshot: Sendable, Hashable {
+        /// How many permits could be taken at once; `nil` without a limit.
+        public let available: Int?
+        /// How many wait in line.
+        public let waiters: Int
+        /// When the next who waits gets its permits, or when a newcomer would.
+        public let nextGrant: Instant
+        /// Until when the server has asked to pause.
+        public let pausedUntil: Instant?
+    }
+
+    /// What the limiter looks like now.
+    public var snapshot: Snapshot {
+        let now = time.now
+        return state.withLock { $0.snapshot(at: now) }
+    }
+
+    private func check(_ cost: Int) throws(ServiceError) {
+        if let problem = limit.problem { throw .badSetting(problem) }
+        guard cost > 0 else { throw .badSetting("a cost of \(cost) permits; it must be 1 or more") }
+        guard cost <= limit.largestCost else {
+            throw .badSetting("a cost of \(cost) permits can never be met by a limit of \(limit)")
+        }
+    }
+
+    /// Waits until the waiter is served, and returns when that was.
+    private func turn(of waiter: WaitingLine.Waiter) async throws(ServiceError) -> Instant {
+        let alarm = time.schedule(at: waiter.deadline, for: .sleeper) { [time] in
+            waiter.turn.land(.failure(.tooSoon(by: time.now.duration(to: waiter.deadline))))
+        }
+        defer { alarm.cancel() }
+        serve()
+        let outcome = await Result(of: waiter.turn.value)
+        if case .success(let instant) = outcome, !Task.isCancelled { return instant }
+        // Cancelled, or too late. If it had been served just before, what it took goes to the next.
+        state.withLock { state in
+            state.line.leave(waiter)
+            if case .success(let instant) = outcome { state.bucket.giveBack(waiter.cost, takenAt: instant) }
+        }
+        serve()
+        _ = try outcome.get()
+        throw .cancelled
+    }
+
+    /// Serves all whose turn has come, and sees to it that it is called again for the next.
+    private func serve() {
+        var unclaimed: [WaitingLine.Waiter] = []
+        repeat {
+            let now = time.now
+            let served = state.withLock { state in
+                for waiter in unclaimed { state.bucket.giveBack(waiter.cost, takenAt: now) }
+                return state.serve(at: now)
+            }
+            // One who has been cancelled, but has not come back to leave the line, takes nothing.
+            unclaimed = served.filter { $0.turn.land(.success(now)) != 1 }
+        } while !unclaimed.isEmpty
+        setAlarm()
+    }
+
+    private func setAlarm() {
+        let now = time.now
+        state.withLock { state in
+            let next = state.nextService(at: now)
+            guard state.service?.instant != next else { return }
+            state.service?.alarm.cancel()
+            state.service = next.map { instant in
+                (instant, time.schedule(at: instant, for: .watch) { [weak self] in self?.alarmFired(for: instant) })
+            }
+        }
+    }
+
+    private func alarmFired(for instant: Instant) {
+        state.withLock { state in
+            if state.service?.instant == instant { state.service = nil }
+        }
+        serve()
+    }
+
+    deinit {
+        state.withLock { $0.service?.alarm.cancel() }
+    }
+}
+
+extension RateLimiter.State {
+    enum Admission {
+        case granted
+        /// There is not enough time to wait so long.
+        case refused(Duration)
+        case waiting(WaitingLine.Waiter)
+    }
+
+    mutating func admit(cost: Int, isUrgent: Bool, deadline: Instant, at now: Instant) -> Admission {
+        if takeAtOnce(cost, isUrgent: isUrgent, at: now) { return .granted }
+        let total = line.costAhead(ofUrgent: isUrgent) + cost
+        let earliest = bucket.earliest(ofLast: total, at: max(now, pausedUntil ?? now))
+        let isHopeless = pausedUntil.map { !Self.isWorthWaiting(until: $0, before: deadline, at: now) } ?? false
+        guard earliest <= deadline, !isHopeless else { return .refused(now.duration(to: earliest)) }
+        return .waiting(line.join(cost: cost, isUrgent: isUrgent, deadline: deadline))
+    }
+
+    mutating func takeAtOnce(_ cost: Int, isUrgent: Bool, at now: Instant) -> Bool {
+        if let pausedUntil, pausedUntil <= now { self.pausedUntil = nil }
+        return pausedUntil == nil && line.costAhead(ofUrgent: isUrgent) == 0 && bucket.take(cost, at: now)
+    }
+
+    /// Returns those in line who would not wait for the end of the pause.
+    mutating func pause(until instant: Instant, at now: Instant) -> [WaitingLine.Waiter] {
+        guard instant > max(pausedUntil ?? now, now) else { return [] }
+        pausedUntil = instant
+        bucket.drain(until: instant)
+        let hasty = line.all.filter { !Self.isWorthWaiting(until: instant, before: $0.deadline, at: now) }
+        for waiter in hasty { line.leave(waiter) }
+        return hasty
+    }
+
+    /// Takes the permits of all whose turn has come.
+    mutating func serve(at now: Instant) -> [WaitingLine.Waiter] {
+        if let pausedUntil, pausedUntil <= now { self.pausedUntil = nil }
+        var served: [WaitingLine.Waiter] = []
+        while pausedUntil == nil, let waiter = line.first, bucket.take(waiter.cost, at: now) {
+            line.leave(waiter)
+            served.append(waiter)
+        }
+        return served
+    }
+
+    /// When the first in line can be served; `nil` if nobody waits.
+    func nextService(at now: Instant) -> Instant? {
+        guard let waiter = line.first else { return nil }
+        return bucket.earliest(taking: waiter.cost, at: max(now, pausedUntil ?? now))
+    }
+
+    func snapshot(at now: Instant) -> RateLimiter.Snapshot {
+        let pause = pausedUntil.flatMap { $0 > now ? $0 : nil }
+        let next = bucket.earliest(taking: line.first?.cost ?? 1, at: max(now, pause ?? now))
+        return RateLimiter.Snapshot(
+            available: pause == nil ? bucket.available(at: now) : 0, waiters: line.count,
+            nextGrant: next ?? .distantFuture, pausedUntil: pause)
+    }
+
+    private static func isWorthWaiting(until instant: Instant, before deadline: Instant, at now: Instant) -> Bool {
+        instant <= deadline && now.duration(to: instant) <= RateLimiter.patience
+    }
+}
+
+extension ServiceError {
+    fileprivate static func tooSoon(by wait: Duration) -> ServiceError {
+        .rateLimited(RateLimited(retryAfter: max(wait, .zero)))
+    }
+}

@@ -1,0 +1,160 @@
+/// The tokens of a rate limit, as a value over explicit instants: it neither waits nor reads a clock.
+///
+/// A token comes back exactly one period after it was taken. So a full bucket can be emptied at once, and still no
+/// rolling period ever sees more than the limit. That is stricter than a bucket that is refilled drop by drop, which
+/// lets nearly twice the limit through in a period that begins with a burst.
+public struct TokenBucket: Sendable {
+    private var windows: [RollingWindow]
+
+    /// A full bucket.
+    public init(_ limit: RateLimit) {
+        windows = limit.windows.map(RollingWindow.init)
+    }
+
+    /// How many tokens there are; `nil` if their number has no limit.
+    public func available(at now: Instant) -> Int? {
+        windows.map { $0.available(at: now) }.min()
+    }
+
+    /// When so many tokens can be taken together, if nobody takes any before; `nil` if they never can.
+    public func earliest(taking cost: Int, at now: Instant) -> Instant? {
+        var earliest = now
+        for window in windows {
+            guard let instant = window.earliest(taking: cost, at: now) else { return nil }
+            earliest = max(earliest, instant)
+        }
+        return earliest
+    }
+
+    /// A moment before which the last of `total` tokens, taken one after the other as soon as there are some, cannot
+    /// come. With one limit and single tokens it is the very moment.
+    public func earliest(ofLast total: Int, at now: Instant) -> Instant {
+        windows.map { $0.earliest(ofLast: total, at: now) }.max() ?? now
+    }
+
+    /// Takes so many tokens, if they are there.
+    public mutating func take(_ cost: Int, at now: Instant) -> Bool {
+        guard let earliest = earliest(taking: cost, at: now), earliest <= now else { return false }
+        for index in windows.indices { windows[index].take(cost, at: now) }
+        return true
+    }
+
+    /// Puts back tokens that were taken at `instant` and not used.
+    public mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
+        for index in windows.indices { windows[index].giveBack(cost, takenAt: instant) }
+    }
+
+    /// Empties the bucket so that its tokens come back one by one from `instant` on, at the limit's own pace.
+    public mutating func drain(until instant: Instant) {
+        for index in windows.indices { windows[index].drain(until: instant) }
+    }
+}
+
+/// One limit of a bucket.
+private struct RollingWindow: Sendable {
+    private let permits: Int
+    private let period: Int64
+    /// The least time between two tokens; 0 where bursts are welcome.
+    private let spacing: Int64
+    /// When tokens come back, the soonest first; those of the same instant together.
+    private var returns: [(at: Instant, count: Int)] = []
+    /// Before this index all have come back. Moving it is cheaper than removing them one by one.
+    private var head = 0
+    /// How many tokens are listed in `returns`, from `head` on.
+    private var outstanding = 0
+    private var nextSlot = Instant(nanoseconds: .min)
+
+    init(_ window: RateLimit.Window) {
+        permits = window.permits
+        period = window.period.wholeNanoseconds
+        spacing = window.isSmooth ? period / Int64(max(1, permits)) : 0
+    }
+
+    private var out: ArraySlice<(at: Instant, count: Int)> { returns[head...] }
+
+    func available(at now: Instant) -> Int {
+        guard now >= nextSlot else { return 0 }
+        return permits - outstanding + out.prefix { $0.at <= now }.reduce(0) { $0 + $1.count }
+    }
+
+    func earliest(taking cost: Int, at now: Instant) -> Instant? {
+        guard cost <= permits else { return nil }
+        return max(now, nextSlot, instant(ofToken: cost - 1, at: now))
+    }
+
+    func earliest(ofLast total: Int, at now: Instant) -> Instant {
+        let (rounds, rest) = (max(total, 1) - 1).quotientAndRemainder(dividingBy: permits)
+        let first = instant(ofToken: rest, at: now)
+        let slot = nextSlot.advanced(by: spacing, times: max(total, 1) - 1)
+        return max(now, first.advanced(by: period, times: rounds), spacing > 0 ? slot : now)
+    }
+
+    /// When the token of that index (from 0, below `permits`) is there, those that come back sooner being taken by
+    /// others.
+    private func instant(ofToken index: Int, at now: Instant) -> Instant {
+        var left = index - (permits - outstanding)
+        guard left >= 0 else { return now }
+        for entry in out {
+            left -= entry.count
+            if left < 0 { return max(now, entry.at) }
+        }
+        return now
+    }
+
+    mutating func take(_ cost: Int, at now: Instant) {
+        while head < returns.count, returns[head].at <= now {
+            outstanding -= returns[head].count
+            head += 1
+        }
+        // Half of the array is a good time to move the rest: each entry then moves once on average.
+        if head > 32, head * 2 > returns.count {
+            returns.removeFirst(head)
+            head = 0
+        }
+        insert(cost, at: now.advanced(by: period, times: 1))
+        if spacing > 0 { nextSlot = now.advanced(by: spacing, times: cost) }
+    }
+
+    mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
+        let due = instant.advanced(by: period, times: 1)
+        guard let index = out.lastIndex(where: { $0.at == due }) else { return }
+        returns[index].count -= cost
+        outstanding -= cost
+        if returns[index].count <= 0 { returns.remove(at: index) }
+        if spacing > 0, nextSlot == instant.advanced(by: spacing, times: cost) { nextSlot = instant }
+    }
+
+    mutating func drain(until instant: Instant) {
+        // A thousand steps are fine enough for any limit, and bound the memory of a large one.
+        let step = max(1, permits / 1000)
+        let pace = period / Int64(permits)
+        let before = self
+        returns = []
+        head = 0
+        outstanding = 0
+        for index in stride(from: 0, to: permits, by: step) {
+            let count = min(step, permits - index)
+            let own = before.instant(ofToken: index + count - 1, at: instant)
+            insert(count, at: max(own, instant.advanced(by: pace, times: index)))
+        }
+        nextSlot = max(nextSlot, instant)
+    }
+
+    private mutating func insert(_ count: Int, at instant: Instant) {
+        outstanding += count
+        var index = returns.count
+        while index > head, returns[index - 1].at > instant { index -= 1 }
+        if index > head, returns[index - 1].at == instant {
+            returns[index - 1].count += count
+        } else {
+            returns.insert((instant, count), at: index)
+        }
+    }
+}
+
+extension Instant {
+    fileprivate func advanced(by nanoseconds: Int64, times: Int) -> Instant {
+        let (product, overflow) = nanoseconds.multipliedReportingOverflow(by: Int64(times))
+        return overflow ? .distantFuture : advanced(by: .nanoseconds(product))
+    }
+}

@@ -1,0 +1,13 @@
+/// A value with the answer that brought it.
+public struct Reply<Value: Sendable>: Sendable {
+    /// The value.
+    public let value: Value
+    /// The status of the answer.
+    public let status: Int
+    /// The header fields of the answer.
+    public let headers: HTTPHeaders
+    /// How many attempts it took.
+    public let attempts: Int
+    /// How long the call took, from beginning to end.
+    public let duration: Duration
+}

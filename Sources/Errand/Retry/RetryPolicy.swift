@@ -1,0 +1,47 @@
+/// When a call is tried again, how often, and how long it waits between.
+///
+/// Whatever the policy says, a call is sent a second time only if that can do no harm: its method is idempotent, it
+/// has an idempotency key, or it is certain that nothing was sent. A refused certificate, a body that can be streamed
+/// only once and an answer that cannot be decoded are never tried again.
+public struct RetryPolicy: Sendable, Hashable {
+    /// How many attempts a call has, the first included.
+    public var attempts: Int
+    /// The longest `Retry-After` that is waited for; a longer one fails the call at once, with the figure.
+    public var patience: Duration
+    var backoff: Backoff
+
+    /// Makes a policy.
+    ///
+    /// - Parameters:
+    ///   - attempts: How many attempts a call has, the first included; at least 1.
+    ///   - base: The longest pause before the first retry; it doubles with each.
+    ///   - cap: The longest pause of all.
+    ///   - patience: The longest `Retry-After` that is waited for.
+    public init(
+        attempts: Int, base: Duration = .milliseconds(200), cap: Duration = .seconds(20),
+        patience: Duration = .seconds(60)
+    ) {
+        self.attempts = attempts
+        self.patience = patience
+        backoff = Backoff(base: base, cap: cap)
+    }
+
+    /// Three attempts; a random pause of up to 200 ms, then up to 400 ms.
+    public static let standard = RetryPolicy(attempts: 3)
+    /// One attempt.
+    public static let never = RetryPolicy(attempts: 1)
+
+    /// Whether an answer of that status may be another one a little later.
+    static func isTransient(status: Int) -> Bool {
+        switch status {
+        case 408, 429, 500, 502, 503, 504: true
+        default: false
+        }
+    }
+
+    var problem: String? {
+        if attempts < 1 { return "a retry policy of \(attempts) attempts; it must be 1 or more" }
+        if backoff.base < .zero || backoff.cap < .zero { return "a retry policy with a negative pause" }
+        return patience < .zero ? "a retry policy with a negative patience" : nil
+    }
+}

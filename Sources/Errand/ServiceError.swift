@@ -1,0 +1,136 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// Everything that can go wrong with a call, so that a `switch` can be complete.
+///
+/// The descriptions are sentences for people. No case, payload or description holds a secret of the client.
+public indirect enum ServiceError: Error, Sendable, Hashable {
+    /// The task was cancelled, by its owner or by `cancelAll()`.
+    case cancelled
+    /// There is no network. Nothing was sent, or the transport found no way to send it.
+    case noInternetConnection
+    /// The attempt's timeout or the call's deadline passed.
+    case timedOut(Timeout)
+    /// The request cannot be made as it was asked for. Nothing was sent.
+    case invalidRequest(InvalidRequest)
+    /// The endpoint needs a signed-in user and there is none. Nothing was sent.
+    case signInRequired
+    /// The session ended, or changed under the call: the user has to sign in again.
+    case sessionExpired(SessionExpiry)
+    /// The server said 429, or the client's own limit cannot be met in time.
+    case rateLimited(RateLimited)
+    /// The server refused the request: any other 4xx, or a redirect that was not followed.
+    case rejected(Rejection)
+    /// The server failed: 5xx.
+    case serverFailure(Rejection)
+    /// The answer is not what the endpoint promises.
+    case undecodable(DecodingFailure)
+    /// The network or the transport failed.
+    case transport(TransportFailure)
+}
+
+extension ServiceError {
+    /// The status of the server's answer, where there was one.
+    public var status: Int? {
+        switch self {
+        case .rejected(let rejection), .serverFailure(let rejection): rejection.status
+        case .rateLimited(let limited): limited.status
+        case .sessionExpired(let expiry): expiry.status
+        case .undecodable(let failure): failure.status
+        case .cancelled, .noInternetConnection, .timedOut, .invalidRequest, .signInRequired, .transport: nil
+        }
+    }
+
+    /// How long the server, or the client's own limit, asks to wait.
+    public var retryAfter: Duration? {
+        switch self {
+        case .rateLimited(let limited): limited.retryAfter
+        case .rejected(let rejection), .serverFailure(let rejection): rejection.retryAfter
+        default: nil
+        }
+    }
+
+    /// Whether the same call may succeed a little later without anybody changing anything.
+    public var isTransient: Bool {
+        switch self {
+        case .noInternetConnection, .timedOut, .rateLimited: true
+        case .rejected(let rejection), .serverFailure(let rejection): RetryPolicy.isTransient(status: rejection.status)
+        case .transport(let failure): failure.kind.isTransient
+        case .cancelled, .invalidRequest, .signInRequired, .sessionExpired, .undecodable: false
+        }
+    }
+
+    /// Whether the server may have seen the request, and acted on it.
+    public var mayHaveReachedServer: Bool {
+        switch self {
+        // A session that ends under a call ends before a send, or with a 401, which means that nothing was done.
+        case .noInternetConnection, .invalidRequest, .signInRequired, .sessionExpired: false
+        case .rateLimited(let limited): limited.status != nil
+        case .timedOut(let timeout): timeout.phase.comesAfterSending
+        case .transport(let failure): failure.mayHaveReachedServer
+        case .cancelled, .rejected, .serverFailure, .undecodable: true
+        }
+    }
+}
+
+extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
+    /// A sentence for the person in front of the screen. The server's own words win where it gave some.
+    public var errorDescription: String? { description }
+
+    /// A sentence for the person in front of the screen. The server's own words win where it gave some.
+    public var description: String {
+        switch self {
+        case .cancelled: "The call was cancelled"
+        case .noInternetConnection: "No internet connection"
+        case .timedOut(let timeout): timeout.description
+        case .invalidRequest(let invalid): invalid.description
+        case .signInRequired: "You need to sign in first"
+        case .sessionExpired(let expiry): expiry.description
+        case .rateLimited(let limited): limited.description
+        case .rejected(let rejection), .serverFailure(let rejection): rejection.description
+        case .undecodable(let failure): failure.description
+        case .transport(let failure): failure.description
+        }
+    }
+
+    /// The case with its payload, for a developer.
+    public var debugDescription: String {
+        switch self {
+        case .cancelled: "cancelled"
+        case .noInternetConnection: "noInternetConnection"
+        case .timedOut(let timeout): "timedOut(\(timeout))"
+        case .invalidRequest(let invalid): "invalidRequest(\(invalid.subject): \(invalid.reason))"
+        case .signInRequired: "signInRequired"
+        case .sessionExpired(let expiry): "sessionExpired(\(expiry.reason): \(expiry))"
+        case .rateLimited(let limited): "rateLimited(\(limited))"
+        case .rejected(let rejection): "rejected(\(rejection.status): \(rejection))"
+        case .serverFailure(let rejection): "serverFailure(\(rejection.status): \(rejection))"
+        case .undecodable(let failure): "undecodable(\(failure))"
+        case .transport(let failure): "transport(\(failure.kind.rawValue): \(failure))"
+        }
+    }
+}
+
+extension ServiceError {
+    /// Translates an error of foreign code at the door where it comes in; `otherwise` says what it is there if it is
+    /// none of ours.
+    init(_ error: any Error, otherwise: (any Error) -> ServiceError) {
+        switch error {
+        case let error as ServiceError: self = error
+        case is CancellationError: self = .cancelled
+        default: self = otherwise(error)
+        }
+    }
+}
+
+/// What an error of foreign code is called: its type, and its case if it is an enum. What it carries is left out: it
+/// may be a secret.
+func foreignName(of error: any Error) -> String {
+    let mirror = Mirror(reflecting: error)
+    let name = String(reflecting: type(of: error))
+    guard mirror.displayStyle == .enum else { return name }
+    return "\(name).\(mirror.children.first?.label ?? String(describing: error))"
+}

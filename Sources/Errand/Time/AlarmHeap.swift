@@ -1,0 +1,143 @@
+import Synchronization
+
+/// The alarms that are set, earliest first; those of the same instant in the order they were set.
+///
+/// A binary heap whose entries know their own place, so that setting, firing and taking back an alarm each cost O(log
+/// n): a busy client sets a timeout for every attempt and takes nearly all of them back.
+package struct AlarmHeap: Sendable {
+    /// Names one alarm; the generation tells a reused slot from the alarm that had it before.
+    package struct Ticket: Sendable {
+        let slot: Int
+        let generation: UInt32
+    }
+
+    private struct Slot: Sendable {
+        var instant: Instant
+        var order: UInt64
+        var place: Int
+        var generation: UInt32
+        var purpose: Alarm.Purpose
+        var action: (@Sendable () -> Void)?
+    }
+
+    private var slots: [Slot] = []
+    private var free: [Int] = []
+    private var heap: [Int] = []
+    private var nextOrder: UInt64 = 0
+
+    package init() {}
+
+    package var count: Int { heap.count }
+    package var isEmpty: Bool { heap.isEmpty }
+    package var earliest: Instant? { heap.first.map { slots[$0].instant } }
+
+    /// How many tasks sleep.
+    package var sleepers: Int {
+        heap.count { slots[$0].purpose == .sleeper }
+    }
+
+    package mutating func insert(
+        at instant: Instant, for purpose: Alarm.Purpose, _ action: @escaping @Sendable () -> Void
+    ) -> Ticket {
+        nextOrder += 1
+        let place = heap.count
+        let slot: Int
+        if let reused = free.popLast() {
+            slot = reused
+            slots[slot].instant = instant
+            slots[slot].order = nextOrder
+            slots[slot].place = place
+            slots[slot].purpose = purpose
+            slots[slot].action = action
+        } else {
+            slot = slots.count
+            slots.append(
+                Slot(instant: instant, order: nextOrder, place: place, generation: 0, purpose: purpose, action: action))
+        }
+        heap.append(slot)
+        rise(from: place)
+        return Ticket(slot: slot, generation: slots[slot].generation)
+    }
+
+    /// Takes an alarm back; `false` if it has fired or was taken back before.
+    @discardableResult
+    package mutating func remove(_ ticket: Ticket) -> Bool {
+        guard ticket.slot < slots.count, slots[ticket.slot].generation == ticket.generation,
+            slots[ticket.slot].action != nil
+        else { return false }
+        _ = take(ticket.slot)
+        return true
+    }
+
+    /// Takes the earliest alarm out if its time has come.
+    package mutating func popDue(at now: Instant) -> (@Sendable () -> Void)? {
+        guard let first = heap.first, slots[first].instant <= now else { return nil }
+        return take(first)
+    }
+
+    private mutating func take(_ slot: Int) -> (@Sendable () -> Void)? {
+        let place = slots[slot].place
+        let action = slots[slot].action
+        slots[slot].action = nil
+        slots[slot].generation &+= 1
+        free.append(slot)
+        let last = heap.removeLast()
+        if last != slot {
+            heap[place] = last
+            slots[last].place = place
+            rise(from: place)
+            sink(from: slots[last].place)
+        }
+        return action
+    }
+
+    private func isBefore(_ left: Int, _ right: Int) -> Bool {
+        let (a, b) = (slots[left].instant.nanoseconds, slots[right].instant.nanoseconds)
+        return a != b ? a < b : slots[left].order < slots[right].order
+    }
+
+    private mutating func rise(from start: Int) {
+        var place = start
+        while place > 0 {
+            let parent = (place - 1) / 2
+            guard isBefore(heap[place], heap[parent]) else { return }
+            swap(place, parent)
+            place = parent
+        }
+    }
+
+    private mutating func sink(from start: Int) {
+        var place = start
+        while true {
+            var child = 2 * place + 1
+            guard child < heap.count else { return }
+            if child + 1 < heap.count, isBefore(heap[child + 1], heap[child]) { child += 1 }
+            guard isBefore(heap[child], heap[place]) else { return }
+            swap(place, child)
+            place = child
+        }
+    }
+
+    private mutating func swap(_ left: Int, _ right: Int) {
+        heap.swapAt(left, right)
+        slots[heap[left]].place = left
+        slots[heap[right]].place = right
+    }
+}
+
+extension AlarmHeap {
+    /// A heap behind a lock: alarms are set and taken back from any thread, cancellation handlers among them.
+    package final class Shared: Sendable {
+        private let heap = Mutex(AlarmHeap())
+
+        package init() {}
+
+        package func withLock<Result: Sendable>(_ body: (inout AlarmHeap) -> Result) -> Result {
+            heap.withLock { body(&$0) }
+        }
+
+        package func cancel(_ ticket: Ticket) {
+            _ = heap.withLock { $0.remove(ticket) }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+/// A moment on a monotonic clock: it never goes back, whatever happens to the wall clock.
+///
+/// Arithmetic saturates instead of trapping, so a timeout of three hundred years is simply "never".
+public struct Instant: InstantProtocol {
+    /// Nanoseconds since the clock's own beginning.
+    public let nanoseconds: Int64
+
+    /// The beginning of the clock.
+    public static let zero = Instant(nanoseconds: 0)
+    /// A moment that never comes.
+    public static let distantFuture = Instant(nanoseconds: .max)
+
+    /// Makes the moment that lies so many nanoseconds after the clock's beginning.
+    public init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    /// The moment that lies `duration` later; `distantFuture` if that is out of reach.
+    public func advanced(by duration: Duration) -> Instant {
+        let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
+        guard overflow else { return Instant(nanoseconds: sum) }
+        return duration < .zero ? Instant(nanoseconds: .min) : .distantFuture
+    }
+
+    /// How long it is from here to `other`; negative if `other` is earlier.
+    public func duration(to other: Instant) -> Duration {
+        let (difference, overflow) = other.nanoseconds.subtractingReportingOverflow(nanoseconds)
+        guard overflow else { return .nanoseconds(difference) }
+        return .nanoseconds(other > self ? Int64.max : Int64.min)
+    }
+
+    /// Whether `left` comes before `right`.
+    public static func < (left: Instant, right: Instant) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
+}
+
+extension Duration {
+    /// The duration in nanoseconds, held within what an `Int64` can say.
+    package var wholeNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return seconds < 0 ? .min : .max }
+        let (sum, overflowed) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
+        guard !overflowed else { return seconds < 0 ? .min : .max }
+        return sum
+    }
+
+    /// The duration in seconds, for arithmetic with wall-clock dates and random fractions.
+    package var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+
+    /// The duration as a person would say it: `250 ms`, `1.5 s`.
+    package var spoken: String {
+        let milliseconds = wholeNanoseconds / 1_000_000
+        if milliseconds == 0, self > .zero { return "\(wholeNanoseconds / 1000) µs" }
+        if abs(milliseconds) < 1000 { return "\(milliseconds) ms" }
+        let (whole, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+        guard rest != 0 else { return "\(whole) s" }
+        let digits = String(1000 + abs(rest)).dropFirst()
+        return "\(whole).\(digits.trimmingZeros) s"
+    }
+}
+
+extension Substring {
+    fileprivate var trimmingZeros: Substring {
+        var text = self
+        while text.last == "0" { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,74 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+import Synchronization
+
+/// The machine's own clock and random numbers.
+///
+/// All alarms of a process share one sleeping task. It parks no thread, wakes when the earliest alarm that it knew of
+/// is due, and is gone when none is left then.
+public final class SystemTime: TimeSource {
+    static let shared = SystemTime()
+
+    private struct Sleeper {
+        var wakesAt: Instant
+        var task: Task<Void, Never>
+    }
+
+    private let alarms = AlarmHeap.Shared()
+    private let sleeper = Mutex<Sleeper?>(nil)
+    private let origin = ContinuousClock.now
+
+    private init() {}
+
+    /// The present moment; it goes on while the machine sleeps, as the server's time does.
+    public var now: Instant { Instant.zero.advanced(by: origin.duration(to: .now)) }
+    /// The present moment on the wall clock.
+    public var date: Date { Date() }
+    /// The usual executor.
+    public var executor: (any TaskExecutor)? { nil }
+
+    /// A random number from the system's own generator.
+    public func random() -> UInt64 { UInt64.random(in: .min ... .max) }
+
+    /// Calls `action` at `instant`. An instant that never comes costs nothing but its entry.
+    public func schedule(
+        at instant: Instant, for purpose: Alarm.Purpose, _ action: @escaping @Sendable () -> Void
+    ) -> Alarm {
+        let ticket = alarms.withLock { $0.insert(at: instant, for: purpose, action) }
+        if instant < .distantFuture { ensureAwake(by: instant) }
+        return Alarm(heap: alarms, ticket: ticket)
+    }
+
+    private func ensureAwake(by instant: Instant) {
+        sleeper.withLock { sleeper in
+            if let sleeper, sleeper.wakesAt <= instant { return }
+            sleeper?.task.cancel()
+            sleeper = Sleeper(wakesAt: instant, task: sleep(until: instant))
+        }
+    }
+
+    /// The task is owned by the process-wide clock, which cancels it when an earlier alarm replaces it.
+    private func sleep(until instant: Instant) -> Task<Void, Never> {
+        Task.detached {
+            let pause = self.now.duration(to: instant)
+            // A cancelled sleep means that an earlier one has taken over.
+            guard (try? await Task.sleep(for: pause, tolerance: .zero, clock: .continuous)) != nil else { return }
+            self.fire(upTo: instant)
+        }
+    }
+
+    private func fire(upTo planned: Instant) {
+        let mine = sleeper.withLock { sleeper in
+            guard sleeper?.wakesAt == planned else { return false }
+            sleeper = nil
+            return true
+        }
+        guard mine else { return }
+        let moment = max(now, planned)
+        while let action = alarms.withLock({ $0.popDue(at: moment) }) { action() }
+        if let next = alarms.withLock({ $0.earliest }), next < .distantFuture { ensureAwake(by: next) }
+    }
+}

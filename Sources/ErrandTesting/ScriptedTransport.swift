@@ -1,0 +1,191 @@
+public import Errand
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+import Synchronization
+
+/// A transport that answers from a script, and writes down what was sent.
+///
+///     let network = ScriptedTransport { Issue.record("\($0)") }
+///     network.on(.get, "/friends") {
+///         .status(503)
+///         .json(#"["Ann", "Bo"]"#).after(.milliseconds(80))
+///     }
+///     let client = APIClient("https://api.test") { $0.transport = network }
+///
+/// It is strict. A request that the script does not expect fails with `.transport(.unsupported)`, and is reported; so
+/// is, when the transport goes, a reply that nobody asked for. `verify()` throws the same, for tests that want to
+/// know earlier. Delays pass in the client's time. Nothing is global: tests that run side by side never meet.
+public final class ScriptedTransport: Transport {
+    /// One request as it was sent.
+    public struct Sent: Sendable {
+        /// The request.
+        public let request: HTTPRequest
+        /// Its body.
+        public let body: Data
+        /// When it was sent, by the client's clock.
+        public let at: Instant
+    }
+
+    private struct Line: Sendable {
+        var method: HTTPMethod?
+        var path: String
+        var replies: [ScriptedReply]
+
+        func matches(_ request: HTTPRequest) -> Bool {
+            guard method == nil || method == request.method, !replies.isEmpty else { return false }
+            if path == request.url.path || path == "*" { return true }
+            return path == request.url.target || path == request.url.absoluteString
+        }
+
+        mutating func next() -> ScriptedReply {
+            let reply = replies[0]
+            guard let count = reply.count else { return reply }
+            if count > 1 { replies[0].count = count - 1 } else { replies.removeFirst() }
+            return reply
+        }
+
+        var unused: [String] {
+            replies.compactMap { $0.count }.map { "\(method?.rawValue ?? "any") \(path): \($0) more expected" }
+        }
+    }
+
+    private struct State {
+        var lines: [Line] = []
+        var sent: [Sent] = []
+        var unexpected: [String] = []
+        var isVerified = false
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+    private let report: (@Sendable (ScriptMismatch) -> Void)?
+
+    /// Makes a transport with an empty script; `report` is told what does not go by it, as a test's failure.
+    public init(report: (@Sendable (ScriptMismatch) -> Void)? = nil) {
+        self.report = report
+    }
+
+    /// There always is a network, unless the client's configuration says otherwise.
+    public var connectivity: Connectivity { .always }
+
+    /// Answers requests of that method and path, one reply after the other. A path may be a whole URL, have a query,
+    /// or be `*` for any.
+    @discardableResult
+    public func on(
+        _ method: HTTPMethod, _ path: String, @ScriptBuilder _ replies: () -> [ScriptedReply]
+    ) -> ScriptedTransport {
+        add(Line(method: method, path: path, replies: replies()))
+    }
+
+    /// Answers so many requests of that method and path, or any number, with what `handler` makes of them.
+    @discardableResult
+    public func on(
+        _ method: HTTPMethod, _ path: String, times count: Int? = nil,
+        answering handler: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
+    ) -> ScriptedTransport {
+        add(Line(method: method, path: path, replies: [ScriptedReply(outcome: .handler(handler), count: count)]))
+    }
+
+    /// Answers all requests, whatever their method and path, one reply after the other.
+    @discardableResult
+    public func onAny(@ScriptBuilder _ replies: () -> [ScriptedReply]) -> ScriptedTransport {
+        add(Line(method: nil, path: "*", replies: replies()))
+    }
+
+    /// What was sent, in order.
+    public var sent: [Sent] { state.withLock { $0.sent } }
+
+    /// Waits until at least so many requests were sent.
+    public func sent(atLeast count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                guard state.sent.count < count else { return true }
+                state.watchers.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// Throws if a request came that the script does not expect, or if a reply was not asked for.
+    public func verify() throws(ScriptMismatch) {
+        let mismatch = state.withLock { state in
+            state.isVerified = true
+            return ScriptMismatch(unexpected: state.unexpected, unused: state.lines.flatMap(\.unused))
+        }
+        guard mismatch.isEmpty else { throw mismatch }
+    }
+
+    /// Answers the request by the script.
+    public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
+        let body = try await request.body?.collect(upTo: .max) ?? Data()
+        let reply = next(for: Sent(request: request, body: body, at: context.time.now))
+        guard let reply else {
+            let mismatch = ScriptMismatch(unexpected: ["\(request)"], unused: [])
+            report?(mismatch)
+            throw ServiceError.transport(TransportFailure(.unsupported, mismatch.description))
+        }
+        if reply.delay > .zero { try await context.time.sleep(for: reply.delay) }
+        switch reply.outcome {
+        case .response(let response): return response
+        case .error(let error): throw error
+        case .handler(let handler): return try await handler(request)
+        case .silence:
+            try await context.time.sleep(until: .distantFuture)
+            throw ServiceError.cancelled
+        }
+    }
+
+    /// Does nothing: there are no connections.
+    public func shutdown() async {}
+
+    private func add(_ line: Line) -> ScriptedTransport {
+        state.withLock { $0.lines.append(line) }
+        return self
+    }
+
+    private func next(for sent: Sent) -> ScriptedReply? {
+        let (reply, watchers) = state.withLock { state in
+            state.sent.append(sent)
+            let count = state.sent.count
+            let satisfied =
+                state.watchers.isEmpty ? [] : state.watchers.filter { $0.count <= count }.map(\.continuation)
+            if !satisfied.isEmpty { state.watchers.removeAll { $0.count <= count } }
+            guard let index = state.lines.firstIndex(where: { $0.matches(sent.request) }) else {
+                state.unexpected.append("\(sent.request)")
+                return (nil as ScriptedReply?, satisfied)
+            }
+            return (state.lines[index].next(), satisfied)
+        }
+        for continuation in watchers { continuation.resume() }
+        return reply
+    }
+
+    deinit {
+        let unused = state.withLock { $0.isVerified ? [] : $0.lines.flatMap(\.unused) }
+        if !unused.isEmpty { report?(ScriptMismatch(unexpected: [], unused: unused)) }
+    }
+}
+
+/// Where what was sent and the script differ.
+public struct ScriptMismatch: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The requests that the script does not expect.
+    public let unexpected: [String]
+    /// The replies that nobody asked for.
+    public let unused: [String]
+
+    var isEmpty: Bool { unexpected.isEmpty && unused.isEmpty }
+
+    /// A sentence for the one who reads the test's failure.
+    public var description: String {
+        var parts: [String] = []
+        if !unexpected.isEmpty { parts.append("the script does not expect \(unexpected.joined(separator: ", "))") }
+        if !unused.isEmpty {
+            parts.append("the script has replies that nobody asked for: \(unused.joined(separator: ", "))")
+        }
+        return parts.joined(separator: "; ")
+    }
+}

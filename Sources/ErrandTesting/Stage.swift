@@ -1,0 +1,98 @@
+import Dispatch
+import Synchronization
+
+/// An executor with one thread, on which everything that a test does happens in an order that is the same each time.
+final class Stage: TaskExecutor {
+    private struct State {
+        var ready: [UnownedJob] = []
+        var head = 0
+        var isRunning = false
+        var autopilots = 0
+        var shuffler: SplitMix64?
+        var onIdle: (@Sendable () -> Bool)?
+    }
+
+    private let state: Mutex<State>
+    private let queue = DispatchQueue(label: "errand.stage")
+
+    /// Makes a stage on which tasks go on in the order in which they got ready, or with a seed in a shuffled order.
+    init(seed: UInt64) {
+        // A different sequence than the clock's random numbers, or the two would move in step.
+        state = Mutex(State(shuffler: seed == 0 ? nil : SplitMix64(seed: ~seed)))
+    }
+
+    /// Called on autopilot when nothing is ready; says whether anything has happened.
+    var onIdle: (@Sendable () -> Bool)? {
+        get { state.withLock { $0.onIdle } }
+        set { state.withLock { $0.onIdle = newValue } }
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let mustStart = state.withLock { state in
+            state.ready.append(job)
+            guard !state.isRunning else { return false }
+            state.isRunning = true
+            return true
+        }
+        if mustStart { queue.async { self.play() } }
+    }
+
+    func beginAutopilot() {
+        state.withLock { $0.autopilots += 1 }
+    }
+
+    func endAutopilot() {
+        state.withLock { $0.autopilots -= 1 }
+    }
+
+    private func play() {
+        while true {
+            while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
+            let idle = state.withLock { $0.autopilots > 0 ? $0.onIdle : nil }
+            if idle?() == true { continue }
+            let isDone = state.withLock { state in
+                guard state.head == state.ready.count else { return false }
+                state.isRunning = false
+                return true
+            }
+            if isDone { return }
+        }
+    }
+
+    private func next() -> UnownedJob? {
+        state.withLock { state in
+            guard state.head < state.ready.count else {
+                state.ready.removeAll(keepingCapacity: true)
+                state.head = 0
+                return nil
+            }
+            if let choice = state.shuffler?.next(below: state.ready.count - state.head) {
+                state.ready.swapAt(state.head, state.head + choice)
+            }
+            state.head += 1
+            return state.ready[state.head - 1]
+        }
+    }
+}
+
+/// A small generator of random numbers whose sequence follows from its seed (Steele, Lea and Flood, 2014).
+struct SplitMix64: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    mutating func next(below bound: Int) -> Int {
+        Int(next() % UInt64(max(bound, 1)))
+    }
+}
