@@ -21,8 +21,8 @@ public actor APIClient {
     /// The limiter that the client keeps to; another client may be given it too.
     public nonisolated let limiter: RateLimiter
 
-    private nonisolated let builder: Result<RequestBuilder, ServiceError>
-    private nonisolated let pipeline: Next
+    /// What makes and sends requests; an error if the configuration makes no sense, which every call then tells.
+    private nonisolated let engine: Result<Engine, ServiceError>
     private nonisolated let judge: Judge
     private nonisolated let calls = CallsInFlight()
     private nonisolated let hub = EventHub()
@@ -53,9 +53,9 @@ public actor APIClient {
         let transport = configuration.transport ?? Self.platformTransport
         self.limiter = limiter
         ownTransport = configuration.transport == nil ? transport : nil
-        builder = Result { () throws(ServiceError) in try RequestBuilder(configuration) }
-        pipeline = Self.pipeline(
-            configuration, limiter: limiter, transport: transport, origin: try? builder.get().origin)
+        engine = Result { () throws(ServiceError) in
+            try Engine(configuration, limiter: limiter, transport: transport)
+        }
         judge = Judge(
             decoder: configuration.decoder, acceptedContentTypes: configuration.acceptedContentTypes,
             time: configuration.time)
@@ -126,7 +126,8 @@ public actor APIClient {
         let rules = configuration.rules(for: endpoint.options)
         do throws(ServiceError) {
             if let problem = rules.problem { throw .badSetting(problem) }
-            let request = try builder.get().request(for: endpoint, rules: rules, isSigned: configuration.signs(rules))
+            let builder = try engine.get().builder
+            let request = try builder.request(for: endpoint, rules: rules, isSigned: configuration.signs(rules))
             return Explanation(request: request, rules: rules, configuration: configuration).text
         } catch {
             return "Nothing would be sent. \(error)"
@@ -144,23 +145,16 @@ extension APIClient {
         _ endpoint: Endpoint<Response>, as call: Call
     ) async throws(ServiceError) -> Reply<Response> {
         if let problem = call.rules.problem { throw .badSetting(problem) }
-        let builder = try builder.get()
+        let engine = try engine.get()
         let isSigned = try await bindSession(to: call)
-        let request = try builder.request(for: endpoint, rules: call.rules, isSigned: isSigned)
-        let response = try await send(request, as: call)
+        let request = try engine.builder.request(for: endpoint, rules: call.rules, isSigned: isSigned)
+        let response = try await engine.send(request, as: call)
         call.note(.decoding)
         let (attempts, secrets) = call.read { ($0.attempts, $0.accessTokens) }
         return Reply(
             value: try judge.value(Response.self, below: endpoint.envelope, in: response, hiding: secrets),
             status: response.status, headers: response.headers, attempts: attempts,
             duration: call.started.duration(to: call.time.now))
-    }
-
-    private nonisolated func send(_ request: HTTPRequest, as call: Call) async throws(ServiceError) -> HTTPResponse {
-        let context = CallContext(call: call)
-        // The user's middlewares may wait for whatever they like; ours take a leash where they wait.
-        guard configuration.hasMiddlewares else { return try await pipeline(request, context) }
-        return try await call.leashed { () async throws(ServiceError) in try await self.pipeline(request, context) }
     }
 
     /// Binds the call to the session that is there when it begins; says whether the call is to be signed.
@@ -185,25 +179,6 @@ extension APIClient {
         } catch .signInRequired where call.rules.authentication == .optional {
             return false
         }
-    }
-
-    private static func pipeline(
-        _ configuration: Configuration, limiter: RateLimiter, transport: any Transport, origin: Origin?
-    ) -> Next {
-        guard let origin else { return { _, _ async throws(ServiceError) in throw .cancelled } }
-        let sender = Sender(
-            transport: transport, limiter: limiter, origin: origin, bodyLimit: configuration.responseByteLimit,
-            allowsCleartext: configuration.allowsCleartext)
-        let connectivity = configuration.connectivity ?? transport.connectivity
-        var layers: [any Layer] = [
-            Retry(quota: RetryQuota()),
-            OnlineCheck(connectivity: connectivity, rule: configuration.offline),
-            RateLimiting(limiter: limiter),
-        ]
-        if let tokens = configuration.tokens { layers.append(Authentication(tokens: tokens, limiter: limiter)) }
-        layers.append(Redirects(limiter: limiter, secretHeaders: configuration.secretHeaders))
-        return Pipeline.folding(
-            perCall: configuration.perCall, layers: layers, perAttempt: configuration.perAttempt, into: sender.send)
     }
 
     private static var platformTransport: any Transport {

@@ -94,8 +94,6 @@ public struct Configuration: Sendable {
 }
 
 extension Configuration {
-    var hasMiddlewares: Bool { !perCall.isEmpty || !perAttempt.isEmpty }
-
     /// Whether a call of those rules is signed, as far as it can be told before it is made.
     func signs(_ rules: CallRules) -> Bool {
         tokens != nil && rules.authentication != .none

@@ -10,6 +10,8 @@ struct RequestBuilder: Sendable {
     private let basePath: String
     private let configuration: Configuration
     private let accept: String
+    /// The common parameters as a query, where they are the same for every call.
+    private let fixedQuery: Query?
 
     /// Checks what does not change from call to call.
     init(_ configuration: Configuration) throws(ServiceError) {
@@ -24,6 +26,8 @@ struct RequestBuilder: Sendable {
         while path.hasSuffix("/") { path.removeLast() }
         basePath = path
         self.configuration = configuration
+        // Parameters that cannot stand in a query may still do for a body; a call that needs the query tells.
+        fixedQuery = configuration.parametersForEachCall == nil ? try? configuration.parameters.query() : nil
         accept = configuration.acceptedContentTypes.filter { !$0.contains("*+") }.joined(separator: ", ")
     }
 
@@ -62,8 +66,10 @@ struct RequestBuilder: Sendable {
             }
         }
         if !forQuery.isEmpty {
-            let names = Set(query.items.map(\.name))
-            query.items += try forQuery.query().items.filter { !names.contains($0.name) }
+            var added = fixedQuery
+            if added == nil { added = try forQuery.query() }
+            let own = query.items
+            query.items += added?.items.filter { item in !own.contains { $0.name == item.name } } ?? []
         }
         return (query.items.isEmpty ? nil : query.encoded, try body?.encoded(by: configuration.encoder, adding: common))
     }

@@ -98,11 +98,11 @@ extension Result where Failure == ServiceError, Success: Sendable {
 extension TaskGroup {
     /// Adds a child that starts on the caller's thread, where the system can do that: most calls then change threads
     /// only for the network.
-    mutating func startTask(_ operation: @escaping @Sendable () async -> ChildTaskResult) {
+    mutating func startTask(_ operation: @escaping @concurrent @Sendable () async -> ChildTaskResult) {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-            addImmediateTask { await operation() }
+            addImmediateTask(operation: operation)
         } else {
-            addTask { await operation() }
+            addTask(operation: operation)
         }
     }
 }

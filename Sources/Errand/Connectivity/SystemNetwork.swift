@@ -1,4 +1,5 @@
 #if canImport(Network)
+import Dispatch
 import Network
 import Synchronization
 
@@ -7,15 +8,18 @@ final class SystemNetwork: Sendable {
     static let shared = SystemNetwork()
 
     private let monitor = NWPathMonitor()
+    /// Before the monitor has spoken for the first time there might well be a network.
+    private let latest = Mutex(true)
 
     private init() {
+        monitor.pathUpdateHandler = { [weak self] path in
+            self?.latest.withLock { $0 = path.status != .unsatisfied }
+        }
         monitor.start(queue: DispatchQueue(label: "errand.network"))
     }
 
-    /// Whether some path is there. Before the monitor has spoken for the first time there might be.
-    var isOnline: Bool {
-        monitor.currentPath.status != .unsatisfied || monitor.currentPath.availableInterfaces.isEmpty == false
-    }
+    /// Whether some path is there, or would be if it were asked for.
+    var isOnline: Bool { latest.withLock { $0 } }
 }
 #else
 #if canImport(FoundationEssentials)

@@ -31,10 +31,11 @@ public struct Path: Sendable, Hashable {
         guard let encoded = PercentEncoding.path.keepingEscapes(literal) else {
             return fail("the path \(HTTPSyntax.quoted(literal)) has a % that is not followed by two hexadecimal digits")
         }
-        if literal.contains("?") {
+        let bytes = literal.utf8
+        if bytes.contains(UInt8(ascii: "?")) {
             return fail("the path \(HTTPSyntax.quoted(literal)) has a query; pass it as `query:`")
         }
-        if literal.contains("#") { return fail("the path \(HTTPSyntax.quoted(literal)) has a fragment") }
+        if bytes.contains(UInt8(ascii: "#")) { return fail("the path \(HTTPSyntax.quoted(literal)) has a fragment") }
         text += encoded
     }
 

@@ -3,12 +3,12 @@
 enum HTTPSyntax {
     /// The characters of a token: ``!#$%&'*+-.^_`|~``, digits and letters.
     static func isToken(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy(isTokenByte)
+        !text.isEmpty && text.utf8.all(isTokenByte)
     }
 
     /// Visible characters, spaces, tabs and bytes above ASCII; no control characters, and no space at either end.
     static func isFieldValue(_ text: String) -> Bool {
-        guard text.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { return false }
+        guard text.utf8.all({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { return false }
         guard let first = text.utf8.first, let last = text.utf8.last else { return true }
         return first > 0x20 && last > 0x20
     }
@@ -51,5 +51,12 @@ enum HTTPSyntax {
         "\""
             + text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? $0.escaped(asASCII: true) : String($0) }
             .joined() + "\""
+    }
+}
+
+extension String.UTF8View {
+    /// `allSatisfy` over the bytes where they lie, which is several times as fast: every header of every request goes through here.
+    func all(_ isFine: (UInt8) -> Bool) -> Bool {
+        withContiguousStorageIfAvailable { $0.allSatisfy(isFine) } ?? allSatisfy(isFine)
     }
 }

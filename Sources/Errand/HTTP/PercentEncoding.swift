@@ -15,8 +15,8 @@ enum PercentEncoding {
     private static let hex = Array("0123456789ABCDEF".utf8)
 
     /// Escapes all that may not stand here, `%` included, so that a server reads back what was given.
-    func encode(_ text: some StringProtocol) -> String {
-        guard !text.utf8.allSatisfy(allows) else { return String(text) }
+    func encode(_ text: String) -> String {
+        guard !text.utf8.all(allows) else { return text }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count * 3)
         for byte in text.utf8 { append(byte, to: &bytes) }

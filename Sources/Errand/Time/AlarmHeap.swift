@@ -32,9 +32,7 @@ package struct AlarmHeap: Sendable {
     package var earliest: Instant? { heap.first.map { slots[$0].instant } }
 
     /// How many tasks sleep.
-    package var sleepers: Int {
-        heap.count { slots[$0].purpose == .sleeper }
-    }
+    package private(set) var sleepers = 0
 
     package mutating func insert(
         at instant: Instant, for purpose: Alarm.Purpose, _ action: @escaping @Sendable () -> Void
@@ -55,6 +53,7 @@ package struct AlarmHeap: Sendable {
                 Slot(instant: instant, order: nextOrder, place: place, generation: 0, purpose: purpose, action: action))
         }
         heap.append(slot)
+        if purpose == .sleeper { sleepers += 1 }
         rise(from: place)
         return Ticket(slot: slot, generation: slots[slot].generation)
     }
@@ -78,6 +77,7 @@ package struct AlarmHeap: Sendable {
     private mutating func take(_ slot: Int) -> (@Sendable () -> Void)? {
         let place = slots[slot].place
         let action = slots[slot].action
+        if slots[slot].purpose == .sleeper { sleepers -= 1 }
         slots[slot].action = nil
         slots[slot].generation &+= 1
         free.append(slot)

@@ -3,6 +3,13 @@ public import FoundationEssentials
 #else
 public import Foundation
 #endif
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
 import Synchronization
 
 /// The machine's own clock and random numbers.
@@ -19,12 +26,22 @@ public final class SystemTime: TimeSource {
 
     private let alarms = AlarmHeap.Shared()
     private let sleeper = Mutex<Sleeper?>(nil)
-    private let origin = ContinuousClock.now
 
     private init() {}
 
     /// The present moment; it goes on while the machine sleeps, as the server's time does.
-    public var now: Instant { Instant.zero.advanced(by: origin.duration(to: .now)) }
+    public var now: Instant {
+        // The clock of `Task.sleep(clock: .continuous)`, read without a detour over 128-bit durations: it is asked at each step.
+        var moment = timespec()
+        clock_gettime(Self.clock, &moment)
+        return Instant(nanoseconds: Int64(moment.tv_sec) * 1_000_000_000 + Int64(moment.tv_nsec))
+    }
+
+    #if os(Linux)
+    private static let clock = CLOCK_BOOTTIME
+    #else
+    private static let clock = CLOCK_MONOTONIC_RAW
+    #endif
     /// The present moment on the wall clock.
     public var date: Date { Date() }
     /// The usual executor.

@@ -1,0 +1,68 @@
+import Errand
+import ErrandTesting
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A list of three megabytes through the client, beside the decoder alone; and two such calls at once.
+enum DecodeBench {
+    private struct Item: Codable, Sendable {
+        var id: Int
+        var name: String
+        var email: String
+        var tags: [String]
+        var score: Double
+    }
+
+    private static let rounds = 7
+
+    static func run(into report: inout Report) async throws {
+        let items = (0..<24_000).map { number in
+            Item(
+                id: number, name: "Name \(number)", email: "user\(number)@example.com", tags: ["a", "bc"],
+                score: Double(number) / 7)
+        }
+        let data = try JSONEncoder().encode(items)
+        let network = ScriptedTransport()
+        let answer = HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: .bytes(data))
+        network.onAny { ScriptedReply.response(answer).always }
+        let client = APIClient("https://api.test") {
+            $0.transport = network
+            $0.rateLimit = .unlimited
+        }
+        let endpoint = Endpoint<[Item]>.get("items")
+        var (through, alone, one, two): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
+        for _ in 0..<rounds {
+            alone.append(try await seconds { _ = try JSONDecoder().decode([Item].self, from: data) })
+            through.append(try await seconds { _ = try await client.run(endpoint) })
+        }
+        for _ in 0..<rounds {
+            one.append(
+                try await seconds {
+                    for _ in 0..<4 { _ = try await client.run(endpoint) }
+                })
+            two.append(
+                try await seconds {
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for _ in 0..<2 {
+                            group.addTask {
+                                for _ in 0..<2 { _ = try await client.run(endpoint) }
+                            }
+                        }
+                        try await group.waitForAll()
+                    }
+                })
+        }
+        let size = Double(data.count) / 1_048_576
+        report.add("decode.megabytes", .number(size), "size of the list")
+        // Pair by pair: both of a pair saw the same mood of the machine.
+        report.add(
+            "decode.ratio_to_jsondecoder", .number(median(zip(through, alone).map { $0 / $1 })),
+            "time through the client to that of the decoder alone")
+        report.add(
+            "decode.two_task_speedup", .number(median(zip(one, two).map { $0 / $1 })),
+            "two tasks beside one, for the same number of calls")
+    }
+}
