@@ -77,9 +77,12 @@ struct RequestBuilder: Sendable {
     private func headers<Response>(of endpoint: Endpoint<Response>, body contentType: String?, key: String?)
         -> HTTPHeaders
     {
-        var headers: HTTPHeaders = Response.self == Data.self ? [:] : ["Accept": accept]
-        if let contentType { headers.add("Content-Type", contentType) }
-        if let key { headers.add("Idempotency-Key", key) }
+        var own: [HTTPHeaders.Field] = []
+        own.reserveCapacity(4)
+        if Response.self != Data.self { own.append(HTTPHeaders.Field(name: "Accept", value: accept)) }
+        if let contentType { own.append(HTTPHeaders.Field(name: "Content-Type", value: contentType)) }
+        if let key { own.append(HTTPHeaders.Field(name: "Idempotency-Key", value: key)) }
+        var headers = HTTPHeaders(own)
         headers.merge(configuration.headers)
         if let ask = configuration.headersForEachCall { headers.merge(ask()) }
         headers.merge(endpoint.headers)

@@ -18,6 +18,8 @@ extension Call {
     func leashed<Value: Sendable>(
         timeout: Instant = .distantFuture, _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
+        // Nothing is begun for a caller who has left, least of all a send.
+        if Task.isCancelled { throw .cancelled }
         let (end, bound) = timeout < deadline ? (timeout, Timeout.Bound.attempt) : (deadline, .deadline)
         if end < .distantFuture, end <= time.now { throw timedOut(bound) }
         let leash = Leash()

@@ -24,12 +24,16 @@ public final class RateLimiter: Sendable {
     public let limit: RateLimit
 
     private let time: any TimeSource
+    private let problem: String?
+    private let largestCost: Int
     private let state: Mutex<State>
 
     /// Makes a limiter whose bucket is full.
     public init(_ limit: RateLimit, time: any TimeSource = .system) {
         self.limit = limit
         self.time = time
+        problem = limit.problem
+        largestCost = limit.largestCost
         state = Mutex(State(bucket: TokenBucket(limit.problem == nil ? limit : .unlimited)))
     }
 
@@ -92,9 +96,9 @@ public final class RateLimiter: Sendable {
     }
 
     private func check(_ cost: Int) throws(ServiceError) {
-        if let problem = limit.problem { throw .badSetting(problem) }
+        if let problem { throw .badSetting(problem) }
         guard cost > 0 else { throw .badSetting("a cost of \(cost) permits; it must be 1 or more") }
-        guard cost <= limit.largestCost else {
+        guard cost <= largestCost else {
             throw .badSetting("a cost of \(cost) permits can never be met by a limit of \(limit)")
         }
     }
