@@ -12,7 +12,6 @@ struct Sender: Sendable {
         try HTTPSyntax.check(request)
         try request.checkCleartext(isAllowed: allowsCleartext, isSigned: false)
         let start = call.time.now
-        call.tell(.sent(request.shown, attempt: call.read { $0.attempts }))
         do throws(ServiceError) {
             let response = try await call.leashed(timeout: start.advanced(by: call.rules.timeout)) {
                 () async throws(ServiceError) in
@@ -33,6 +32,7 @@ struct Sender: Sendable {
     private func exchange(_ request: HTTPRequest, in call: Call) async throws(ServiceError) -> HTTPResponse {
         let context = TransportContext(
             delivery: .whole, bodyLimit: bodyLimit, timeout: call.rules.timeout, time: call.time, report: call.note)
+        call.tell(.sent(request.shown, attempt: call.read { $0.attempts }))
         call.update { state in
             state.phase = .waitingForResponse
             state.hasSent = true

@@ -124,9 +124,9 @@ public final class RateLimiter: Sendable {
 
     /// Serves all whose turn has come, and sees to it that it is called again for the next.
     private func serve() {
+        let now = time.now
         var unclaimed: [WaitingLine.Waiter] = []
         repeat {
-            let now = time.now
             let served = state.withLock { state in
                 for waiter in unclaimed { state.bucket.giveBack(waiter.cost, takenAt: now) }
                 return state.serve(at: now)
