@@ -86,6 +86,8 @@ public actor APIClient {
             call.tell(.succeeded(attempts: reply.attempts, after: reply.duration))
             return reply
         } catch {
+            // Whatever broke when the caller left, it is the leaving that ended the call.
+            let error = Task.isCancelled ? .cancelled : error
             call.tell(
                 .ended(error, attempts: call.read { $0.attempts }, after: call.started.duration(to: call.time.now)))
             throw error
