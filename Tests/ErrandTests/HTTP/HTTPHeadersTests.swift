@@ -1,0 +1,50 @@
+import Errand
+import Testing
+
+@Suite("HTTPHeaders: fields in order, names without regard to case")
+struct HTTPHeadersTests {
+    @Test("a name is found in whatever case it is written")
+    func lookup() {
+        let headers: HTTPHeaders = ["Content-Type": "a", "X-Tag": "1", "x-tag": "2"]
+        #expect(headers["content-TYPE"] == "a")
+        #expect(headers["x-TAG"] == "1")
+        #expect(headers.values("X-TAG") == ["1", "2"])
+        #expect(headers["X-Other"] == nil)
+        #expect(headers.values("X-Other").isEmpty)
+    }
+
+    @Test("only ASCII letters have two cases: ı and K (Kelvin) are other names")
+    func asciiOnly() {
+        let headers: HTTPHeaders = ["X-Kind": "1"]
+        #expect(headers["X-\u{212A}ind"] == nil)
+        #expect(headers["X-K\u{131}nd"] == nil)
+    }
+
+    @Test("setting a name keeps its place and removes its other fields; nil removes them all")
+    func setting() {
+        var headers: HTTPHeaders = ["A": "1", "B": "2", "a": "3", "C": "4"]
+        headers["a"] = "5"
+        #expect(headers.fields.map { "\($0.name)=\($0.value)" } == ["A=5", "B=2", "C=4"])
+        headers["D"] = "6"
+        #expect(headers.fields.last == HTTPHeaders.Field(name: "D", value: "6"))
+        headers["b"] = nil
+        #expect(headers.fields.map(\.name) == ["A", "C", "D"])
+    }
+
+    @Test("adding keeps what is there")
+    func adding() {
+        var headers: HTTPHeaders = ["A": "1"]
+        headers.add("a", "2")
+        #expect(headers.values("A") == ["1", "2"])
+    }
+
+    @Test("merging replaces each name by all the values that it has in the other")
+    func merging() {
+        var headers: HTTPHeaders = ["A": "1", "A": "2", "B": "3"]
+        headers.merge(["a": "4", "a": "5", "C": "6"])
+        #expect(headers.map { "\($0.name)=\($0.value)" } == ["B=3", "a=4", "a=5", "C=6"])
+        let before = headers
+        headers.merge([:])
+        #expect(headers == before)
+    }
+}
