@@ -1,0 +1,88 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("Path: every value is one segment")
+struct PathTests {
+    /// What hurts: separators, escapes, dots, spaces, letters beyond ASCII.
+    static let values = [
+        "a", "/", "?", "#", "%", "%2F", "%2e%2e", "+", "&", "=", ";", " ", ".", "..", "...", "../..", "/../", "\\", ":",
+        "@", "//evil.test", "http://evil.test", "é", "😀", "e\u{301}", "a\r\nX: y", "\0", "{}", "\"'<>`|^[]",
+    ]
+
+    @Test("C61: a value reads back as exactly one segment, whatever is in it", arguments: values)
+    func roundTrip(value: String) async throws {
+        let sent = try await request(for: Endpoint<Int>.get("users/\(value)/friends"))
+        let segments = sent.request.url.path.split(separator: "/", omittingEmptySubsequences: false)
+        #expect(segments.map { decoded($0) } == ["", "users", value, "friends"])
+        #expect(sent.request.url.query == nil)
+        #expect(sent.request.url.origin.host == "api.test")
+        #expect(!segments.contains("..") && !segments.contains("."))
+    }
+
+    @Test("C61: a value that is the whole path, or a part of a segment, is escaped likewise", arguments: values)
+    func alone(value: String) async throws {
+        let sent = try await request(for: Endpoint<Int>.get("\(value)"))
+        #expect(decoded(sent.request.url.path.dropFirst()) == value)
+        #expect(sent.request.url.path.split(separator: "/", omittingEmptySubsequences: false).count == 2)
+        let part = try await request(for: Endpoint<Int>.get("v\(value).json"))
+        #expect(decoded(part.request.url.path.dropFirst()) == "v\(value).json")
+    }
+
+    @Test("C61: segments given as an array are escaped each as a whole")
+    func segments() async throws {
+        let sent = try await request(for: Endpoint<Int>.get(Path(segments: ["a/b", "..", "ü"])))
+        #expect(sent.request.url.path == "/a%2Fb/%2E%2E/%C3%BC")
+    }
+
+    @Test("numbers, identifiers and enums are put in by their raw values")
+    func interpolations() {
+        enum Genre: String { case sciFi = "sci fi" }
+        struct ID: RawRepresentable { var rawValue: Int }
+        let path: Path = "\(7)/\(ID(rawValue: 8))/\(Genre.sciFi)/\(true)"
+        #expect(path.description == "7/8/sci%20fi/true")
+    }
+
+    @Test(
+        "what is written out lies below the base URL, with or without slashes between",
+        arguments: [
+            ("https://api.test", "a/b", "/a/b"), ("https://api.test/", "/a/b", "/a/b"),
+            ("https://api.test/v1", "a/b/", "/v1/a/b/"), ("https://api.test/v1/", "/a", "/v1/a"),
+            ("https://api.test/v1//", "a", "/v1/a"), ("https://api.test/x/../v1", "a", "/v1/a"),
+            ("https://api.test/v1", "", "/v1"), ("https://api.test", "", "/"), ("https://api.test/v1", "/", "/v1/"),
+            ("https://api.test/v1", "a/./b/../c", "/v1/a/c"), ("https://api.test/v1", "a%2Fb/é", "/v1/a%2Fb/%C3%A9"),
+            ("https://api.test/v1", "a:b/c", "/v1/a:b/c"), ("https://api.test/v1", "a//b", "/v1/a//b"),
+        ] as [(String, Path, String)])
+    func literals(base: String, path: Path, expected: String) async throws {
+        let sent = try await request(for: Endpoint<Int>.get(path)) {
+            $0.environment = ServerEnvironment("test", base)
+        }
+        #expect(sent.request.url.path == expected)
+    }
+
+    @Test(
+        "a path that leaves the base URL is refused, and the error says why",
+        arguments: [
+            ("../a", "climbs out"), ("a/../../b", "climbs out"), ("/..", "climbs out"), ("./..", "climbs out"),
+            ("https://evil.test/a", "not a path below"), ("ftp://evil.test", "not a path below"),
+            ("//evil.test/a", "not a path below"), ("a?b=c", "has a query"), ("a#b", "has a fragment"),
+            ("a%", "hexadecimal"), ("a%2", "hexadecimal"), ("a/\("")/b", "empty value"), ("\("")", "empty value"),
+        ] as [(Path, String)])
+    func refuses(path: Path, reason: String) async throws {
+        let invalid = try await refusal(of: Endpoint<Int>.get(path))
+        #expect(invalid.subject == .path)
+        #expect(invalid.reason.contains(reason), "\(invalid.reason)")
+    }
+
+    @Test("escaped dots that are written out do not climb either", arguments: ["%2e%2e/a", "a/%2E./../../b", ".%2e"])
+    func escapedDots(text: String) async throws {
+        let invalid = try await refusal(of: Endpoint<Int>.get(Path(stringLiteral: text)))
+        #expect(invalid.reason.contains("climbs out"), "\(invalid.reason)")
+    }
+}
+
+/// Reads escapes back, by another way than the library's own.
+private func decoded(_ text: some StringProtocol) -> String? {
+    String(text).removingPercentEncoding
+}

@@ -1,0 +1,61 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// What a client makes of an answer to a GET.
+func outcome<Response: Decodable & Sendable>(
+    _ reply: ScriptedReply, as type: Response.Type, below keys: String...
+) async throws -> Result<Response, ServiceError> {
+    let network = scripted()
+    network.onAny { reply }
+    var endpoint = Endpoint<Response>.get("x").retry(.never)
+    for key in keys { endpoint = endpoint.unwrapping(key) }
+    do throws(ServiceError) {
+        return .success(try await testClient(network, TestClock()).run(endpoint))
+    } catch {
+        return .failure(error)
+    }
+}
+
+/// The error of a call of which nothing may be sent.
+func refusal<Response>(
+    of endpoint: Endpoint<Response>, _ configure: (inout Configuration) -> Void = { _ in }
+) async throws -> InvalidRequest {
+    let network = scripted()
+    let client = testClient(network, TestClock(), configure)
+    let error = try await #require(throws: ServiceError.self) { try await client.run(endpoint) }
+    #expect(network.sent.isEmpty)
+    guard case .invalidRequest(let invalid) = error else { throw error }
+    return invalid
+}
+
+/// The request that a client sends for an endpoint, and its body.
+func request<Response>(
+    for endpoint: Endpoint<Response>, _ configure: (inout Configuration) -> Void = { _ in }
+) async throws -> ScriptedTransport.Sent {
+    let network = scripted()
+    network.onAny { .status(500) }
+    let client = testClient(network, TestClock(), configure)
+    await #expect(throws: ServiceError.self) { try await client.run(endpoint.retry(.never)) }
+    return try #require(network.sent.first)
+}
+
+extension ScriptedTransport.Sent {
+    /// The body as the members of a JSON object whose values are all text.
+    var members: [String: String] {
+        get throws { try JSONDecoder().decode([String: String].self, from: body) }
+    }
+}
+
+extension Result where Failure == ServiceError {
+    /// The error, if that is what it is.
+    var failure: ServiceError? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+
+    /// What could not be decoded, if that is the error.
+    var decodingFailure: DecodingFailure? {
+        if case .failure(.undecodable(let failure)) = self { failure } else { nil }
+    }
+}
