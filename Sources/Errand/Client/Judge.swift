@@ -32,9 +32,11 @@ struct Judge: Sendable {
         do {
             return try decoder.decode(type, from: body.withoutByteOrderMark, below: keys)
         } catch {
-            throw failure(
-                error.place, error.expectation(of: type),
-                Redactor.standard.text(ofBody: error.finding(in: body), hiding: secrets))
+            throw ServiceError(error) { error in
+                failure(
+                    error.place, error.expectation(of: type),
+                    Redactor.standard.text(ofBody: error.finding(in: body), hiding: secrets))
+            }
         }
     }
 

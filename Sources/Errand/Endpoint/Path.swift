@@ -36,7 +36,9 @@ public struct Path: Sendable, Hashable {
             return fail("the path \(HTTPSyntax.quoted(literal)) has a query; pass it as `query:`")
         }
         if bytes.contains(UInt8(ascii: "#")) { return fail("the path \(HTTPSyntax.quoted(literal)) has a fragment") }
-        text += encoded
+        guard bytes.contains(UInt8(ascii: "%")) else { return text += encoded }
+        // An escaped dot is a dot (RFC 3986, 6.2.2.2): a server would climb by it, so it has to be counted.
+        text += encoded.replacing("%2E", with: ".").replacing("%2e", with: ".")
     }
 
     private mutating func append(segment: String) {

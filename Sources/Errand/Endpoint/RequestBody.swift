@@ -40,7 +40,9 @@ public struct RequestBody: Sendable {
             case .data(let data, let contentType): return (data, contentType)
             }
         } catch {
-            throw .invalidRequest(InvalidRequest(.body, "the body cannot be encoded: \(Self.explain(error))"))
+            throw ServiceError(error) {
+                .invalidRequest(InvalidRequest(.body, "the body cannot be encoded: \(Self.explain($0))"))
+            }
         }
     }
 
