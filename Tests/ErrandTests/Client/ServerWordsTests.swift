@@ -1,0 +1,114 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("Error bodies: the server's own words")
+struct ServerWordsTests {
+    private func rejection(_ body: String, status: Int = 422) async throws -> Rejection {
+        let error = try await outcome(.status(status, body: body), as: Int.self).failure
+        guard case .rejected(let rejection) = error else { throw try #require(error) }
+        #expect(rejection.body == Data(body.utf8))
+        return rejection
+    }
+
+    @Test(
+        "C72: the message is found in each of the usual shapes",
+        arguments: [
+            (#"{"message":"Taken"}"#, "Taken"),
+            (#"{"error_description":"Bad grant","error":"invalid_grant"}"#, "Bad grant"),
+            (#"{"error":"Taken"}"#, "Taken"),
+            (#"{"error":{"message":"Taken","code":7}}"#, "Taken"),
+            (#"{"error":{"error":{"message":"Taken"}}}"#, "Taken"),
+            (#"{"detail":"Taken"}"#, "Taken"),
+            (#"{"title":"Taken"}"#, "Taken"),
+            (#"{"title":"Conflict","detail":"The name is taken","status":409}"#, "The name is taken"),
+            (#"{"errors":[{"message":"Taken"},{"message":"Short"}]}"#, "Taken"),
+            (#"{"errors":["Taken","Short"]}"#, "Taken"),
+            (#"{"errors":[{},{"detail":"Taken"}]}"#, "Taken"),
+            (#"{"errors":[{"title":"Taken"}]}"#, "Taken"),
+            (#"{"message":"First","error":"second","detail":"third","title":"fourth"}"#, "First"),
+            (#"{"message":404}"#, "404"),
+        ])
+    func messages(body: String, message: String) async throws {
+        let rejection = try await rejection(body)
+        #expect(rejection.message == message)
+        #expect(ServiceError.rejected(rejection).description == message)
+    }
+
+    @Test(
+        "C72: a body that has none of them leaves the status to speak",
+        arguments: [
+            "", "null", "[]", "{}", "7", "\"Taken\"", "[{\"message\":\"x\"}]", "{", "<html>{\"message\":\"x\"}</html>",
+            #"{"msg":"Taken"}"#, #"{"message":""}"#, #"{"errors":[]}"#, #"{"errors":{}}"#,
+        ])
+    func none(body: String) async throws {
+        let rejection = try await rejection(body, status: 404)
+        #expect(rejection.message == nil)
+        #expect(rejection.description == "The server answered 404 (Not Found); what was asked for is not there")
+    }
+
+    @Test(
+        "C73: members of wrong types are passed over, the others still count",
+        arguments: [
+            #"{"message":null,"detail":"Taken"}"#, #"{"message":{"a":1},"error":"Taken"}"#,
+            #"{"message":["x"],"title":"Taken"}"#, #"{"error":[1,2],"detail":"Taken"}"#,
+            #"{"title":{"x":[]},"detail":"Taken","status":"no","type":7,"instance":[]}"#,
+            #"{"detail":true,"title":"Taken"}"#, #"{"errors":[null,7,[],{"message":{}},{"message":"Taken"}]}"#,
+            #"{"error":{"message":{"text":"x"}},"detail":"Taken"}"#,
+            #"{"errors":"no","code":{},"detail":"Taken"}"#, #"{"message":1e400,"detail":"Taken"}"#,
+        ])
+    func wrongTypes(body: String) async throws {
+        #expect(try await rejection(body).message == "Taken")
+    }
+
+    @Test(
+        "C72: the server's own code is found",
+        arguments: [
+            (#"{"code":"E42","message":"x"}"#, "E42"), (#"{"code":42}"#, "42"),
+            (#"{"error":"invalid_grant","error_description":"x"}"#, "invalid_grant"),
+            (#"{"error":{"code":"E42"}}"#, "E42"), (#"{"code":[],"message":"x"}"#, nil), (#"{"message":"x"}"#, nil),
+        ] as [(String, String?)])
+    func codes(body: String, code: String?) async throws {
+        #expect(try await rejection(body).code == code)
+    }
+
+    @Test("C72: what is wrong with single fields is told by their names")
+    func fields() async throws {
+        let map = try await rejection(#"{"errors":{"name":["short","taken"],"age":"young","x":7,"y":[]}}"#)
+        #expect(map.fieldErrors == ["name": ["short", "taken"], "age": ["young"]])
+        let list = try await rejection(
+            #"{"errors":[{"field":"name","message":"short"},{"field":"name","message":"taken"},{"field":7}]}"#)
+        #expect(list.fieldErrors == ["name": ["short", "taken"]])
+        #expect(list.message == "short")
+    }
+
+    @Test("C72: 429 and 5xx carry the words and the wait too")
+    func otherCases() async throws {
+        let headers: HTTPHeaders = ["Retry-After": "7"]
+        let body = #"{"message":"Slow down"}"#
+        let limited = try await outcome(.status(429, headers: headers, body: body), as: Int.self).failure
+        #expect(limited == .rateLimited(RateLimited(retryAfter: .seconds(7), status: 429, message: "Slow down")))
+        let failed = try await outcome(.status(503, headers: headers, body: body), as: Int.self).failure
+        guard case .serverFailure(let rejection) = failed else { throw try #require(failed) }
+        #expect(rejection.message == "Slow down")
+        #expect(rejection.retryAfter == .seconds(7))
+        #expect(rejection.headers["retry-after"] == "7")
+    }
+
+    @Test("C72: a message of a novel's length is cut, and a huge body is not searched")
+    func long() async throws {
+        let novel = String(repeating: "a", count: 10_000)
+        #expect(try await rejection(#"{"message":"\#(novel)"}"#).message?.count == 500)
+        let huge = String(repeating: "a", count: 2 << 20)
+        #expect(try await rejection(#"{"message":"\#(huge)"}"#).message == nil)
+    }
+
+    @Test("the server's own error type can be read out of the body")
+    func ownType() async throws {
+        struct Problem: Decodable, Equatable { var hint: Int }
+        let rejection = try await rejection(#"{"hint":7}"#)
+        #expect(rejection.decodeBody(as: Problem.self) == Problem(hint: 7))
+        #expect(rejection.decodeBody(as: [Problem].self) == nil)
+    }
+}
