@@ -18,10 +18,10 @@ struct Authentication: Layer {
             token = try await obtain(for: call) { () async throws(ServiceError) in try await tokens.token(of: session) }
         }
         let response = try await next(request.signed(with: token, in: call), context)
-        // A 401 of another origin, to which a redirect led, is no word about our token: it never got it.
-        guard response.status == 401, response.redirectedTo.map({ $0.origin == request.url.origin }) ?? true,
-            request.body?.isReplayable ?? true
-        else { return response }
+        // A 401 after a redirect over another origin is no word about our token: that hop did not carry it.
+        guard response.status == 401, !response.isToStranger, request.body?.isReplayable ?? true else {
+            return response
+        }
         let newer = try await obtain(for: call) { () async throws(ServiceError) in
             try await tokens.replacement(for: token, of: session)
         }

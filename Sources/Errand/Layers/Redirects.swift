@@ -17,9 +17,14 @@ struct Redirects: Layer {
     {
         var current = request
         var visited: Set<String> = []
+        var hasLeftOrigin = false
         while true {
             var response = try await next(current, context)
-            if !visited.isEmpty { response.redirectedTo = current.url }
+            if !visited.isEmpty {
+                hasLeftOrigin = hasLeftOrigin || current.url.origin != request.url.origin
+                response.redirectedTo = current.url
+                response.isToStranger = hasLeftOrigin
+            }
             guard [301, 302, 303, 307, 308].contains(response.status) else { return response }
             visited.insert(current.hop)
             let following = try self.request(following: response, to: current)

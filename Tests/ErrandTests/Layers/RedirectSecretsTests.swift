@@ -1,0 +1,97 @@
+import Errand
+import ErrandTesting
+import Testing
+
+@Suite("Redirects: no secret travels to another origin")
+struct RedirectSecretsTests {
+    private static let secrets = ["Authorization", "Cookie", "Proxy-Authorization", "X-Partner-Key"]
+
+    private func headers(after hops: [(String, String)], last: String) async throws -> [HTTPHeaders] {
+        let network = scripted()
+        for (url, location) in hops { network.on(.get, url) { .status(307, headers: ["Location": location]) } }
+        network.on(.get, last) { .json("7") }
+        let client = testClient(network, TestClock()) { $0.secretHeaders = ["x-partner-key"] }
+        var endpoint = Endpoint<Int>.get("a", headers: ["X-Plain": "p", "x-partner-key": "second"])
+        for name in Self.secrets { endpoint.headers.add(name, "secret") }
+        #expect(try await client.run(endpoint) == 7)
+        try network.verify()
+        return network.sent.map(\.request.headers)
+    }
+
+    @Test(
+        "C50: a new scheme, host or port drops them",
+        arguments: [
+            "https://other.test/b", "https://www.api.test/b", "https://api.test:8443/b", "//other.test/b",
+        ])
+    func dropped(location: String) async throws {
+        let url = location.hasPrefix("//") ? "https:" + location : location
+        let sent = try await headers(after: [("https://api.test/a", location)], last: url)
+        for name in Self.secrets {
+            #expect(sent[0][name] != nil)
+            #expect(sent[1].values(name).isEmpty, "\(name) went to \(location)")
+        }
+        #expect(sent[1]["X-Plain"] == "p")
+    }
+
+    @Test("C50: the same origin keeps them", arguments: ["/b", "https://API.test:443/b"])
+    func kept(location: String) async throws {
+        let sent = try await headers(after: [("https://api.test/a", location)], last: "https://api.test/b")
+        for name in Self.secrets { #expect(sent[1].values(name) == sent[0].values(name)) }
+    }
+
+    @Test("C50: on the way back they are not restored")
+    func wayBack() async throws {
+        let sent = try await headers(
+            after: [("https://api.test/a", "https://other.test/b"), ("https://other.test/b", "https://api.test/c")],
+            last: "https://api.test/c")
+        for name in Self.secrets {
+            #expect(sent[1].values(name).isEmpty)
+            #expect(sent[2].values(name).isEmpty)
+        }
+    }
+
+    @Test("C50: http to https is another origin too")
+    func scheme() async throws {
+        let network = scripted()
+        network.on(.get, "http://localhost/a") { .status(307, headers: ["Location": "https://localhost/b"]) }
+        network.on(.get, "https://localhost/b") { .json("7") }
+        let client = testClient(network, TestClock()) { $0.environment = ServerEnvironment("t", "http://localhost") }
+        #expect(try await client.run(Endpoint<Int>.get("a", headers: ["Authorization": "secret"])) == 7)
+        #expect(network.sent.map { $0.request.headers["Authorization"] } == ["secret", nil])
+    }
+
+    @Test("C50: the store's token is not sent to another origin, and what that answers refreshes nothing")
+    func token() async throws {
+        let network = scripted()
+        network.on(.get, "https://api.test/a") { .status(302, headers: ["Location": "https://other.test/b"]) }
+        network.on(.get, "https://other.test/b") { .status(401) }
+        let clock = TestClock()
+        let store = TokenStore(time: clock) { _ in
+            Issue.record("refreshed")
+            return Token(access: "new")
+        }
+        await store.signIn(Token(access: "old"))
+        let client = testClient(network, clock) { $0.tokens = store }
+        let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("a")) }
+        #expect(error.status == 401)
+        #expect(network.sent.map { $0.request.headers["Authorization"] } == ["Bearer old", nil])
+    }
+
+    @Test("C50: a 401 on the way back is no word about the token, which the last hop did not carry")
+    func tokenOnTheWayBack() async throws {
+        let network = scripted()
+        network.on(.get, "https://api.test/a") { .status(302, headers: ["Location": "https://other.test/b"]) }
+        network.on(.get, "https://other.test/b") { .status(302, headers: ["Location": "https://api.test/c"]) }
+        network.on(.get, "https://api.test/c") { .status(401) }
+        let clock = TestClock()
+        let store = TokenStore(time: clock) { _ in
+            Issue.record("refreshed")
+            return Token(access: "new")
+        }
+        await store.signIn(Token(access: "old"))
+        let client = testClient(network, clock) { $0.tokens = store }
+        let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("a")) }
+        #expect(error.status == 401)
+        #expect(network.sent.map { $0.request.headers["Authorization"] } == ["Bearer old", nil, nil])
+    }
+}
