@@ -137,27 +137,27 @@ struct AnswerTests {
     @Test("a decoder's own error is undecodable; its cancellation is the call's")
     func foreignDecoder() async throws {
         struct Own: Error { var password = "hunter2" }
-        struct Decoder: ResponseDecoder {
-            var error: any Error
-            func decode<Value: Decodable>(_ type: Value.Type, from data: Data, below keys: [String]) throws -> Value {
-                throw error
-            }
+        guard case .undecodable(let failure) = try await failure(decodingWith: Own()) else {
+            Issue.record("not undecodable")
+            return
         }
-        func run(_ error: any Error) async -> ServiceError? {
-            let network = scripted()
-            network.on(.get, "/x") { .json("1") }
-            let client = testClient(network, TestClock()) { $0.decoder = Decoder(error: error) }
-            do throws(ServiceError) {
-                _ = try await client.run(Endpoint<Int>.get("x"))
-                return nil
-            } catch {
-                return error
-            }
-        }
-        guard case .undecodable(let failure) = await run(Own()) else { return #expect(Bool(false)) }
         #expect(failure.found.contains("Own"))
         #expect(!failure.found.contains("hunter2"))
-        #expect(await run(CancellationError()) == .cancelled)
-        #expect(await run(ServiceError.signInRequired) == .signInRequired)
+        #expect(try await self.failure(decodingWith: CancellationError()) == .cancelled)
+        #expect(try await self.failure(decodingWith: ServiceError.signInRequired) == .signInRequired)
+    }
+
+    private func failure(decodingWith error: any Error) async throws -> ServiceError {
+        let network = scripted()
+        network.on(.get, "/x") { .json("1") }
+        let client = testClient(network, TestClock()) { $0.decoder = FailingDecoder(error: error) }
+        return try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("x")) }
+    }
+}
+
+private struct FailingDecoder: ResponseDecoder {
+    var error: any Error
+    func decode<Value: Decodable>(_ type: Value.Type, from data: Data, below keys: [String]) throws -> Value {
+        throw error
     }
 }

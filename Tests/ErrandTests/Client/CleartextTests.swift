@@ -1,0 +1,81 @@
+import Errand
+import ErrandTesting
+import Testing
+
+@Suite("Cleartext: what may go over plain http")
+struct CleartextTests {
+    private func signedIn() async -> TokenStore {
+        let store = TokenStore(time: TestClock()) { $0 }
+        await store.signIn(Token(access: "secret-token"))
+        return store
+    }
+
+    @Test("C63: plain http to another machine is refused unless it is allowed")
+    func remote() async throws {
+        let http = ServerEnvironment("test", "http://api.test")
+        let invalid = try await refusal(of: Endpoint<Int>.get("x")) { $0.environment = http }
+        #expect(invalid.subject == .cleartext)
+        #expect(invalid.reason.contains("http://api.test") && invalid.reason.contains("allowsCleartext"))
+        let sent = try await request(for: Endpoint<Int>.get("x")) {
+            $0.environment = http
+            $0.allowsCleartext = true
+        }
+        #expect(sent.request.url.absoluteString == "http://api.test/x")
+    }
+
+    @Test("C63: a token is not sent there even where cleartext is allowed")
+    func signed() async throws {
+        let tokens = await signedIn()
+        let invalid = try await refusal(of: Endpoint<Int>.get("x")) {
+            $0.environment = ServerEnvironment("test", "http://api.test")
+            $0.allowsCleartext = true
+            $0.tokens = tokens
+        }
+        #expect(invalid.subject == .cleartext)
+        #expect(!invalid.reason.contains("secret-token"))
+    }
+
+    @Test("C63: an Authorization header of the user's own is held to the same, from wherever it comes")
+    func ownHeader() async throws {
+        struct Signing: Middleware {
+            func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+                var signed = request
+                signed.headers["authorization"] = "Basic abc"
+                return try await next(signed, context)
+            }
+        }
+        let changes: [(inout Configuration) -> Void] = [
+            { $0.headers = ["Authorization": "Basic abc"] }, { $0.perCall = [Signing()] },
+            { $0.perAttempt = [Signing()] },
+        ]
+        for change in changes {
+            let invalid = try await refusal(of: Endpoint<Int>.get("x")) {
+                $0.environment = ServerEnvironment("test", "http://api.test")
+                $0.allowsCleartext = true
+                change(&$0)
+            }
+            #expect(invalid.subject == .cleartext)
+        }
+    }
+
+    @Test("C63: to this machine everything may go", arguments: ["localhost", "127.0.0.1", "[::1]", "x.localhost"])
+    func loopback(host: String) async throws {
+        let tokens = await signedIn()
+        let sent = try await request(for: Endpoint<Int>.get("x")) {
+            $0.environment = ServerEnvironment("test", "http://\(host):8080")
+            $0.tokens = tokens
+        }
+        #expect(sent.request.headers["Authorization"] == "Bearer secret-token")
+    }
+
+    @Test("C63: an unsigned call of a client with tokens needs only the permission for cleartext")
+    func unsigned() async throws {
+        let tokens = await signedIn()
+        let sent = try await request(for: Endpoint<Int>.get("x").authentication(.none)) {
+            $0.environment = ServerEnvironment("test", "http://api.test")
+            $0.allowsCleartext = true
+            $0.tokens = tokens
+        }
+        #expect(sent.request.headers["Authorization"] == nil)
+    }
+}
