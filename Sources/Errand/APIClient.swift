@@ -152,10 +152,11 @@ extension APIClient {
         let request = try engine.builder.request(for: endpoint, rules: call.rules, isSigned: isSigned)
         let response = try await engine.send(request, as: call)
         call.note(.decoding)
-        let (attempts, secrets) = call.read { ($0.attempts, $0.accessTokens) }
+        let value = try judge.value(Response.self, below: endpoint.envelope, in: response) {
+            call.secrets(by: Redactor(headers: configuration.secretHeaders, parameters: []))
+        }
         return Reply(
-            value: try judge.value(Response.self, below: endpoint.envelope, in: response, hiding: secrets),
-            status: response.status, headers: response.headers, attempts: attempts,
+            value: value, status: response.status, headers: response.headers, attempts: call.read { $0.attempts },
             duration: call.started.duration(to: call.time.now))
     }
 

@@ -13,17 +13,18 @@ struct Judge: Sendable {
     let time: any TimeSource
 
     func value<Response: Decodable>(
-        _ type: Response.Type, below keys: [String], in response: HTTPResponse, hiding secrets: [String]
+        _ type: Response.Type, below keys: [String], in response: HTTPResponse, hiding secrets: () -> [String]
     ) throws(ServiceError) -> Response {
         let body = response.body.bytes ?? Data()
-        guard response.isSuccess else { throw error(response, body: body, hiding: secrets) }
+        guard response.isSuccess else { throw error(response, body: body, hiding: secrets()) }
         if let empty = emptyValue(type, body) { return empty }
         if type == Data.self, keys.isEmpty, let bytes = body as? Response { return bytes }
-        let failure = { (path: String, expected: String, found: String) -> ServiceError in
-            let snippet = snippet(of: body, hiding: secrets)
+        func failure(_ path: String, _ expected: String, _ found: String) -> ServiceError {
+            let secrets = secrets()
             return .undecodable(
-                DecodingFailure(path: path, expected: expected, found: found, snippet: snippet, status: response.status)
-            )
+                DecodingFailure(
+                    path: path, expected: expected, found: Redactor.standard.text(ofBody: found, hiding: secrets),
+                    snippet: snippet(of: body, hiding: secrets), status: response.status))
         }
         if let found = unacceptedType(of: response.headers) {
             throw failure("", acceptedContentTypes.first ?? "nothing", found)
@@ -32,11 +33,7 @@ struct Judge: Sendable {
         do {
             return try decoder.decode(type, from: body.withoutByteOrderMark, below: keys)
         } catch {
-            throw ServiceError(error) { error in
-                failure(
-                    error.place, error.expectation(of: type),
-                    Redactor.standard.text(ofBody: error.finding(in: body), hiding: secrets))
-            }
+            throw ServiceError(error) { failure($0.place, $0.expectation(of: type), $0.finding(in: body)) }
         }
     }
 
@@ -77,9 +74,12 @@ struct Judge: Sendable {
 
     private func snippet(of body: Data, hiding secrets: [String]) -> String {
         // Secrets are taken out before it is cut, or half of one might stay.
-        let text = Redactor.standard.text(
-            ofBody: String(decoding: body.prefix(Self.snippetLength * 8), as: UTF8.self), hiding: secrets)
-        return text.count > Self.snippetLength ? "\(text.prefix(Self.snippetLength))…" : text
+        let longest = secrets.map(\.count).max() ?? 0
+        let beginning = body.prefix(Self.snippetLength * 8 + longest * 4)
+        let text = Redactor.standard.text(ofBody: String(decoding: beginning, as: UTF8.self), hiding: secrets)
+        // The end of what was looked at may be half a secret itself.
+        let clean = text.dropLast(beginning.count < body.count ? longest : 0)
+        return clean.count > Self.snippetLength ? "\(clean.prefix(Self.snippetLength))…" : String(clean)
     }
 }
 

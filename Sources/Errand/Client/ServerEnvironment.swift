@@ -10,7 +10,7 @@ public import Foundation
 ///     extension ServerEnvironment {
 ///         static let staging = ServerEnvironment("staging", "https://staging.example.com/api/v1")
 ///     }
-public struct ServerEnvironment: Sendable, Hashable, CustomStringConvertible {
+public struct ServerEnvironment: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     /// The name, for logs.
     public let name: String
     /// The URL below which all paths lie. It is checked by the first call.
@@ -29,4 +29,6 @@ public struct ServerEnvironment: Sendable, Hashable, CustomStringConvertible {
 
     /// The name and the URL.
     public var description: String { "\(name) (\(Redactor.standard.text(ofURL: baseURL)))" }
+    /// Shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["environment": description]) }
 }

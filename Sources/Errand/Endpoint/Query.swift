@@ -58,6 +58,13 @@ extension Query: ExpressibleByDictionaryLiteral, CustomStringConvertible, Custom
     public var customMirror: Mirror { Mirror(self, children: ["query": description]) }
 }
 
+extension Query.Item: CustomStringConvertible, CustomReflectable {
+    /// The parameter, without its value if that is a secret.
+    public var description: String { Query([self]).description }
+    /// Shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["item": description]) }
+}
+
 /// A value that can stand in a query.
 public protocol QueryValue: Sendable {
     /// The value as text; several texts repeat the name.

@@ -29,7 +29,7 @@ struct Redactor: Sendable {
         return Self.customHeaders.contains(name) || headers.contains(name) || isSecret(parameter: name)
     }
 
-    /// Whether the value of a parameter, or of a member of a JSON object, is a secret.
+    /// Whether the value of a parameter is a secret.
     func isSecret(parameter name: String) -> Bool {
         let name = name.lowercased()
         if parameters.contains(name) { return true }
@@ -37,8 +37,13 @@ struct Redactor: Sendable {
         return Self.secretEndings.contains { bare.hasSuffix($0) }
     }
 
+    /// Whether the value of a member of a JSON object is a secret: some names are so only there.
+    func isSecret(member name: String) -> Bool {
+        ["access", "refresh", "pwd", "pass", "pin", "otp"].contains(name.lowercased()) || isSecret(parameter: name)
+    }
+
     /// Whether the value of a query's parameter is a secret: some names are so only there.
-    private func isSecret(query name: String) -> Bool {
+    func isSecret(query name: String) -> Bool {
         ["code", "key", "sig", "auth"].contains(name.lowercased()) || isSecret(parameter: name)
     }
 
@@ -64,8 +69,12 @@ struct Redactor: Sendable {
                 shown.replaceSubrange(authority.startIndex..<at, with: Self.mask)
             }
         }
-        guard let mark = shown.firstIndex(of: "?") else { return shown }
-        return shown[...mark] + redacted(query: String(shown[shown.index(after: mark)...]))
+        // A fragment may be a query too: that is how some sign-ins hand over a token.
+        for separator in ["#", "?"] {
+            guard let mark = shown.firstRange(of: separator) else { continue }
+            shown = shown[..<mark.upperBound] + redacted(query: String(shown[mark.upperBound...]))
+        }
+        return shown
     }
 
     func redacted(query: String) -> String {
@@ -80,48 +89,21 @@ struct Redactor: Sendable {
     /// follows `Bearer`, and without the secrets that are known.
     func text(ofBody text: String, hiding secrets: [String] = []) -> String {
         var shown = text
-        for secret in secrets where !secret.isEmpty { shown = shown.replacing(secret, with: Self.mask) }
+        // The longest first: one may be a part of another.
+        for secret in secrets.sorted(by: { $0.utf8.count > $1.utf8.count }) where !secret.isEmpty {
+            shown = shown.replacing(secret, with: Self.mask)
+        }
         return maskingBearers(maskingMembers(shown))
     }
 
     private func maskingMembers(_ text: String) -> String {
         var shown = ""
-        var rest = text[...]
-        while let quote = rest.firstIndex(of: "\"") {
-            let name = rest[rest.index(after: quote)...].prefix { $0 != "\"" }
-            shown += rest[..<quote]
-            guard name.endIndex < rest.endIndex else { return shown + rest[quote...] }
-            let after = rest.index(after: name.endIndex)
-            shown += rest[quote..<after]
-            rest = rest[after...]
-            guard isSecret(parameter: String(name)) else { continue }
-            let gap = rest.prefix { $0.isWhitespace || $0 == ":" }
-            guard gap.contains(":") else { continue }
-            shown += gap
-            rest = rest[gap.endIndex...]
-            shown += Self.mask
-            rest = rest.dropFirst(Self.lengthOfValue(rest))
+        var start = text.startIndex
+        for value in JSONMembers.values(in: text, where: isSecret(member:)) {
+            shown += text[start..<value.lowerBound] + Self.mask
+            start = value.upperBound
         }
-        return shown + rest
-    }
-
-    /// How many characters the JSON value at the start of the text takes; a value that is cut off takes all that is
-    /// left.
-    private static func lengthOfValue(_ text: Substring) -> Int {
-        guard text.first == "\"" else { return text.prefix { !",}]".contains($0) }.count }
-        var length = 1
-        var isEscaped = false
-        for character in text.dropFirst() {
-            length += 1
-            if isEscaped {
-                isEscaped = false
-            } else if character == "\\" {
-                isEscaped = true
-            } else if character == "\"" {
-                break
-            }
-        }
-        return length
+        return shown + text[start...]
     }
 
     private func maskingBearers(_ text: String) -> String {

@@ -71,11 +71,20 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral, Sequence {
     }
 }
 
-extension HTTPHeaders: CustomStringConvertible {
+extension HTTPHeaders: CustomStringConvertible, CustomReflectable {
     /// The fields one a line; values that are secret by custom are not shown.
     public var description: String {
-        fields.map { "\($0.name): \(Redactor.standard.value(of: $0))" }.joined(separator: "\n")
+        fields.map(\.description).joined(separator: "\n")
     }
+    /// Shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["headers": description]) }
+}
+
+extension HTTPHeaders.Field: CustomStringConvertible, CustomReflectable {
+    /// The field as one line; a value that is secret by custom is not shown.
+    public var description: String { "\(name): \(Redactor.standard.value(of: self))" }
+    /// Shows the description only.
+    public var customMirror: Mirror { Mirror(self, children: ["field": description]) }
 }
 
 extension String {

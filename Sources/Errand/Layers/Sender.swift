@@ -35,7 +35,7 @@ struct Sender: Sendable {
         call.tell(.sent(request.shown, attempt: call.read { $0.attempts }))
         call.update { state in
             state.phase = .waitingForResponse
-            state.hasSent = true
+            state.sent = request
         }
         do {
             var response = try await transport.send(request, context: context)

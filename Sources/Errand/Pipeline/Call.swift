@@ -12,8 +12,8 @@ final class Call: Sendable {
         var attempts = 0
         /// The session whose tokens sign the call; `nil` for a call that is not signed.
         var session: UUID?
-        /// Whether the transport has been asked to send anything.
-        var hasSent = false
+        /// What the transport was last asked to send.
+        var sent: HTTPRequest?
         /// Whether the present attempt ended because no token could be had: another attempt would only ask again.
         var lacksToken = false
         /// The access tokens that were sent, so that they can be kept out of errors.
@@ -61,6 +61,13 @@ final class Call: Sendable {
 
     func update(_ change: (inout State) -> Void) {
         state.withLock { change(&$0) }
+    }
+
+    /// The secrets that the call has sent, so that an error shows none of them.
+    func secrets(by redactor: Redactor) -> [String] {
+        let (sent, tokens) = read { ($0.sent, $0.accessTokens) }
+        guard let sent else { return tokens }
+        return tokens + SentSecrets(of: sent, by: redactor).texts
     }
 
     /// Says what the call is doing now.

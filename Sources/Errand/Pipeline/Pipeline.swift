@@ -37,7 +37,8 @@ enum Pipeline {
                     let name = String(reflecting: type(of: middleware))
                     let message = "\(name) threw \(foreignName(of: error))"
                     return .transport(
-                        TransportFailure(.middleware, message, mayHaveReachedServer: context.call.read { $0.hasSent }))
+                        TransportFailure(
+                            .middleware, message, mayHaveReachedServer: context.call.read { $0.sent != nil }))
                 }
             }
         }
