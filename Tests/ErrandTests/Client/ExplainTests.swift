@@ -1,0 +1,70 @@
+import Errand
+import ErrandTesting
+import Testing
+
+@Suite("client.explain: what would be sent, and by which rules")
+struct ExplainTests {
+    private func explain<Response>(
+        _ endpoint: Endpoint<Response>, _ configure: (inout Configuration) -> Void = { _ in }
+    ) -> String {
+        let network = scripted()
+        let text = testClient(network, TestClock(), configure).explain(endpoint)
+        #expect(network.sent.isEmpty)
+        return text
+    }
+
+    @Test("the whole text, for a plain call")
+    func whole() {
+        let text = explain(Endpoint<Int>.get("users/\(7)", query: ["q": "it's"])) {
+            $0.rateLimit = .requests(5, per: .seconds(1))
+        }
+        #expect(
+            text == """
+                curl -X GET 'https://api.test/users/7?q=it%27s' \\
+                  -H 'Accept: application/json, text/json'
+
+                signed:      no
+                rate limit:  5 per 1 s; an attempt takes 1
+                timeout:     10 s for each attempt
+                deadline:    none
+                retry:       3 attempts, because GET can be repeated without harm
+                """)
+    }
+
+    @Test("a quotation mark in a header does not end the shell's word")
+    func quoting() {
+        let text = explain(Endpoint<Int>.get("it's", headers: ["X-Name": "O'Neill; rm -rf $HOME"]))
+        #expect(text.contains(#"-H 'X-Name: O'\''Neill; rm -rf $HOME'"#))
+        #expect(text.contains(#"'https://api.test/it'\''s'"#))
+    }
+
+    @Test("why a call may be tried again or not")
+    func retrying() {
+        let post = Endpoint<Int>.post("x", body: .json([1]))
+        #expect(explain(post).contains("only if it is certain that nothing was sent"))
+        #expect(explain(post.idempotencyKey("k")).contains("because the call has an idempotency key"))
+        #expect(explain(post.idempotencyKey("k")).contains("-H 'Idempotency-Key: k'"))
+        #expect(explain(post.retry(.never)).contains("retry:       no, there is one attempt"))
+        #expect(explain(post).contains("--data-binary '‹3 bytes›'"))
+    }
+
+    @Test("how a call is signed, and what its own rules are")
+    func rules() {
+        let store = TokenStore(time: TestClock()) { $0 }
+        let endpoint = Endpoint<Int>.get("x").timeout(.milliseconds(300)).deadline(.seconds(3)).cost(2)
+        let text = explain(endpoint) { $0.tokens = store }
+        #expect(text.contains("signed:      yes; fails without a signed-in user"))
+        #expect(text.contains("timeout:     300 ms for each attempt"))
+        #expect(text.contains("deadline:    3 s"))
+        #expect(text.contains("unlimited; an attempt takes 2"))
+        #expect(explain(endpoint.authentication(.optional)) { $0.tokens = store }.contains("if a user is signed in"))
+        #expect(explain(endpoint.authentication(.none)) { $0.tokens = store }.contains("signed:      no\n"))
+        #expect(explain(endpoint.authentication(.required)).contains("the client has no tokens: it fails"))
+    }
+
+    @Test("a shared limiter's limit is the one that counts")
+    func sharedLimiter() {
+        let text = explain(Endpoint<Int>.get("x")) { $0.limiter = RateLimiter(.smooth(2, per: .seconds(1))) }
+        #expect(text.contains("rate limit:  2 per 1 s, evenly spaced;"))
+    }
+}

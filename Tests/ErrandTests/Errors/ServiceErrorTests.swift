@@ -1,0 +1,159 @@
+import Errand
+import Foundation
+import Testing
+
+@Suite("ServiceError: what a program and a person make of it")
+struct ServiceErrorTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var error: ServiceError
+        var status: Int?
+        var isTransient = false
+        var mayHaveReachedServer = false
+        var retryAfter: Duration?
+        var sentence: String
+        var testDescription: String { error.debugDescription }
+    }
+
+    static let table: [Row] = [
+        Row(error: .cancelled, mayHaveReachedServer: true, sentence: "The call was cancelled"),
+        Row(error: .noInternetConnection, isTransient: true, sentence: "No internet connection"),
+        Row(
+            error: .timedOut(Timeout(.attempt, limit: .milliseconds(1500), phase: .waitingForResponse)),
+            isTransient: true, mayHaveReachedServer: true,
+            sentence: "The server took longer than 1.5 s (while waiting for the answer); try again later"),
+        Row(
+            error: .timedOut(Timeout(.attempt, limit: .seconds(10), phase: .connecting)), isTransient: true,
+            sentence: "The server took longer than 10 s (while connecting); try again later"),
+        Row(
+            error: .timedOut(Timeout(.deadline, limit: .seconds(3), phase: .waitingForPermit)), isTransient: true,
+            sentence: "The call did not finish within 3 s (while waiting for the rate limit); try again later"),
+        Row(
+            error: .timedOut(Timeout(.deadline, limit: .seconds(3), phase: .receiving)), isTransient: true,
+            mayHaveReachedServer: true,
+            sentence: "The call did not finish within 3 s (while receiving the answer); try again later"),
+        Row(
+            error: .invalidRequest(InvalidRequest(.path, "the path climbs")),
+            sentence: "The request cannot be sent: the path climbs"),
+        Row(error: .signInRequired, sentence: "You need to sign in first"),
+        Row(
+            error: .sessionExpired(SessionExpiry(.refreshRefused, message: "Token revoked", status: 400)), status: 400,
+            sentence: "Your session has expired; sign in again (Token revoked)"),
+        Row(error: .sessionExpired(SessionExpiry(.signedOut)), sentence: "You have signed out"),
+        Row(
+            error: .sessionExpired(SessionExpiry(.otherSession)), sentence: "Somebody else has signed in meanwhile"),
+        Row(
+            error: .rateLimited(RateLimited(retryAfter: .seconds(7), status: 429)), status: 429, isTransient: true,
+            mayHaveReachedServer: true, retryAfter: .seconds(7),
+            sentence: "The server has had too many requests; try again in 7 s"),
+        Row(
+            error: .rateLimited(RateLimited(retryAfter: .milliseconds(250))), isTransient: true,
+            retryAfter: .milliseconds(250),
+            sentence: "Too many requests at once for the limit and the time that was given; try again in 250 ms"),
+        Row(
+            error: .rateLimited(RateLimited(status: 429, message: "Slow down")), status: 429, isTransient: true,
+            mayHaveReachedServer: true, sentence: "Slow down"),
+        Row(
+            error: .rejected(Rejection(status: 404)), status: 404, mayHaveReachedServer: true,
+            sentence: "The server answered 404 (Not Found); what was asked for is not there"),
+        Row(
+            error: .rejected(Rejection(status: 401)), status: 401, mayHaveReachedServer: true,
+            sentence: "The server answered 401 (Unauthorized); sign in again"),
+        Row(
+            error: .rejected(Rejection(status: 403)), status: 403, mayHaveReachedServer: true,
+            sentence: "The server answered 403 (Forbidden); you are not allowed to do this"),
+        Row(
+            error: .rejected(Rejection(status: 410)), status: 410, mayHaveReachedServer: true,
+            sentence: "The server answered 410 (Gone); this address is out of date"),
+        Row(
+            error: .rejected(Rejection(status: 418)), status: 418, mayHaveReachedServer: true,
+            sentence: "The server answered 418 (Client Error)"),
+        Row(
+            error: .rejected(Rejection(status: 408)), status: 408, isTransient: true, mayHaveReachedServer: true,
+            sentence: "The server answered 408 (Request Timeout); try again later"),
+        Row(
+            error: .rejected(Rejection(status: 304)), status: 304, mayHaveReachedServer: true,
+            sentence: "The server answered 304 (Not Modified), a redirect that was not followed"),
+        Row(
+            error: .rejected(Rejection(status: 422, message: "The name is taken")), status: 422,
+            mayHaveReachedServer: true, sentence: "The name is taken"),
+        Row(
+            error: .serverFailure(Rejection(status: 503, retryAfter: .seconds(30))), status: 503, isTransient: true,
+            mayHaveReachedServer: true, retryAfter: .seconds(30),
+            sentence: "The server answered 503 (Service Unavailable); try again in 30 s"),
+        Row(
+            error: .serverFailure(Rejection(status: 503)), status: 503, isTransient: true, mayHaveReachedServer: true,
+            sentence: "The server answered 503 (Service Unavailable); try again later"),
+        Row(
+            error: .serverFailure(Rejection(status: 501)), status: 501, mayHaveReachedServer: true,
+            sentence: "The server answered 501 (Not Implemented); try again later"),
+        Row(
+            error: .undecodable(DecodingFailure(path: "users[3].id", expected: "Int", found: "null", status: 200)),
+            status: 200, mayHaveReachedServer: true,
+            sentence: "The server's answer could not be read: expected Int at users[3].id, found null"),
+        Row(
+            error: .undecodable(DecodingFailure(path: "", expected: "Int", found: "text/html")),
+            mayHaveReachedServer: true,
+            sentence: "The server's answer could not be read: expected Int, found text/html"),
+        Row(
+            error: .transport(TransportFailure(.refused)), isTransient: true,
+            sentence: "The server refuses the connection; try again later"),
+        Row(
+            error: .transport(TransportFailure(.reset, "by peer")), isTransient: true, mayHaveReachedServer: true,
+            sentence: "The connection to the server broke off; try again: by peer"),
+        Row(
+            error: .transport(TransportFailure(.reset, mayHaveReachedServer: false)), isTransient: true,
+            sentence: "The connection to the server broke off; try again"),
+        Row(
+            error: .transport(TransportFailure(.untrustedCertificate)),
+            sentence: "The server's certificate is not trusted"),
+        Row(
+            error: .transport(TransportFailure(.tooLarge)), mayHaveReachedServer: true,
+            sentence: "The server's answer is too large"),
+    ]
+
+    @Test("status, isTransient, mayHaveReachedServer and retryAfter of each case", arguments: table)
+    func helpers(row: Row) {
+        #expect(row.error.status == row.status)
+        #expect(row.error.isTransient == row.isTransient)
+        #expect(row.error.mayHaveReachedServer == row.mayHaveReachedServer)
+        #expect(row.error.retryAfter == row.retryAfter)
+    }
+
+    @Test("each case is a sentence for a person, wherever it is asked for", arguments: table)
+    func sentences(row: Row) {
+        #expect(row.error.description == row.sentence)
+        #expect(row.error.errorDescription == row.sentence)
+        #expect((row.error as any Error).localizedDescription == row.sentence)
+        #expect("\(row.error)" == row.sentence)
+    }
+
+    @Test("for a developer each case has its name", arguments: table)
+    func debugging(row: Row) throws {
+        let name = try #require(row.error.debugDescription.split(separator: "(").first)
+        #expect(String(reflecting: row.error).hasPrefix(name))
+        #expect(name.allSatisfy { $0.isLetter })
+    }
+
+    @Test(
+        "every kind of transport failure has a sentence and says whether it may pass",
+        arguments: TransportFailure.Kind.allCases)
+    func kinds(kind: TransportFailure.Kind) {
+        let transient: Set<TransportFailure.Kind> = [.dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated]
+        let ambiguous: Set<TransportFailure.Kind> = [.reset, .truncated, .malformed, .tooLarge, .middleware, .other]
+        let error = ServiceError.transport(TransportFailure(kind))
+        #expect(error.isTransient == transient.contains(kind))
+        #expect(error.mayHaveReachedServer == ambiguous.contains(kind))
+        #expect(!error.description.isEmpty && !error.description.hasSuffix(": "))
+    }
+
+    @Test(
+        "durations are said as people say them",
+        arguments: [
+            (Duration.zero, "0 ms"), (.microseconds(5), "5 µs"), (.milliseconds(999), "999 ms"), (.seconds(1), "1 s"),
+            (.milliseconds(1050), "1.05 s"), (.milliseconds(-1500), "-1.5 s"), (.seconds(3600), "3600 s"),
+        ])
+    func durations(duration: Duration, spoken: String) {
+        let error = ServiceError.rateLimited(RateLimited(retryAfter: duration, status: 429))
+        #expect(error.description.hasSuffix("try again in \(spoken)"))
+    }
+}

@@ -1,0 +1,150 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// What went through the rooms, in order.
+private final class Diary: Sendable {
+    private let entries = Mutex<[String]>([])
+    var lines: [String] { entries.withLock { $0 } }
+    func note(_ line: String) { entries.withLock { $0.append(line) } }
+}
+
+private struct Room: Middleware {
+    var name: String
+    var diary: Diary
+
+    func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+        diary.note("\(name) in \(request.url.path) \(context.attempts)")
+        let response = try await next(request, context)
+        diary.note("\(name) out \(response.status)")
+        return response
+    }
+}
+
+@Suite("Middlewares: the user's own rooms")
+struct MiddlewareTests {
+    private func client(_ network: ScriptedTransport, _ clock: TestClock, _ diary: Diary) -> APIClient {
+        testClient(network, clock) {
+            $0.perCall = [Room(name: "a", diary: diary), Room(name: "b", diary: diary)]
+            $0.perAttempt = [Room(name: "c", diary: diary), Room(name: "d", diary: diary)]
+        }
+    }
+
+    @Test("perCall are entered once per call and perAttempt once per send, the first the outermost")
+    func order() async throws {
+        let (network, clock, diary) = (scripted(), TestClock(), Diary())
+        network.on(.get, "/x") {
+            ScriptedReply.status(503)
+            ScriptedReply.status(302, headers: ["Location": "/y"])
+        }
+        network.on(.get, "/y") { .json("7") }
+        let client = client(network, clock, diary)
+        #expect(try await clock.run { try await client.run(Endpoint<Int>.get("x")) } == 7)
+        #expect(
+            diary.lines == [
+                "a in /x 0", "b in /x 0",
+                "c in /x 1", "d in /x 1", "d out 503", "c out 503",
+                "c in /x 2", "d in /x 2", "d out 302", "c out 302",
+                "c in /y 2", "d in /y 2", "d out 200", "c out 200",
+                "b out 200", "a out 200",
+            ])
+    }
+
+    @Test("perAttempt sees the replay after a 401 and the token on each, perCall sees neither")
+    func replay() async throws {
+        struct Signed: Middleware {
+            var diary: Diary
+            var name: String
+            func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+                diary.note("\(name) \(request.headers["Authorization"] ?? "unsigned")")
+                return try await next(request, context)
+            }
+        }
+        let (network, clock, diary) = (scripted(), TestClock(), Diary())
+        network.on(.get, "/x") {
+            ScriptedReply.status(401)
+            ScriptedReply.json("7")
+        }
+        let store = TokenStore(time: clock) { _ in Token(access: "new") }
+        await store.signIn(Token(access: "old"))
+        let client = testClient(network, clock) {
+            $0.tokens = store
+            $0.perCall = [Signed(diary: diary, name: "call")]
+            $0.perAttempt = [Signed(diary: diary, name: "send")]
+        }
+        #expect(try await clock.run { try await client.run(Endpoint<Int>.get("x")) } == 7)
+        #expect(diary.lines == ["call unsigned", "send Bearer old", "send Bearer new"])
+    }
+
+    @Test("a middleware may change the request and the answer")
+    func changes() async throws {
+        struct Changing: Middleware {
+            func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+                var changed = request
+                changed.headers["X-Call"] = context.endpoint
+                var response = try await next(changed, context)
+                response.status = 200
+                response.body = .bytes(Data("8".utf8))
+                return response
+            }
+        }
+        let network = scripted()
+        network.on(.get, "/users/7") { .status(404) }
+        let client = testClient(network, TestClock()) { $0.perCall = [Changing()] }
+        #expect(try await client.run(Endpoint<Int>.get("users/\(7)", query: ["q": 1]).retry(.never)) == 8)
+        #expect(network.sent.first?.request.headers["X-Call"] == "GET users/7")
+    }
+
+    @Test("a middleware may answer by itself: nothing is sent and no permit is taken")
+    func shortcut() async throws {
+        struct Answering: Middleware {
+            func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+                HTTPResponse(status: 200, body: .bytes(Data("9".utf8)))
+            }
+        }
+        let network = scripted()
+        let client = testClient(network, TestClock()) {
+            $0.perCall = [Answering()]
+            $0.rateLimit = .requests(1, per: .seconds(1))
+        }
+        let reply = try await client.reply(to: Endpoint<Int>.get("x"))
+        #expect(reply.value == 9)
+        #expect(reply.attempts == 0)
+        #expect(network.sent.isEmpty)
+        #expect(client.limiter.snapshot.available == 1)
+    }
+
+    @Test("a status is a value inside, and judged only at the client's edge")
+    func statuses() async throws {
+        let (network, clock, diary) = (scripted(), TestClock(), Diary())
+        network.on(.get, "/x") { .status(404) }
+        let client = client(network, clock, diary)
+        let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("x")) }
+        #expect(error.status == 404)
+        #expect(diary.lines.suffix(2) == ["b out 404", "a out 404"])
+    }
+
+    @Test("a middleware is told the rules of the call")
+    func rules() async throws {
+        struct Asking: Middleware {
+            var diary: Diary
+            func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+                let rules = context.rules
+                diary.note("\(context.id) \(rules.timeout) \(rules.cost) \(rules.idempotencyKey ?? "-")")
+                diary.note("\(context.time.now.duration(to: context.deadline))")
+                return try await next(request, context)
+            }
+        }
+        let (network, diary) = (scripted(), Diary())
+        network.on(.post, "/x") { .status(204) }
+        let client = testClient(network, TestClock()) {
+            $0.perCall = [Asking(diary: diary)]
+            $0.deadline = .seconds(9)
+        }
+        let endpoint = Endpoint<NoContent>.post("x").timeout(.seconds(2)).cost(3).idempotencyKey("k")
+        _ = try await client.run(endpoint)
+        #expect(diary.lines == ["1 2.0 seconds 3 k", "9.0 seconds"])
+    }
+}
