@@ -10,8 +10,8 @@ import Synchronization
 ///
 ///     let network = ScriptedTransport { Issue.record("\($0)") }
 ///     network.on(.get, "/friends") {
-///         .status(503)
-///         .json(#"["Ann", "Bo"]"#).after(.milliseconds(80))
+///         ScriptedReply.status(503)
+///         ScriptedReply.json(#"["Ann", "Bo"]"#).after(.milliseconds(80))
 ///     }
 ///     let client = APIClient("https://api.test") { $0.transport = network }
 ///
