@@ -20,6 +20,7 @@ let package = Package(
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: house),
         .executableTarget(name: "errand-bench", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
         .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
+        .testTarget(name: "SampleTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
     ],
     swiftLanguageModes: [.v6]
 )

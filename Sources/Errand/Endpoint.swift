@@ -6,6 +6,8 @@
 ///         }
 ///     }
 ///
+/// A client runs it:
+///
 ///     let friends = try await client.run(.friends(of: me.id))
 ///
 /// Making one does nothing and cannot fail. What is wrong with it is found when it is run, before anything is sent.

@@ -11,9 +11,13 @@ import Synchronization
 ///     let network = ScriptedTransport { Issue.record("\($0)") }
 ///     network.on(.get, "/friends") {
 ///         ScriptedReply.status(503)
-///         ScriptedReply.json(#"["Ann", "Bo"]"#).after(.milliseconds(80))
+///         ScriptedReply.json(#"[{"id": 1, "name": "Ann"}]"#).after(.milliseconds(80))
 ///     }
-///     let client = APIClient("https://api.test") { $0.transport = network }
+///     let clock = TestClock()
+///     let client = APIClient("https://api.test") {
+///         $0.transport = network
+///         $0.time = clock
+///     }
 ///
 /// It is strict. A request that the script does not expect fails with `.transport(.unsupported)`, and is reported; so
 /// is, when the transport goes, a reply that nobody asked for. `verify()` throws the same, for tests that want to

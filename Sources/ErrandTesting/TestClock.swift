@@ -18,7 +18,12 @@ import Synchronization
 /// anything left to do time jumps to the next alarm. Twenty calls against five per second then take three seconds,
 /// and no time at all:
 ///
-///     try await clock.run { … }
+///     try await clock.run {
+///         try await withThrowingTaskGroup(of: [User].self) { calls in
+///             for _ in 0..<20 { calls.addTask { try await client.run(.friends) } }
+///             try await calls.waitForAll()
+///         }
+///     }
 ///     #expect(clock.elapsed == .seconds(3))
 ///
 /// A clock made with a seed shuffles the order in which tasks that are ready go on: each seed is another

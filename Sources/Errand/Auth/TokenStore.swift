@@ -8,7 +8,7 @@ import Synchronization
 /// Holds the access token of one signed-in user and sees to it that it is refreshed once, however many calls need it.
 ///
 ///     let tokens = TokenStore(persistence: .file("/var/lib/app/session")) { old in
-///         try await login.run(.refresh(old))
+///         try await login.run(.refresh(old)).token
 ///     }
 ///     let client = APIClient("https://api.example.com") { $0.tokens = tokens }
 ///
@@ -40,11 +40,10 @@ public actor TokenStore {
     /// - Parameters:
     ///   - persistence: Where the session is kept.
     ///   - leeway: How long before its expiry a token is replaced, beside the calls that still use it. Of a token
-    /// that lives shorter than
-    ///     twice this, it is half the lifetime.
+    ///     that lives shorter than twice this, it is half the lifetime.
     ///   - time: The clock.
     ///   - refresh: Has a new token for an old one. An answer of 400 or 401 means that the session is over; any other
-    /// failure is passing.
+    ///     failure is passing.
     public init(
         persistence: any TokenPersistence = .memory, leeway: Duration = .seconds(60), time: any TimeSource = .system,
         refresh: @escaping Refresh

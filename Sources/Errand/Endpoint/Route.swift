@@ -18,6 +18,8 @@
 ///         }
 ///     }
 ///
+/// A client runs it; the response is what the caller asks for:
+///
 ///     let page: MoviePage = try await client.run(MovieRoute.popular(page: 1))
 ///
 /// Only the path has no default.

@@ -3,8 +3,10 @@
 ///     let formatter = LogFormatter()
 ///     for await event in client.events { print(formatter.line(for: event)) }
 ///
-///     #7 GET users/7/friends  sent GET https://api.example.com/users/7/friends?sort=name (attempt 1)
-///     #7 GET users/7/friends  answered 200 OK, 512 bytes, after 48 ms
+/// ```text
+/// #7 GET users/7/friends  sent GET https://api.example.com/users/7/friends?sort=name (attempt 1)
+/// #7 GET users/7/friends  answered 200 OK, 512 bytes, after 48 ms
+/// ```
 public struct LogFormatter: Sendable {
     /// Makes a formatter.
     public init() {}

@@ -1,0 +1,53 @@
+import Errand
+import ErrandTesting
+import Testing
+
+@Suite("Authentication")
+struct AuthenticationSamples {
+    private func signIn(_ login: APIClient, _ tokens: TokenStore, name: String, password: String) async throws {
+        let answer = try await login.run(.signIn(name, password))
+        await tokens.signIn(answer.token)
+    }
+
+    private func signOut(_ tokens: TokenStore) async {
+        await tokens.signOut()
+    }
+
+    private func events(_ tokens: TokenStore, showSignIn: (String) -> Void) async {
+        for await event in tokens.events {
+            switch event {
+            case .expired(let expiry): showSignIn("\(expiry)")
+            case .notSaved(let problem): print("The session may not survive this process: \(problem)")
+            case .signedIn, .refreshed, .signedOut: break
+            }
+        }
+    }
+
+    @Test("fifty calls on an expired token refresh once", arguments: UInt64(0)..<20)
+    func oneRefresh(seed: UInt64) async throws {
+        let clock = TestClock(seed: seed)
+        let network = ScriptedTransport { Issue.record("\($0)") }
+        network.on(.post, "/token") { ScriptedReply.json(#"{"access_token": "new"}"#).after(.seconds(2)) }
+        network.on(.get, "/friends") { ScriptedReply.json("[]").times(50) }
+        let login = testClient(network, clock)
+        let tokens = TokenStore(time: clock) { old in try await login.run(.refresh(old)).token }
+        await tokens.signIn(Token(access: "old", refresh: "r", expiry: clock.date))
+        let client = testClient(network, clock) { $0.tokens = tokens }
+        try await clock.run {
+            try await withThrowingTaskGroup(of: [User].self) { calls in
+                for _ in 0..<50 { calls.addTask { try await client.run(.friends) } }
+                try await calls.waitForAll()
+            }
+        }
+        #expect(network.sent.count { $0.request.method == .post } == 1)
+        #expect(clock.elapsed == .seconds(2))
+    }
+
+    @Test("an endpoint says whether it is signed")
+    func endpoints() {
+        let login: Endpoint<User> = .signUp("Ann")  // .authentication(.none): never signed
+        let feed: Endpoint<[User]> = .friends.authentication(.optional)  // signed if somebody is signed in
+        #expect(login.options.authentication == CallOptions.Authentication.none)
+        #expect(feed.options.authentication == .optional)
+    }
+}

@@ -1,0 +1,53 @@
+import Errand
+import ErrandTesting
+import Testing
+
+@Suite("Cancellation")
+struct CancellationSamples {
+    @Test("a call ends with its task")
+    func task() async throws {
+        let network = scripted()
+        network.on(.get, "/friends") { .silence }
+        let clock = TestClock()
+        let client = testClient(network, clock)
+        let call = Task { try await client.run(.friends) }
+        await network.sent(atLeast: 1)
+        call.cancel()
+        let outcome = await call.result
+        #expect(throws: ServiceError.cancelled) { try outcome.get() }
+    }
+
+    @Test("limits of time, for a client and for one call")
+    func limits() async throws {
+        let network = scripted()
+        network.on(.get, "/friends") { .silence }
+        let clock = TestClock()
+        let client = APIClient("https://api.example.com") {
+            $0.timeout = .seconds(5)  // for one attempt, its body included; 10 s unless told otherwise
+            $0.deadline = .seconds(20)  // for the whole call; none unless told otherwise
+            $0.transport = network
+            $0.time = clock
+        }
+        do {
+            _ = try await clock.run {
+                try await client.run(.friends.timeout(.seconds(60)).deadline(.milliseconds(1500)))
+            }
+            Issue.record("silence was taken for an answer")
+        } catch ServiceError.timedOut(let timeout) {
+            print(timeout.bound, timeout.limit, timeout.phase)  // deadline 1.5 seconds waitingForResponse
+            #expect(timeout == Timeout(.deadline, limit: .milliseconds(1500), phase: .waitingForResponse))
+        }
+    }
+
+    @Test("everything stops")
+    func end() async {
+        let client = testClient(scripted())
+        client.cancelAll()  // what is in flight ends with .cancelled; new calls may begin
+        await client.shutdown()  // nothing of the client runs any more; new calls fail
+        await #expect(throws: ServiceError.self) { try await client.run(.friends) }
+    }
+
+    private func spinner(_ client: APIClient, show: (Bool) -> Void) async {
+        for await count in client.activity { show(count > 0) }
+    }
+}

@@ -1,0 +1,153 @@
+import Errand
+import ErrandTesting
+import Testing
+
+// The samples in the doc comments of the sources, in the order of their files.
+
+private func client(_ me: User, _ tokens: TokenStore) async throws -> [User] {
+    let client = APIClient("https://api.example.com/v1") {
+        $0.tokens = tokens
+        $0.rateLimit = .requests(5, per: .seconds(1))
+    }
+    let friends = try await client.run(.friends(of: me.id))
+    return friends
+}
+
+private func store(_ login: APIClient) {
+    let tokens = TokenStore(persistence: .file("/var/lib/app/session")) { old in
+        try await login.run(.refresh(old)).token
+    }
+    let client = APIClient("https://api.example.com") { $0.tokens = tokens }
+    _ = client
+}
+
+extension ServerEnvironment {
+    static let staging = ServerEnvironment("staging", "https://staging.example.com/api/v1")
+}
+
+private func parameters() -> Endpoint<User> {
+    Endpoint<User>(.post, "friends", parameters: ["user_id": 5, "category": "family"])
+}
+
+private func path(_ id: User.ID) -> Path {
+    let path: Path = "users/\(id)/friends"
+    return path
+}
+
+private func query(_ page: Int) -> Query {
+    let query: Query = ["sort": "name", "page": page, "tag": ["a", "b"], "since": nil]
+    return query
+}
+
+struct MoviePage: Decodable, Sendable {
+    var results: [String]
+}
+
+enum MovieRoute: Route {
+    case popular(page: Int)
+    case videos(of: Int)
+
+    var path: Path {
+        switch self {
+        case .popular: "popular"
+        case .videos(let id): "\(id)/videos"
+        }
+    }
+    var query: Query {
+        switch self {
+        case .popular(let page): ["page": page]
+        case .videos: [:]
+        }
+    }
+}
+
+private func route(_ client: APIClient) async throws -> MoviePage {
+    let page: MoviePage = try await client.run(MovieRoute.popular(page: 1))
+    return page
+}
+
+private func log(_ client: APIClient) async {
+    let formatter = LogFormatter()
+    for await event in client.events { print(formatter.line(for: event)) }
+}
+
+private func latest(_ client: APIClient, _ me: User) async throws -> [User] {
+    let latest = LatestOnly()
+    let friends = try await latest.run { () async throws(ServiceError) in try await client.run(.friends(of: me.id)) }
+    return friends
+}
+
+struct Stopwatch: Middleware {
+    func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+        let start = context.time.now
+        defer { print(context.endpoint, start.duration(to: context.time.now)) }
+        return try await next(request, context)
+    }
+}
+
+private func limits() -> [RateLimit] {
+    let usual: RateLimit = .requests(5, per: .seconds(1))  // the default of every client
+    let several: RateLimit = .all(.requests(5, per: .seconds(1)), .requests(100, per: .seconds(60)))
+    return [usual, several]
+}
+
+@Suite("Doc comments")
+struct DocCommentSamples {
+    @Test("a route turns into a call")
+    func movies() async throws {
+        let network = scripted()
+        network.on(.get, "/popular?page=1") { .json(#"{"results": ["Metropolis"]}"#) }
+        #expect(try await route(testClient(network)).results == ["Metropolis"])
+    }
+
+    @Test("a scripted transport answers one reply after the other")
+    func script() async throws {
+        let network = ScriptedTransport { Issue.record("\($0)") }
+        network.on(.get, "/friends") {
+            ScriptedReply.status(503)
+            ScriptedReply.json(#"[{"id": 1, "name": "Ann"}]"#).after(.milliseconds(80))
+        }
+        let clock = TestClock()
+        let client = APIClient("https://api.test") {
+            $0.transport = network
+            $0.time = clock
+        }
+        let attempts = try await clock.run { try await client.reply(to: .friends).attempts }
+        #expect(attempts == 2)
+    }
+
+    @Test("a clock that is advanced by hand")
+    func byHand() async throws {
+        let clock = TestClock()
+        let network = scripted()
+        network.on(.get, "/friends") { ScriptedReply.json("[]").after(.seconds(1)) }
+        let client = testClient(network, clock)
+        async let friends = client.run(.friends)
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(1))
+        #expect(try await friends.isEmpty)
+    }
+
+    @Test("twenty calls against five per second take three seconds")
+    func autopilot() async throws {
+        let clock = TestClock()
+        let network = scripted()
+        network.on(.get, "/friends") { ScriptedReply.json("[]").always }
+        let client = testClient(network, clock) { $0.rateLimit = .requests(5, per: .seconds(1)) }
+        try await clock.run {
+            try await withThrowingTaskGroup(of: [User].self) { calls in
+                for _ in 0..<20 { calls.addTask { try await client.run(.friends) } }
+                try await calls.waitForAll()
+            }
+        }
+        #expect(clock.elapsed == .seconds(3))
+    }
+
+    @Test("the values of the samples are what they say")
+    func values() {
+        #expect(path(7).description == "users/7/friends")
+        #expect(query(2).encoded == "sort=name&page=2&tag=a&tag=b")
+        #expect(limits().last?.description == "5 per 1 s and 100 per 60 s")
+        #expect(parameters().method == .post)
+    }
+}

@@ -1,0 +1,84 @@
+import Errand
+import ErrandTesting
+import Testing
+
+func advice(on error: ServiceError) -> String? {
+    switch error {
+    case .cancelled: nil  // nobody is waiting for an answer
+    case .signInRequired, .sessionExpired: "Sign in, please."
+    case .noInternetConnection, .timedOut, .rateLimited, .serverFailure, .transport: "\(error). Try again later."
+    case .rejected(let answer) where !answer.fieldErrors.isEmpty: "Look at the fields that are marked."
+    case .rejected: "\(error)"
+    case .invalidRequest, .undecodable: "This app has a mistake: \(error)"
+    }
+}
+
+struct Refusal: Decodable {
+    var code: String
+    var balance: Int
+}
+
+@Suite("Errors")
+struct ErrorSamples {
+    @Test("the fields that the server complains of")
+    func fields() async throws {
+        let network = scripted()
+        network.on(.post, "/users") {
+            ScriptedReply.json(#"{"errors": {"name": ["is taken"]}}"#, status: 422)
+        }
+        let client = testClient(network)
+        var marked: [String: String] = [:]
+        func mark(_ field: String, _ text: String) { marked[field] = text }
+        func show(_ error: ServiceError) { Issue.record(error) }
+        do {
+            _ = try await client.run(.signUp("Ann"))
+        } catch .rejected(let answer) where answer.status == 422 {
+            for (field, messages) in answer.fieldErrors { mark(field, messages.joined(separator: ", ")) }
+        } catch {
+            show(error)
+        }
+        #expect(marked == ["name": "is taken"])
+    }
+
+    @Test("the server's own type of error")
+    func ownType() async throws {
+        let network = scripted()
+        network.on(.get, "/friends") { .json(#"{"code": "funds", "balance": 3}"#, status: 402) }
+        let client = testClient(network)
+        var found: Refusal?
+        func show(_ error: ServiceError) { Issue.record(error) }
+        do {
+            _ = try await client.run(.friends)
+        } catch .rejected(let answer) {
+            let refusal = answer.decodeBody(as: Refusal.self)
+            found = refusal
+            print(answer.status, refusal?.code ?? "no code", refusal?.balance ?? 0)
+        } catch {
+            show(error)
+        }
+        #expect(found?.balance == 3)
+    }
+
+    @Test("all failures in one place")
+    func onePlace() async throws {
+        let network = scripted()
+        network.on(.get, "/friends") { .status(404) }
+        let clock = TestClock()
+        let client = testClient(network, clock)
+        let events = client.events
+        _ = try? await client.run(.friends)
+        await client.shutdown()
+        var shown: [String] = []
+        func show(_ text: String?) { shown += text.map { [$0] } ?? [] }
+        for await event in events {
+            if let error = event.failure { show(advice(on: error)) }
+        }
+        #expect(shown == ["The server answered 404 (Not Found); what was asked for is not there"])
+    }
+
+    @Test("every case has its advice")
+    func advices() {
+        #expect(advice(on: .cancelled) == nil)
+        #expect(advice(on: .noInternetConnection) == "No internet connection. Try again later.")
+    }
+}

@@ -1,0 +1,56 @@
+import Errand
+import ErrandTesting
+import Testing
+
+@Suite("Rate limiting")
+struct RateLimitSamples {
+    private func clients() -> [APIClient] {
+        let limiter = RateLimiter(.all(.requests(5, per: .seconds(1)), .requests(100, per: .seconds(60))))
+        let users = APIClient("https://users.example.com") { $0.limiter = limiter }
+        let posts = APIClient("https://posts.example.com") { $0.limiter = limiter }
+        return [users, posts]
+    }
+
+    @Test("kinds of limits")
+    func kinds() {
+        let client = APIClient("https://api.example.com") {
+            $0.rateLimit = .smooth(5, per: .seconds(1))  // one every 200 ms
+        }
+        let export: Endpoint<[User]> = .friends.cost(3)  // an attempt takes three permits
+        let snapshot = client.limiter.snapshot
+        print(snapshot.available ?? .max, snapshot.waiters, snapshot.pausedUntil == nil)
+        #expect(client.limiter.limit.description == "5 per 1 s, evenly spaced")
+        #expect(export.options.cost == 3)
+    }
+
+    @Test("a wait that is too long fails at once")
+    func tooLong() async throws {
+        let network = scripted()
+        network.on(.get, "/friends") { .json("[]") }
+        let clock = TestClock()
+        let client = testClient(network, clock) { $0.rateLimit = .requests(1, per: .seconds(60)) }
+        _ = try await client.run(.friends)
+        do {
+            _ = try await client.run(.friends.deadline(.seconds(5)))
+            Issue.record("the limit was not kept")
+        } catch .rateLimited(let limited) {
+            print(limited.retryAfter ?? .zero)  // 60.0 seconds
+            #expect(limited.retryAfter == .seconds(60))
+        } catch {
+            Issue.record(error)
+        }
+        #expect(clock.elapsed == .zero)
+    }
+
+    @Test("the picture: three at once, two more, four that wait")
+    func picture() throws {
+        var bucket = TokenBucket(.requests(5, per: .seconds(1)))
+        let start = Instant.zero
+        let later = start.advanced(by: .milliseconds(400))
+        let (hasThree, hasTwo) = (bucket.take(3, at: start), bucket.take(2, at: later))
+        #expect(hasThree && hasTwo)
+        #expect(bucket.available(at: later) == 0)
+        #expect(bucket.earliest(taking: 1, at: later) == start.advanced(by: .seconds(1)))
+        #expect(bucket.earliest(ofLast: 4, at: later) == start.advanced(by: .milliseconds(1400)))
+    }
+}

@@ -1,0 +1,85 @@
+import Errand
+import ErrandTesting
+import Testing
+
+/// What an app would test: a service that is given its client.
+struct FriendList {
+    var client: APIClient
+
+    func names(of id: User.ID) async throws(ServiceError) -> [String] {
+        try await client.run(.friends(of: id)).map(\.name)
+    }
+}
+
+@Suite("Testing")
+struct TestingSamples {
+    @Test("names are read in the server's order")
+    func names() async throws {
+        let network = ScriptedTransport { Issue.record("\($0)") }
+        network.on(.get, "/users/7/friends?sort=name") {
+            .json(#"{"users": [{"id": 1, "name": "Ann"}, {"id": 2, "name": "Bo"}]}"#)
+        }
+        let list = FriendList(client: APIClient("https://api.test") { $0.transport = network })
+        #expect(try await list.names(of: 7) == ["Ann", "Bo"])
+        #expect(network.sent.count == 1)
+    }
+
+    @Test("a script of many kinds")
+    func script() async throws {
+        let network = scripted()
+        network.on(.get, "/friends") {
+            ScriptedReply.failure(.refused)  // a failure of the network
+            ScriptedReply.status(503, headers: ["Retry-After": "2"])
+            ScriptedReply.encoding([User(id: 1, name: "Ann")]).after(.milliseconds(80))
+        }
+        network.on(.post, "/friends") { request in
+            HTTPResponse(status: request.headers["Idempotency-Key"] == nil ? 400 : 204)
+        }
+        let clock = TestClock()
+        let client = testClient(network, clock)
+        let attempts = try await clock.run { try await client.reply(to: .friends).attempts }
+        #expect(attempts == 3)
+        try network.verify()
+    }
+
+    @Test("offline, nothing is sent")
+    func offline() async {
+        let network = scripted()
+        let client = testClient(network) { $0.connectivity = Connectivity { false } }
+        await #expect(throws: ServiceError.noInternetConnection) { try await client.run(.friends) }
+        #expect(network.sent.isEmpty)
+    }
+
+    @Test("time by hand")
+    func byHand() async throws {
+        let clock = TestClock()
+        let network = scripted()
+        network.on(.get, "/friends") { .silence }
+        let client = testClient(network, clock) { $0.retry = .never }
+        let call = Task { try await client.run(.friends) }
+        await network.sent(atLeast: 1)
+        clock.advance(by: .seconds(10))  // the limit of an attempt
+        let outcome = await call.result
+        let timeout = Timeout(.attempt, limit: .seconds(10), phase: .waitingForResponse)
+        #expect(throws: ServiceError.timedOut(timeout)) { try outcome.get() }
+    }
+
+    @Test("twenty calls keep to five per second, in any order", arguments: UInt64(0)..<20)
+    func autopilot(seed: UInt64) async throws {
+        let clock = TestClock(seed: seed)
+        let network = ScriptedTransport { Issue.record("\($0)") }
+        network.on(.get, "/friends") { ScriptedReply.json("[]").times(20) }
+        let client = APIClient("https://api.test") {
+            $0.transport = network
+            $0.time = clock
+        }
+        try await clock.run {
+            try await withThrowingTaskGroup(of: [User].self) { calls in
+                for _ in 0..<20 { calls.addTask { try await client.run(.friends) } }
+                try await calls.waitForAll()
+            }
+        }
+        #expect(clock.elapsed == .seconds(3))
+        #expect(network.sent.prefix(5).allSatisfy { $0.at == .zero })
+    }
+}

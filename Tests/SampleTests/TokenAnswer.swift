@@ -1,0 +1,29 @@
+import Errand
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+struct TokenAnswer: Decodable, Sendable {
+    var access_token: String
+    var refresh_token: String?
+    var expires_in: Double?
+
+    var token: Token {
+        Token(
+            access: access_token, refresh: refresh_token,
+            expiry: expires_in.map { Date(timeIntervalSinceNow: $0) })
+    }
+}
+
+extension Endpoint where Response == TokenAnswer {
+    static func signIn(_ name: String, _ password: String) -> Self {
+        .post("token", body: .form(["grant_type": "password", "username": name, "password": password]))
+    }
+
+    static func refresh(_ old: Token) -> Self {
+        .post("token", body: .form(["grant_type": "refresh_token", "refresh_token": old.refresh]))
+    }
+}
