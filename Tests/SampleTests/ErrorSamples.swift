@@ -46,13 +46,13 @@ struct ErrorSamples {
         network.on(.get, "/friends") { .json(#"{"code": "funds", "balance": 3}"#, status: 402) }
         let client = testClient(network)
         var found: Refusal?
+        func show(_ users: [User]) { Issue.record("the refusal was taken for friends") }
+        func show(_ refusal: Refusal?) { found = refusal }
         func show(_ error: ServiceError) { Issue.record(error) }
         do {
-            _ = try await client.run(.friends)
+            show(try await client.run(.friends))
         } catch .rejected(let answer) {
-            let refusal = answer.decodeBody(as: Refusal.self)
-            found = refusal
-            print(answer.status, refusal?.code ?? "no code", refusal?.balance ?? 0)
+            show(answer.decodeBody(as: Refusal.self))
         } catch {
             show(error)
         }
