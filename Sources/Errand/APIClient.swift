@@ -153,7 +153,7 @@ extension APIClient {
         let response = try await engine.send(request, as: call)
         call.note(.decoding)
         let value = try judge.value(Response.self, below: endpoint.envelope, in: response) {
-            call.secrets(by: Redactor(headers: configuration.secretHeaders, parameters: []))
+            call.secrets(by: Redactor(headers: configuration.secretHeaders))
         }
         return Reply(
             value: value, status: response.status, headers: response.headers, attempts: call.read { $0.attempts },

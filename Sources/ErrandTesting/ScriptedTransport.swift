@@ -9,10 +9,7 @@ import Synchronization
 /// A transport that answers from a script, and writes down what was sent.
 ///
 ///     let network = ScriptedTransport { Issue.record("\($0)") }
-///     network.on(.get, "/friends") {
-///         ScriptedReply.status(503)
-///         ScriptedReply.json(#"[{"id": 1, "name": "Ann"}]"#).after(.milliseconds(80))
-///     }
+///     network.on(.get, "/friends", .status(503), .json(#"[{"id": 1, "name": "Ann"}]"#).after(.milliseconds(80)))
 ///     let clock = TestClock()
 ///     let client = APIClient("https://api.test") {
 ///         $0.transport = network
@@ -82,6 +79,12 @@ public final class ScriptedTransport: Transport {
         _ method: HTTPMethod, _ path: String, @ScriptBuilder _ replies: () -> [ScriptedReply]
     ) -> ScriptedTransport {
         add(Line(method: method, path: path, replies: replies()))
+    }
+
+    /// Answers requests of that method and path, one reply after the other.
+    @discardableResult
+    public func on(_ method: HTTPMethod, _ path: String, _ replies: ScriptedReply...) -> ScriptedTransport {
+        add(Line(method: method, path: path, replies: replies))
     }
 
     /// Answers so many requests of that method and path, or any number, with what `handler` makes of them.

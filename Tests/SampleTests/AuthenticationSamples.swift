@@ -27,8 +27,8 @@ struct AuthenticationSamples {
     func oneRefresh(seed: UInt64) async throws {
         let clock = TestClock(seed: seed)
         let network = ScriptedTransport { Issue.record("\($0)") }
-        network.on(.post, "/token") { ScriptedReply.json(#"{"access_token": "new"}"#).after(.seconds(2)) }
-        network.on(.get, "/friends") { ScriptedReply.json("[]").times(50) }
+        network.on(.post, "/token", .json(#"{"access_token": "new"}"#).after(.seconds(2)))
+        network.on(.get, "/friends", .json("[]").times(50))
         let login = testClient(network, clock)
         let tokens = TokenStore(time: clock) { old in try await login.run(.refresh(old)).token }
         await tokens.signIn(Token(access: "old", refresh: "r", expiry: clock.date))

@@ -103,10 +103,7 @@ struct DocCommentSamples {
     @Test("a scripted transport answers one reply after the other")
     func script() async throws {
         let network = ScriptedTransport { Issue.record("\($0)") }
-        network.on(.get, "/friends") {
-            ScriptedReply.status(503)
-            ScriptedReply.json(#"[{"id": 1, "name": "Ann"}]"#).after(.milliseconds(80))
-        }
+        network.on(.get, "/friends", .status(503), .json(#"[{"id": 1, "name": "Ann"}]"#).after(.milliseconds(80)))
         let clock = TestClock()
         let client = APIClient("https://api.test") {
             $0.transport = network

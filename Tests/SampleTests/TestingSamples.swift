@@ -27,11 +27,11 @@ struct TestingSamples {
     @Test("a script of many kinds")
     func script() async throws {
         let network = scripted()
-        network.on(.get, "/friends") {
-            ScriptedReply.failure(.refused)  // a failure of the network
-            ScriptedReply.status(503, headers: ["Retry-After": "2"])
-            ScriptedReply.encoding([User(id: 1, name: "Ann")]).after(.milliseconds(80))
-        }
+        network.on(
+            .get, "/friends",
+            .failure(.refused),  // a failure of the network
+            .status(503, headers: ["Retry-After": "2"]),
+            .encoding([User(id: 1, name: "Ann")]).after(.milliseconds(80)))
         network.on(.post, "/friends") { request in
             HTTPResponse(status: request.headers["Idempotency-Key"] == nil ? 400 : 204)
         }

@@ -23,7 +23,7 @@ struct Explanation {
     }
 
     private var redactor: Redactor {
-        Redactor(headers: configuration.secretHeaders, parameters: [])
+        Redactor(headers: configuration.secretHeaders)
     }
 
     /// The request as a command for a shell; every secret is masked, and a body is named but not shown.

@@ -86,6 +86,7 @@ struct RequestBuilder: Sendable {
         headers.merge(configuration.headers)
         if let ask = configuration.headersForEachCall { headers.merge(ask()) }
         headers.merge(endpoint.headers)
+        if !configuration.secretHeaders.isEmpty { headers.hide(configuration.secretHeaders) }
         return headers
     }
 }

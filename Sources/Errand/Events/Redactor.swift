@@ -3,7 +3,7 @@ struct Redactor: Sendable {
     /// What stands in the place of a secret.
     static let mask = "‹redacted›"
     /// Knows the names that are secret by custom.
-    static let standard = Redactor(headers: [], parameters: [])
+    static let standard = Redactor()
 
     private static let customHeaders: Set<String> = [
         "authorization", "proxy-authorization", "cookie", "set-cookie", "www-authenticate", "x-api-key", "api-key",
@@ -15,12 +15,10 @@ struct Redactor: Sendable {
     ]
 
     private let headers: Set<String>
-    private let parameters: Set<String>
 
-    /// Adds the client's own secret names to those that are secret by custom.
-    init(headers: Set<String>, parameters: Set<String>) {
+    /// Adds a client's own secret headers to those that are secret by custom.
+    init(headers: Set<String> = []) {
         self.headers = Set(headers.map { $0.lowercased() })
-        self.parameters = Set(parameters.map { $0.lowercased() })
     }
 
     /// Whether a header's value is a secret.
@@ -31,9 +29,7 @@ struct Redactor: Sendable {
 
     /// Whether the value of a parameter is a secret.
     func isSecret(parameter name: String) -> Bool {
-        let name = name.lowercased()
-        if parameters.contains(name) { return true }
-        let bare = name.filter { $0.isLetter || $0.isNumber }
+        let bare = name.lowercased().filter { $0.isLetter || $0.isNumber }
         return Self.secretEndings.contains { bare.hasSuffix($0) }
     }
 
@@ -49,7 +45,7 @@ struct Redactor: Sendable {
 
     /// The value of a header as it may be shown.
     func value(of field: HTTPHeaders.Field) -> String {
-        if isSecret(header: field.name) { return Self.mask }
+        if field.isSecret || isSecret(header: field.name) { return Self.mask }
         if field.name.equalsIgnoringCase("location") { return text(ofURL: field.value) }
         return field.value
     }

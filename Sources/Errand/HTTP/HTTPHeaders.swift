@@ -6,6 +6,8 @@ public struct HTTPHeaders: Sendable, Hashable {
         public var name: String
         /// The value, as it was given.
         public var value: String
+        /// Whether the value is secret, though the name does not tell: then no description shows it.
+        public internal(set) var isSecret = false
 
         /// Makes a field. It is checked when a request is built, not here.
         public init(name: String, value: String) {
@@ -43,6 +45,13 @@ public struct HTTPHeaders: Sendable, Hashable {
     /// All values of that name, in order.
     public func values(_ name: String) -> [String] {
         fields.compactMap { $0.name.equalsIgnoringCase(name) ? $0.value : nil }
+    }
+
+    /// Marks the fields of those names as secret.
+    mutating func hide(_ names: Set<String>) {
+        for index in fields.indices where names.contains(where: fields[index].name.equalsIgnoringCase) {
+            fields[index].isSecret = true
+        }
     }
 
     /// Adds a field and keeps those of the same name.
