@@ -109,7 +109,12 @@ public final class TestClock: TimeSource {
     public func run<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
         stage.beginAutopilot()
         defer { stage.endAutopilot() }
-        return try await withTaskExecutorPreference(stage) { try await body() }
+        return try await withTaskExecutorPreference(stage) {
+            // A preference alone moves nobody: up to its first wait the body would run beside the stage, where time
+            // outruns it. A child task begins on the stage.
+            async let value = body()
+            return try await value
+        }
     }
 
     private func watchersSatisfied(by sleepers: Int) -> [CheckedContinuation<Void, Never>] {
