@@ -41,13 +41,13 @@ public struct FileTokenPersistence: TokenPersistence {
         do {
             let header = try JSONDecoder().decode(Header.self, from: data)
             guard header.version <= Self.version else {
-                throw setAside(.futureVersion, "was written by a later version of the program")
+                throw file.setAside(.futureVersion, "was written by a later version of the program")
             }
             return try JSONDecoder().decode(Document.self, from: data).session
         } catch let error as TokenPersistenceError {
             throw error
         } catch {
-            throw setAside(.damaged, "is damaged")
+            throw file.setAside(.damaged, "is damaged")
         }
     }
 
@@ -69,11 +69,6 @@ public struct FileTokenPersistence: TokenPersistence {
         let lock = await FileLock.acquire(beside: file)
         await body()
         lock?.release()
-    }
-
-    private func setAside(_ kind: TokenPersistenceError.Kind, _ what: String) -> TokenPersistenceError {
-        let place = file.setAside().map { "; it was kept aside as \($0)" } ?? ""
-        return TokenPersistenceError(kind, "the saved session \(file.path) \(what)\(place)")
     }
 }
 

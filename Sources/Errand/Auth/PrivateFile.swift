@@ -18,6 +18,9 @@ struct PrivateFile: Sendable {
 
     let path: String
 
+    /// What is being written, until it is whole.
+    private var draft: String { "\(path).new" }
+
     private var folder: String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -37,7 +40,7 @@ struct PrivateFile: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure(.unreadable, "cannot be read: \(reason())") }
         guard status.st_mode & S_IFMT == S_IFREG else { throw failure(.notAFile, "is not a file") }
-        guard status.st_size <= Self.largest else { throw failure(.damaged, "is too large for a saved session") }
+        guard status.st_size <= Self.largest else { throw setAside(.damaged, "is too large for one") }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size) + 1)
         var filled = 0
         while filled < bytes.count {
@@ -63,7 +66,6 @@ struct PrivateFile: Sendable {
         try makeFolder()
         try refuseLinksAndFolders()
         // One who was killed while writing has left its draft here; whoever holds the lock may throw it away.
-        let draft = "\(path).new"
         _ = unlink(draft)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure(.unwritable, "cannot be written: \(reason())") }
@@ -83,6 +85,8 @@ struct PrivateFile: Sendable {
 
     /// Removes the file, if there is one.
     func remove() throws(TokenPersistenceError) {
+        // What one who was killed while writing has left is a secret too.
+        _ = unlink(draft)
         guard unlink(path) != 0 else { return syncFolder() }
         let code = errno
         if code == ENOENT || code == ENOTDIR { return }
@@ -90,10 +94,10 @@ struct PrivateFile: Sendable {
         throw failure(.unwritable, "cannot be removed: \(reason(code))")
     }
 
-    /// Gives the file another name, for a person to look at; returns that name.
-    func setAside() -> String? {
+    /// Gives the file another name, for a person to look at, and says what was wrong with it.
+    func setAside(_ kind: TokenPersistenceError.Kind, _ what: String) -> TokenPersistenceError {
         let aside = "\(path).damaged"
-        return rename(path, aside) == 0 ? aside : nil
+        return failure(kind, rename(path, aside) == 0 ? "\(what); it was kept aside as \(aside)" : what)
     }
 
     /// Opens, and if need be makes, a file for a lock beside this one.
