@@ -62,7 +62,7 @@ public actor TokenStore {
     /// Begins a session with that token. A session that was there before is over, calls of it get `.sessionExpired`.
     ///
     /// Returns when the token has been saved. If it cannot be, the user is signed in all the same, and `events` tells
-    /// why.
+    /// why. Inside the `refresh` closure it returns at once: the token is saved when the refresh is over.
     public func signIn(_ token: Token) async {
         let session = SavedSession(id: time.randomUUID(), token: token, received: time.date)
         replaceSession(with: session, ending: SessionExpiry(.otherSession))
@@ -71,7 +71,7 @@ public actor TokenStore {
     }
 
     /// Ends the session at once, and returns when what was saved of it is gone. Calls of it that wait for a token get
-    /// `.sessionExpired`.
+    /// `.sessionExpired`. Inside the `refresh` closure it does not wait: the saving takes its turn after the refresh.
     public func signOut() async {
         let wasSignedIn = vault.read { !$0.isLoaded || $0.session != nil }
         replaceSession(with: nil, ending: SessionExpiry(.signedOut))
@@ -90,7 +90,8 @@ public actor TokenStore {
     /// A token that is good now; refreshes it when it must. Inside the leeway it is the present one, and a refresh
     /// runs beside.
     ///
-    /// Fails with `.signInRequired` without a session. A cancelled waiter leaves at once, the refresh goes on.
+    /// Fails with `.signInRequired` without a session. A cancelled waiter leaves at once, the refresh goes on. Inside
+    /// the `refresh` closure, where it would wait for itself, it fails with `.invalidRequest` instead.
     public func token() async throws(ServiceError) -> Token {
         try await token(of: session())
     }
@@ -127,11 +128,11 @@ public actor TokenStore {
         switch vault.token(of: session, at: time.date) {
         case .good(let token): return token
         case .ended(let expiry): throw .sessionExpired(expiry)
-        case .beingReplaced(let flight): return try await flight.value()
+        case .beingReplaced(let flight): return try await arrival(of: flight)
         case .aging(let token):
             await refreshBeside(session)
             return token
-        case .expired: return try await startRefresh(of: session, unless: { $0.isGood }).value()
+        case .expired: return try await arrival(of: startRefresh(of: session, unless: { $0.isGood }))
         }
     }
 
@@ -140,7 +141,14 @@ public actor TokenStore {
         if vault.read({ $0.session?.id == session && $0.session?.token.access != rejected.access }) {
             return try await token(of: session)
         }
-        return try await startRefresh(of: session, unless: { $0.token.access != rejected.access }).value()
+        return try await arrival(of: startRefresh(of: session, unless: { $0.token.access != rejected.access }))
+    }
+
+    private nonisolated func arrival(of flight: Flight<Token>) async throws(ServiceError) -> Token {
+        guard flight.outcome != nil || !isRefreshingHere else {
+            throw .badSetting("the refresh of a token store asks the same store for a fresh token")
+        }
+        return try await flight.value()
     }
 
     // MARK: Sessions
@@ -207,7 +215,8 @@ public actor TokenStore {
             await self.inTurn { await self.save(self.vault.read { $0.session }) }
             saved.land(.success(()))
         }
-        await saved.landed()
+        // A refresh that signs out, or in, has the turn that the saving waits for.
+        if !isRefreshingHere { await saved.landed() }
     }
 
     func save(_ session: SavedSession?) async {
