@@ -174,12 +174,14 @@ public actor TokenStore {
     }
 
     private func performLoad(landing flight: Flight<Void>) async {
+        let turn = await nextTurn()
         let outcome: Result<SavedSession?, TokenPersistenceError>
         do {
             outcome = .success(try await persistence.load())
         } catch {
             outcome = .failure(TokenPersistenceError(error))
         }
+        end(turn)
         // Reentrancy: somebody may have signed in while it was read; then what was read is of the past.
         loading = nil
         switch outcome {
@@ -198,13 +200,24 @@ public actor TokenStore {
 
     /// Runs `body` when nobody else, in this process or another, is saving or refreshing.
     func inTurn(_ body: @Sendable () async -> Void) async {
+        let turn = await nextTurn()
+        await persistence.exclusively(body)
+        end(turn)
+    }
+
+    /// Waits until nobody else in this process is using the persistence. That is all a mere look needs: another
+    /// process replaces what is saved as a whole.
+    private func nextTurn() async -> Flight<Void> {
         let previous = lastTurn
         let mine = Flight<Void>()
         lastTurn = mine
         await previous?.landed()
-        await persistence.exclusively(body)
-        mine.land(.success(()))
-        if lastTurn === mine { lastTurn = nil }
+        return mine
+    }
+
+    private func end(_ turn: Flight<Void>) {
+        turn.land(.success(()))
+        if lastTurn === turn { lastTurn = nil }
     }
 
     /// Saves what the session is when the turn comes, so that of several changes the last is what stays.
