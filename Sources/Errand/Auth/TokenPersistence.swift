@@ -75,6 +75,9 @@ public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConv
             error as? TokenPersistenceError ?? TokenPersistenceError(.other, String(reflecting: Swift.type(of: error)))
     }
 
+    /// Whether what could not be read is out of the way, so that nothing is saved now.
+    var isKeptAside: Bool { kind == .damaged || kind == .futureVersion }
+
     /// A sentence for people.
     public var description: String { message }
 }

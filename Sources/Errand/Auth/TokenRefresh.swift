@@ -99,7 +99,10 @@ extension TokenStore {
             broadcast.send(saved == nil ? .signedOut : .signedIn)
             return nil
         } catch {
-            broadcast.send(.notSaved(TokenPersistenceError(error)))
+            let error = TokenPersistenceError(error)
+            broadcast.send(.notSaved(error))
+            // Kept aside, it is missing from now on without anybody having signed out.
+            if error.isKeptAside { isSaved = false }
             return vault.read { $0.session?.id == id ? $0.session : nil }
         }
     }
@@ -110,6 +113,8 @@ extension TokenStore {
             pace.failed(at: time.now, random: time.randomFraction())
             return finish(flight, of: id, with: .failure(error))
         }
+        // This very task: cancelled, it might leave on the disk what it is about to remove.
+        refreshTask = nil
         replaceSession(with: nil, ending: expiry)
         broadcast.send(.expired(expiry))
         // Reentrancy: if somebody signs in meanwhile, that is saved in its own turn, after this.

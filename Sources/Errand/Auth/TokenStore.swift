@@ -191,7 +191,7 @@ public actor TokenStore {
         case .failure(let error):
             broadcast.send(.notSaved(error))
             // What was kept aside is not there any more; the next call finds that nobody is signed in.
-            if error.kind == .damaged || error.kind == .futureVersion { _ = vault.finishLoading(nil) }
+            if error.isKeptAside { _ = vault.finishLoading(nil) }
             flight.land(.failure(.sessionExpired(SessionExpiry(.unreadable, message: error.message))))
         }
     }
@@ -235,7 +235,8 @@ public actor TokenStore {
     func save(_ session: SavedSession?) async {
         do {
             try await persistence.save(session)
-            isSaved = session != nil
+            // Reentrancy: somebody else may be signed in by now, of whom nothing is saved yet.
+            if vault.read({ $0.session?.id }) == session?.id { isSaved = session != nil }
         } catch {
             broadcast.send(.notSaved(TokenPersistenceError(error)))
         }
