@@ -1,0 +1,213 @@
+@testable import Errand
+import ErrandTesting
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("The store and its persistence")
+struct PersistenceTests {
+    @Test("what was saved is the session of the next run; it is read once, when the first call needs it")
+    func nextRun() async throws {
+        let clock = TestClock()
+        let disk = CountingPersistence()
+        disk.put(SavedSession(id: UUID(), token: Token(access: "ann"), received: clock.date))
+        let tokens = TokenStore(persistence: disk, time: clock) { $0 }
+        #expect(disk.loads == 0)
+        try await clock.play {
+            let found = try await withThrowingTaskGroup(of: Token.self) { group in
+                for _ in 0..<10 { group.addTask { try await tokens.token() } }
+                return try await group.reduce(into: []) { $0.append($1.access) }
+            }
+            #expect(found == Array(repeating: "ann", count: 10))
+            #expect(await tokens.isSignedIn)
+        }
+        #expect(disk.loads == 1)
+    }
+
+    @Test("a save that fails is told, and the session goes on in memory")
+    func saveFails() async throws {
+        let clock = TestClock()
+        let disk = CountingPersistence()
+        let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(access: "new") }
+        let events = tokens.events
+        let full = TokenPersistenceError(.unwritable, "no space left on device")
+        disk.failSaves(with: full)
+        try await clock.play {
+            let old = Token(access: "old")
+            await tokens.signIn(old)
+            let newer = try await tokens.replacement(for: old)
+            #expect(newer.access == "new")
+            #expect(try await tokens.token() == newer)
+            disk.failSaves(with: nil)
+            await tokens.signOut()
+            #expect(
+                await first(5, of: events) == [.signedIn, .notSaved(full), .notSaved(full), .refreshed, .signedOut])
+        }
+    }
+
+    @Test("a foreign error of a persistence is told by its type, not by what it carries")
+    func foreignError() async throws {
+        struct Odd: Error { var secret = "hunter2" }
+        let clock = TestClock()
+        let disk = CountingPersistence()
+        let tokens = TokenStore(persistence: disk, time: clock) { $0 }
+        let events = tokens.events
+        disk.failSaves(with: Odd())
+        try await clock.play {
+            await tokens.signIn(Token(access: "old"))
+            let told = await first(2, of: events).last
+            guard case .notSaved(let error) = told else {
+                Issue.record("\(String(describing: told))")
+                return
+            }
+            #expect(error.kind == .other)
+            #expect(error.message.hasSuffix("Odd"))
+        }
+    }
+
+    @Test("a session that cannot be read is an error each time, until it can be")
+    func loadFails() async throws {
+        let clock = TestClock()
+        let disk = CountingPersistence()
+        disk.put(SavedSession(id: UUID(), token: Token(access: "ann"), received: clock.date))
+        disk.failLoads(with: TokenPersistenceError(.unreadable, "locked"))
+        let tokens = TokenStore(persistence: disk, time: clock) { $0 }
+        try await clock.play {
+            for _ in 0..<2 {
+                let error = await failure(of: tokens.token)
+                #expect(error == .sessionExpired(SessionExpiry(.unreadable, message: "locked")))
+                #expect(await tokens.isSignedIn == false)
+            }
+            disk.failLoads(with: nil)
+            let token = try await tokens.token()
+            #expect(token.access == "ann")
+        }
+    }
+
+    @Test(
+        "a damaged session is an error once; then nobody is signed in",
+        arguments: [.damaged, .futureVersion] as [TokenPersistenceError.Kind])
+    func damaged(kind: TokenPersistenceError.Kind) async throws {
+        let clock = TestClock()
+        let disk = CountingPersistence()
+        disk.failLoads(with: TokenPersistenceError(kind, "odd"))
+        let tokens = TokenStore(persistence: disk, time: clock) { $0 }
+        let events = tokens.events
+        try await clock.play {
+            #expect(await failure(of: tokens.token)?.reason == .unreadable)
+            #expect(await failure(of: tokens.token) == .signInRequired)
+            #expect(await first(1, of: events) == [.notSaved(TokenPersistenceError(kind, "odd"))])
+        }
+        #expect(disk.loads == 1)
+    }
+
+    @Test("somebody signs in while the old session is being read; what is read is of the past", arguments: 0..<20)
+    func signInDuringLoad(seed: UInt64) async throws {
+        let clock = TestClock(seed: seed)
+        let disk = SlowPersistence(clock)
+        disk.saved.save(SavedSession(id: UUID(), token: Token(access: "ann"), received: clock.date))
+        let tokens = TokenStore(persistence: disk, time: clock) { $0 }
+        try await clock.play {
+            async let early = tokens.token()
+            try await clock.sleep(for: .milliseconds(20))
+            await tokens.signIn(Token(access: "bo"))
+            #expect(try await early.access == "bo")
+            #expect(disk.saved.load()?.token.access == "bo")
+        }
+    }
+
+    @Test("T7: a new user's refresh runs before the sign-in is saved; it stays the new user's", arguments: 0..<40)
+    func refreshBeforeSave(seed: UInt64) async throws {
+        let clock = TestClock(seed: seed)
+        let disk = SlowPersistence(clock)
+        let tokens = TokenStore(persistence: disk, time: clock) { old in Token(access: "\(old.access).new") }
+        try await clock.play {
+            let ann = Task(executorPreference: clock.executor) { await tokens.signIn(Token(access: "ann")) }
+            try await clock.sleep(for: .milliseconds(25))
+            let calls = (0..<4).map { _ in
+                let events = tokens.events
+                return Task(executorPreference: clock.executor, priority: .high) {
+                    _ = await first(1, of: events)
+                    return try? await tokens.token().access
+                }
+            }
+            // A task of low priority signs in, and its save waits while those of high priority go on.
+            let bo = Task(executorPreference: clock.executor, priority: .background) {
+                await tokens.signIn(Token(access: "bo", expiry: clock.date))
+            }
+            await ann.value
+            await bo.value
+            for call in calls { #expect(await call.value == "bo.new") }
+            #expect(try await tokens.token().access == "bo.new")
+            #expect(disk.saved.load()?.token.access == "bo.new")
+        }
+    }
+
+    @Test("the persistence is called from one task at a time", arguments: 0..<20)
+    func oneAtATime(seed: UInt64) async throws {
+        let clock = TestClock(seed: seed)
+        let disk = SlowPersistence(clock)
+        let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(access: "new") }
+        try await clock.play {
+            await withTaskGroup { group in
+                group.addTask { _ = await tokens.isSignedIn }
+                group.addTask { await tokens.signIn(Token(access: "ann")) }
+                group.addTask { _ = try? await tokens.replacement(for: Token(access: "ann")) }
+                group.addTask { await tokens.signOut() }
+                group.addTask { await tokens.signIn(Token(access: "bo")) }
+            }
+        }
+        #expect(disk.mostAtOnce == 1)
+    }
+
+    @Test("what could not be read again was kept aside: that is no sign-out by another process")
+    func damagedWhileInUse() async throws {
+        let clock = TestClock()
+        let disk = CountingPersistence()
+        let tokens = TokenStore(persistence: disk, time: clock) { old in Token(access: "\(old.access)+") }
+        try await clock.play {
+            await tokens.signIn(Token(access: "a"))
+            disk.failLoads(with: TokenPersistenceError(.damaged, "odd"))
+            disk.failSaves(with: TokenPersistenceError(.unwritable, "full"))
+            disk.put(nil)
+            let second = try await tokens.replacement(for: Token(access: "a"))
+            #expect(second.access == "a+")
+            disk.failLoads(with: nil)
+            let third = try await tokens.replacement(for: second)
+            #expect(third.access == "a++")
+        }
+    }
+}
+
+/// A persistence in memory that counts, and fails when it is told to.
+final class CountingPersistence: TokenPersistence {
+    private struct State {
+        var session: SavedSession?
+        var loads = 0
+        var saveError: (any Error)?
+        var loadError: (any Error)?
+    }
+
+    private let state = Mutex(State())
+
+    var loads: Int { state.withLock { $0.loads } }
+
+    func put(_ session: SavedSession?) { state.withLock { $0.session = session } }
+    func failSaves(with error: (any Error)?) { state.withLock { $0.saveError = error } }
+    func failLoads(with error: (any Error)?) { state.withLock { $0.loadError = error } }
+
+    func load() throws -> SavedSession? {
+        try state.withLock { state in
+            state.loads += 1
+            if let error = state.loadError { throw error }
+            return state.session
+        }
+    }
+
+    func save(_ session: SavedSession?) throws {
+        try state.withLock { state in
+            if let error = state.saveError { throw error }
+            state.session = session
+        }
+    }
+}

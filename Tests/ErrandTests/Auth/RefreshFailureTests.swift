@@ -1,0 +1,155 @@
+@testable import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("A refresh that fails")
+struct RefreshFailureTests {
+    @Test("T8: a refused refresh ends the session, once, with the same error for all", arguments: 0..<20)
+    func refused(seed: UInt64) async throws {
+        let scene = AuthScene(seed: seed, lifetime: .seconds(600))
+        let (clock, tokens) = (scene.clock, scene.tokens)
+        let events = tokens.events
+        scene.server.plan(.fail(.refused))
+        try await clock.play {
+            await tokens.signIn(scene.server.signIn("ann"))
+            try await clock.sleep(for: .seconds(601))
+            let errors = await withTaskGroup(of: ServiceError?.self) { group in
+                for _ in 0..<10 { group.addTask { await failure(of: scene.me) } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            let expiry = SessionExpiry(.refreshRefused, message: "the refresh token is invalid", status: 400)
+            #expect(errors == Array(repeating: .sessionExpired(expiry), count: 10))
+            try await clock.sleep(for: .seconds(1))
+            #expect(scene.disk.load() == nil)
+            #expect(await failure(of: scene.me) == .signInRequired)
+            #expect(await failure(of: tokens.token) == .signInRequired)
+            await tokens.signIn(scene.server.signIn("bo"))
+            #expect(try await scene.me() == "bo")
+            #expect(await first(3, of: events) == [.signedIn, .expired(expiry), .signedIn])
+        }
+        #expect(scene.server.refreshes.count == 1)
+    }
+
+    @Test(
+        "T8: what says that the session is over",
+        arguments: [
+            (ServiceError.rejected(Rejection(status: 400)), true), (.rejected(Rejection(status: 401)), true),
+            (.sessionExpired(SessionExpiry(.refreshRefused)), true), (.rejected(Rejection(status: 403)), false),
+            (.rejected(Rejection(status: 404)), false), (.rejected(Rejection(status: 408)), false),
+            (.rateLimited(RateLimited(retryAfter: .seconds(5), status: 429)), false),
+            (.serverFailure(Rejection(status: 503)), false), (.reset, false), (.noInternetConnection, false),
+            (.timedOut(Timeout(.attempt, limit: .seconds(1), phase: .connecting)), false),
+        ])
+    func verdicts(_ error: ServiceError, isOver: Bool) async throws {
+        let scene = AuthScene()
+        scene.server.plan(.fail(error))
+        try await scene.clock.play {
+            let token = scene.server.signIn("ann")
+            await scene.tokens.signIn(token)
+            let told = await failure { () async throws(ServiceError) in try await scene.tokens.replacement(for: token) }
+            #expect(isOver ? told?.reason == .refreshRefused : told == error)
+            #expect(await scene.tokens.isSignedIn == !isOver)
+            try await scene.clock.sleep(for: .seconds(1))
+            #expect((scene.disk.load() == nil) == isOver)
+        }
+    }
+
+    @Test("T8: what was saved is removed even by a persistence that gives up when it is cancelled")
+    func removalIsNotCancelled() async throws {
+        let clock = TestClock()
+        let disk = SlowPersistence(clock)
+        let tokens = TokenStore(persistence: disk, time: clock) { _ in throw ServiceError.refused }
+        try await clock.play {
+            let token = Token(access: "old", refresh: "r")
+            await tokens.signIn(token)
+            #expect(await failure { () async throws(ServiceError) in try await tokens.replacement(for: token) } != nil)
+            try await clock.sleep(for: .seconds(10))
+            #expect(disk.saved.load() == nil)
+        }
+    }
+
+    @Test("T9: a refresh that fails in passing keeps the token; the next call tries again", arguments: 0..<20)
+    func passing(seed: UInt64) async throws {
+        let scene = AuthScene(seed: seed, lifetime: .seconds(600))
+        let (clock, tokens) = (scene.clock, scene.tokens)
+        scene.server.plan(.fail(.reset))
+        try await clock.play {
+            await tokens.signIn(scene.server.signIn("ann"))
+            try await clock.sleep(for: .seconds(601))
+            let errors = await withTaskGroup(of: ServiceError?.self) { group in
+                for _ in 0..<10 { group.addTask { await failure(of: scene.me) } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(errors == Array(repeating: .reset, count: 10), "a call does not try again by itself")
+            #expect(scene.server.refreshes.count == 1)
+            #expect(scene.disk.load()?.token.access == "ann.0")
+            #expect(try await scene.me() == "ann")
+        }
+        #expect(scene.server.refreshes == ["refresh.ann.0", "refresh.ann.0"])
+    }
+
+    @Test("T9: refreshes that keep failing come ever more seldom, however often they are asked for")
+    func backoff() async throws {
+        let scene = AuthScene(seed: 7, lifetime: .seconds(600), takes: .zero)
+        let (clock, tokens) = (scene.clock, scene.tokens)
+        for _ in 0..<200 { scene.server.plan(.fail(.reset)) }
+        try await clock.play {
+            await tokens.signIn(scene.server.signIn("ann"))
+            try await clock.sleep(for: .seconds(601))
+            let start = clock.now
+            while start.duration(to: clock.now) < .seconds(300) {
+                #expect(await failure(of: tokens.token) == .reset)
+            }
+        }
+        // The pauses double from 0.2 s to 20 s, half of each on average: in 300 s that makes about 36.
+        #expect((20...60).contains(scene.server.refreshes.count), "\(scene.server.refreshes.count) refreshes")
+    }
+
+    @Test("T9: after a success the pauses begin anew")
+    func backoffEnds() {
+        var pace = RefreshPace()
+        for _ in 0..<20 { pace.failed(at: .zero, random: 0.999) }
+        #expect(pace.notBefore > Instant.zero.advanced(by: .seconds(19)))
+        pace.succeeded(at: .zero)
+        pace.failed(at: .zero, random: 0.999)
+        #expect(pace.notBefore < Instant.zero.advanced(by: .milliseconds(200)))
+    }
+
+    @Test("T9: a foreign error of the closure is told by its type; a cancellation there is none here")
+    func foreignErrors() async throws {
+        struct Odd: Error { var secret = "hunter2" }
+        for error in [Odd(), CancellationError()] as [any Error] {
+            let clock = TestClock()
+            let tokens = TokenStore(time: clock) { _ in throw error }
+            try await clock.play {
+                let token = Token(access: "old")
+                await tokens.signIn(token)
+                let told = await failure { () async throws(ServiceError) in try await tokens.replacement(for: token) }
+                guard case .transport(let failure) = try #require(told) else {
+                    Issue.record("\(String(describing: told))")
+                    return
+                }
+                #expect(failure.kind == .other)
+                #expect(!failure.message.contains("hunter2"))
+                #expect(await tokens.isSignedIn)
+            }
+        }
+    }
+
+    @Test("T10: an answer without a new refresh token keeps the old one")
+    func noNewRefreshToken() async throws {
+        let scene = AuthScene()
+        scene.server.plan(.withoutRefreshToken)
+        try await scene.clock.play {
+            let token = scene.server.signIn("ann")
+            await scene.tokens.signIn(token)
+            let newer = try await scene.tokens.replacement(for: token)
+            #expect(newer.access == "ann.1")
+            #expect(newer.refresh == "refresh.ann.0")
+            #expect(scene.disk.load()?.token == newer)
+            _ = await failure { () async throws(ServiceError) in try await scene.tokens.replacement(for: newer) }
+        }
+        #expect(scene.server.refreshes == ["refresh.ann.0", "refresh.ann.0"])
+    }
+}

@@ -1,0 +1,45 @@
+import Errand
+import ErrandTesting
+import Synchronization
+
+/// A persistence that takes a while, and gives up when its task is cancelled.
+final class SlowPersistence: TokenPersistence {
+    let saved = MemoryTokenPersistence()
+    private let clock: TestClock
+    private let takes: Duration
+    private let running = Mutex((now: 0, most: 0))
+
+    init(_ clock: TestClock, takes: Duration = .milliseconds(50)) {
+        self.clock = clock
+        self.takes = takes
+    }
+
+    /// How many loads and saves ran at once at most.
+    var mostAtOnce: Int { running.withLock { $0.most } }
+
+    func load() async throws -> SavedSession? {
+        try await pass()
+        return saved.load()
+    }
+
+    func save(_ session: SavedSession?) async throws {
+        try await pass()
+        saved.save(session)
+    }
+
+    private func pass() async throws {
+        running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+        defer { running.withLock { $0.now -= 1 } }
+        try await clock.sleep(for: takes)
+    }
+}
+
+/// The next elements of a stream.
+func first<Element: Sendable>(_ count: Int, of stream: AsyncStream<Element>) async -> [Element] {
+    var elements: [Element] = []
+    for await element in stream {
+        elements.append(element)
+        if elements.count == count { break }
+    }
+    return elements
+}
