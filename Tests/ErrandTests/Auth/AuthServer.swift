@@ -38,10 +38,13 @@ final class AuthServer: Sendable {
     private let state = Mutex(State())
     private let clock: TestClock
     private let lifetime: Duration?
-    private let takes: Duration
+    private let takes: @Sendable () -> Duration
 
-    /// Makes a server whose access tokens live so long, and whose refreshes take so long.
-    init(_ clock: TestClock, lifetime: Duration? = nil, takes: Duration = .seconds(1)) {
+    /// Makes a server whose access tokens live so long, and each of whose refreshes takes so long.
+    init(
+        _ clock: TestClock, lifetime: Duration? = nil,
+        takes: @autoclosure @escaping @Sendable () -> Duration = .seconds(1)
+    ) {
         self.clock = clock
         self.lifetime = lifetime
         self.takes = takes
@@ -92,7 +95,7 @@ final class AuthServer: Sendable {
             return state.answers.isEmpty ? .rotate : state.answers.removeFirst()
         }
         defer { state.withLock { $0.running[user, default: 1] -= 1 } }
-        try await clock.sleep(for: takes)
+        try await clock.sleep(for: takes())
         switch answer {
         case .fail(let error): throw error
         case .rotate: return try rotate(user, generation)
