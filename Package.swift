@@ -19,6 +19,8 @@ let package = Package(
         .target(name: "Errand", swiftSettings: house),
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: house),
         .executableTarget(name: "errand-bench", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
+        .executableTarget(
+            name: "TokenSharer", dependencies: ["Errand"], path: "Tests/TokenSharer", swiftSettings: house),
         .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
         .testTarget(name: "SampleTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
     ],

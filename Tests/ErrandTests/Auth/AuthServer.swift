@@ -14,8 +14,6 @@ final class AuthServer: Sendable {
         /// A new access token without a new refresh token.
         case withoutRefreshToken
         case fail(ServiceError)
-        /// The answer is lost on the way: the server has rotated, the client does not know.
-        case rotateAndFail(ServiceError)
     }
 
     struct Account: Sendable {
@@ -99,9 +97,6 @@ final class AuthServer: Sendable {
         switch answer {
         case .fail(let error): throw error
         case .rotate: return try rotate(user, generation)
-        case .rotateAndFail(let error):
-            _ = try rotate(user, generation)
-            throw error
         case .withoutRefreshToken:
             let next = state.withLock { state in
                 state.accounts[user]?.generation += 1

@@ -1,0 +1,90 @@
+@testable import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// What the cases are made of.
+private let wholeFile = """
+    {"version":1,"session":{"id":"6F6D3C2E-7B6B-4F0C-8B1B-0123456789AB","revision":1,"received":0,\
+    "token":{"access":"a","type":"Bearer","scopes":[]}}}
+    """
+
+@Suite("A session file that cannot be used")
+struct DamagedFileTests {
+    private let scratch: Scratch
+    private let file: FileTokenPersistence
+
+    init() throws {
+        scratch = try Scratch()
+        file = FileTokenPersistence(path: scratch.path("session"))
+    }
+
+    @Test("C82: the file that the other cases are made of is a good one")
+    func good() throws {
+        try scratch.write(wholeFile, to: "session")
+        #expect(try file.load()?.token.access == "a")
+    }
+
+    @Test(
+        "C82: a damaged file is a typed error, and is kept aside as it was",
+        arguments: [
+            "", "{", "[]", "null", "\0\0\0", "not JSON", #"{"version":1}"#, #"{"version":"1"}"#, #"{"session":{}}"#,
+            String(wholeFile.dropLast(30)), wholeFile + "x",
+            wholeFile.replacingOccurrences(of: "\"access\"", with: "\"excess\""),
+            String(repeating: " ", count: 1 << 20) + wholeFile,
+        ])
+    func damaged(content: String) throws {
+        try scratch.write(content, to: "session")
+        #expect(problem { try file.load() } == .damaged)
+        #expect(try scratch.read("session.damaged") == content)
+        #expect(!scratch.exists("session"))
+        #expect(try file.load() == nil)
+    }
+
+    @Test("C82: every truncation of a good file is told, none is taken for a session")
+    func truncated() throws {
+        for count in 0..<wholeFile.utf8.count {
+            try scratch.write(String(wholeFile.prefix(count)), to: "session")
+            #expect(problem { try file.load() } == .damaged, "the first \(count) bytes")
+        }
+    }
+
+    @Test("C82: a file of a later version is told as such, and is kept aside as it was")
+    func future() throws {
+        let content = #"{"version":2,"vault":"of the future"}"#
+        try scratch.write(content, to: "session")
+        #expect(problem { try file.load() } == .futureVersion)
+        #expect(try scratch.read("session.damaged") == content)
+    }
+
+    @Test("C82: the message names the place, and holds nothing of the content")
+    func message() throws {
+        try scratch.write("hunter2", to: "session")
+        let error = #expect(throws: TokenPersistenceError.self) { try file.load() }
+        let message = try #require(error?.message)
+        #expect(message.contains(scratch.path("session.damaged")))
+        #expect(!message.contains("hunter2"))
+    }
+
+    @Test("C82: the store tells it once; then nobody is signed in, until somebody is")
+    func store() async throws {
+        try scratch.write("{", to: "session")
+        let clock = TestClock()
+        let tokens = TokenStore(persistence: file, time: clock) { $0 }
+        let events = tokens.events
+        try await clock.play {
+            #expect(await failure(of: tokens.token)?.reason == .unreadable)
+            #expect(await failure(of: tokens.token) == .signInRequired)
+            await tokens.signIn(Token(access: "a"))
+            let told = await first(2, of: events)
+            guard case .notSaved(let error) = try #require(told.first) else {
+                Issue.record("\(told)")
+                return
+            }
+            #expect(error.kind == .damaged)
+            #expect(told.last == .signedIn)
+        }
+        #expect(try file.load()?.token.access == "a")
+        #expect(try scratch.read("session.damaged") == "{")
+    }
+}

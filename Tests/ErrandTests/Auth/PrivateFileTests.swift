@@ -1,0 +1,119 @@
+@testable import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("The file of a session")
+struct PrivateFileTests {
+    private let scratch: Scratch
+    private let file: FileTokenPersistence
+    private let session = SavedSession(
+        id: UUID(), revision: 3,
+        token: Token(access: "a", refresh: "r", type: "JWT", expiry: Date(timeIntervalSince1970: 2e9), scopes: ["x"]),
+        received: Date(timeIntervalSince1970: 1e9))
+
+    init() throws {
+        scratch = try Scratch()
+        file = FileTokenPersistence(path: scratch.path("session"))
+    }
+
+    @Test("C80: what is saved is what is loaded; nothing is left when it is removed, and removing twice is fine")
+    func roundTrip() throws {
+        #expect(try file.load() == nil)
+        try file.save(session)
+        #expect(try file.load() == session)
+        #expect(try FileTokenPersistence(url: URL(fileURLWithPath: scratch.path("session"))).load() == session)
+        try file.save(nil)
+        try file.save(nil)
+        #expect(try file.load() == nil)
+    }
+
+    @Test("C80: file and lock have mode 0600, the folders that are made for them 0700")
+    func modes() async throws {
+        let deep = FileTokenPersistence(path: scratch.path("app/tokens/session"))
+        await deep.exclusively {}
+        try deep.save(session)
+        #expect(try scratch.mode("app") == 0o700)
+        #expect(try scratch.mode("app/tokens") == 0o700)
+        #expect(try scratch.mode("app/tokens/session") == 0o600)
+        #expect(try scratch.mode("app/tokens/session.lock") == 0o600)
+    }
+
+    @Test("C80: a file that others could read is for its owner alone after the next save")
+    func widerMode() throws {
+        try file.save(session)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: scratch.path("session"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: scratch.folder)
+        try file.save(session)
+        #expect(try scratch.mode("session") == 0o600)
+        #expect(try scratch.mode(".") == 0o755, "a folder that was there is used as it is")
+    }
+
+    @Test("C80: a symbolic link in the way is neither read nor written through")
+    func symbolicLink() throws {
+        try scratch.write("treasure", to: "target")
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("session"), withDestinationPath: scratch.path("target"))
+        #expect(problem { try file.load() } == .symbolicLink)
+        #expect(problem { try file.save(session) } == .symbolicLink)
+        #expect(try scratch.read("target") == "treasure")
+    }
+
+    @Test("C80: a symbolic link where the draft is to be is not written through")
+    func draftLink() throws {
+        try scratch.write("treasure", to: "target")
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("session.new"), withDestinationPath: scratch.path("target"))
+        try file.save(session)
+        #expect(try scratch.read("target") == "treasure")
+        #expect(try file.load() == session)
+    }
+
+    @Test("C80: a folder in the way is told, and left alone")
+    func folderInTheWay() throws {
+        try FileManager.default.createDirectory(
+            atPath: scratch.path("session/inner"), withIntermediateDirectories: true)
+        #expect(problem { try file.load() } == .notAFile)
+        #expect(problem { try file.save(session) } == .notAFile)
+        #expect(problem { try file.save(nil) } == .notAFile)
+        #expect(scratch.exists("session/inner"))
+    }
+
+    @Test("C80: a pipe in the way is told, and nobody waits for its other end")
+    func pipeInTheWay() throws {
+        #expect(mkfifo(scratch.path("session"), 0o600) == 0)
+        #expect(problem { try file.load() } == .notAFile)
+        #expect(problem { try file.save(session) } == .notAFile)
+    }
+
+    @Test("C80: a folder that cannot be made or written", arguments: ["plain/session", "plain/deep/session"])
+    func unwritable(path: String) throws {
+        try scratch.write("", to: "plain")
+        let file = FileTokenPersistence(path: scratch.path(path))
+        #expect(try file.load() == nil)
+        #expect(problem { try file.save(session) } == .unwritable)
+        try file.save(nil)
+    }
+
+    @Test("C80: a session that cannot be saved goes on in memory, and is refreshed there; each failure is told")
+    func memoryGoesOn() async throws {
+        try scratch.write("", to: "plain")
+        let clock = TestClock()
+        let server = AuthServer(clock)
+        let file = FileTokenPersistence(path: scratch.path("plain/session"))
+        let tokens = TokenStore(persistence: file, time: clock) { try await server.refresh($0) }
+        let events = tokens.events
+        try await clock.play {
+            await tokens.signIn(server.signIn("ann"))
+            let second = try await tokens.replacement(for: server.token("ann", 0))
+            let third = try await tokens.replacement(for: second)
+            #expect(third.access == "ann.2")
+            let told = await first(5, of: events).map { event in
+                if case .notSaved(let error) = event { "not saved: \(error.kind)" } else { "\(event)" }
+            }
+            #expect(
+                told == ["signedIn", "not saved: unwritable", "not saved: unwritable", "refreshed"]
+                    + ["not saved: unwritable"])
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import Errand
+import Foundation
+import Testing
+
+/// A folder for one test, which goes with it.
+final class Scratch: Sendable {
+    let folder: String
+
+    init() throws {
+        folder = NSTemporaryDirectory() + "errand-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    func path(_ name: String) -> String { "\(folder)/\(name)" }
+
+    func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: path(name)) }
+
+    func write(_ text: String, to name: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path(name)))
+    }
+
+    func read(_ name: String) throws -> String { try String(contentsOfFile: path(name), encoding: .utf8) }
+
+    func mode(_ name: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path(name))
+        return try #require(attributes[.posixPermissions] as? Int)
+    }
+
+    deinit {
+        // What cannot be removed is left to the system's own tidying of its temporary folder.
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+}
+
+/// What kind of problem a persistence met; `nil` if it met none.
+func problem<Value>(_ body: () throws -> Value) -> TokenPersistenceError.Kind? {
+    do {
+        _ = try body()
+        return nil
+    } catch {
+        return (error as? TokenPersistenceError)?.kind
+    }
+}

@@ -1,0 +1,129 @@
+@testable import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("A session shared by several processes")
+struct SharedFileTests {
+    private let scratch: Scratch
+    private let file: FileTokenPersistence
+
+    init() throws {
+        scratch = try Scratch()
+        file = FileTokenPersistence(path: scratch.path("session"))
+    }
+
+    @Test("T15: another process has refreshed meanwhile; its token is read again and used, without a refresh")
+    func readAgain() async throws {
+        let clock = TestClock()
+        let server = AuthServer(clock)
+        let here = store(clock, server)
+        let there = store(clock, server)
+        let events = there.events
+        try await clock.play {
+            let old = server.signIn("ann")
+            await here.signIn(old)
+            #expect(try await there.token() == old)
+            let newer = try await here.replacement(for: old)
+            let found = try await there.replacement(for: old)
+            #expect(found == newer)
+            #expect(await first(1, of: events) == [.refreshed])
+        }
+        #expect(server.refreshes.count == 1)
+    }
+
+    @Test("T15: two refresh at the same time; one waits for the lock and finds the other's token", arguments: 0..<10)
+    func atOnce(seed: UInt64) async throws {
+        let clock = TestClock(seed: seed)
+        let server = AuthServer(clock)
+        let here = store(clock, server)
+        let there = store(clock, server)
+        try await clock.play {
+            let old = server.signIn("ann")
+            await here.signIn(old)
+            _ = try await there.token()
+            async let one = here.replacement(for: old)
+            async let other = there.replacement(for: old)
+            let (mine, theirs) = try await (one, other)
+            #expect(mine == theirs)
+        }
+        #expect(server.refreshes == ["refresh.ann.0"])
+    }
+
+    @Test("T15: what the other process has got is expired too; its refresh token is used, not the old one")
+    func expiredMeanwhile() async throws {
+        let clock = TestClock()
+        let server = AuthServer(clock, lifetime: .seconds(600))
+        let here = store(clock, server)
+        let there = store(clock, server)
+        try await clock.play {
+            let old = server.signIn("ann")
+            await here.signIn(old)
+            _ = try await there.token()
+            _ = try await here.replacement(for: old)
+            try await clock.sleep(for: .seconds(700))
+            let token = try await there.token()
+            #expect(token.access == "ann.2")
+        }
+        #expect(server.refreshes == ["refresh.ann.0", "refresh.ann.1"])
+    }
+
+    @Test("T15: the other process has signed out, or somebody else in; that holds here too", arguments: [true, false])
+    func changedMeanwhile(signsIn: Bool) async throws {
+        let clock = TestClock()
+        let server = AuthServer(clock)
+        let here = store(clock, server)
+        let there = store(clock, server)
+        let events = there.events
+        try await clock.play {
+            let old = server.signIn("ann")
+            await here.signIn(old)
+            _ = try await there.token()
+            if signsIn { await here.signIn(server.signIn("bo")) } else { await here.signOut() }
+            let error = await failure { () async throws(ServiceError) in try await there.replacement(for: old) }
+            #expect(error?.reason == (signsIn ? .otherSession : .signedOut))
+            let next = try? await there.token().access
+            #expect(next == (signsIn ? "bo.0" : nil))
+            #expect(await first(1, of: events) == [signsIn ? .signedIn : .signedOut])
+        }
+        #expect(server.refreshes.isEmpty)
+    }
+
+    @Test("C83: twenty processes, one file; one refresh, no reuse, and all end with the same token")
+    func sameToken() async throws {
+        let children = try twenty(times: 1)
+        for child in children {
+            let (lines, status) = try await child.end()
+            #expect(status == 0)
+            #expect(lines == ["access.1"])
+        }
+        #expect(try scratch.read("server") == "refresh.0")
+        #expect(try file.load()?.token.access == "access.1")
+    }
+
+    @Test("C83: twenty processes refresh again and again; no refresh token comes twice")
+    func again() async throws {
+        let children = try twenty(times: 4)
+        for child in children { #expect(try await child.end().status == 0) }
+        let came = try scratch.read("server").split(separator: "\n").map(String.init)
+        #expect(came == came.indices.map { "refresh.\($0)" })
+        #expect((4...80).contains(came.count))
+        #expect(try file.load()?.token.refresh == "refresh.\(came.count)")
+    }
+
+    /// Twenty processes that have all read the file, and have just been told to have their token replaced.
+    private func twenty(times: Int) throws -> [Child] {
+        let token = Token(access: "access.0", refresh: "refresh.0")
+        try file.save(SavedSession(id: UUID(), token: token, received: Date()))
+        let children = try (0..<20).map { _ in
+            try Child("replace", scratch.path("session"), scratch.path("server"), "\(times)")
+        }
+        for child in children { child.firstWord() }
+        for child in children { child.go() }
+        return children
+    }
+
+    private func store(_ clock: TestClock, _ server: AuthServer) -> TokenStore {
+        TokenStore(persistence: file, time: clock) { try await server.refresh($0) }
+    }
+}

@@ -1,0 +1,31 @@
+import Errand
+import Foundation
+
+/// A server whose memory is a file that all processes share: one good refresh token, and a log of those that came.
+///
+/// A refresh token that comes a second time is what a real server takes for theft: it revokes the whole session.
+struct RevokingServer {
+    let path: String
+
+    func refresh(_ old: Token) async throws -> Token {
+        // As on a network, others can come between the question and the answer.
+        try await Task.sleep(for: .milliseconds(Int.random(in: 1...20)))
+        let next = try locked { () throws -> Int in
+            let log = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+            let came = log.split(separator: "\n").map(String.init)
+            let used = old.refresh ?? "none"
+            try (came + [used]).joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
+            guard used == "refresh.\(came.count)" else { throw ServiceError.rejected(Rejection(status: 400)) }
+            return came.count + 1
+        }
+        try await Task.sleep(for: .milliseconds(Int.random(in: 1...20)))
+        return Token(access: "access.\(next)", refresh: "refresh.\(next)")
+    }
+
+    private func locked<Value>(_ body: () throws -> Value) throws -> Value {
+        let descriptor = open("\(path).lock", O_RDWR | O_CREAT, 0o600)
+        defer { close(descriptor) }
+        guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else { throw POSIXError(.EIO) }
+        return try body()
+    }
+}

@@ -1,0 +1,71 @@
+import Errand
+import Foundation
+
+// A process of its own for the tests that need several, or one that dies:
+//
+//     TokenSharer rewrite FILE                 writes ever newer sessions until it is killed
+//     TokenSharer replace FILE SERVER TIMES    has the token replaced so often, beside others; prints the last one
+//     TokenSharer die FILE                     has a token replaced for ten waiters; the first to go on kills it
+//     TokenSharer fill FILE                    has a token replaced when nothing more can be written
+
+/// Prints at once: who is killed has no time to empty a buffer.
+func say(_ line: String) {
+    FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+}
+
+let arguments = CommandLine.arguments.dropFirst().map { $0 }
+guard arguments.count >= 2 else { exit(64) }
+let file = FileTokenPersistence(path: arguments[1])
+
+switch arguments[0] {
+case "rewrite":
+    var revision = (try file.load()?.revision ?? 0) + 1
+    while true {
+        // Long enough for a kill to come in the middle of it.
+        let token = Token(access: String(repeating: "\(revision).", count: 40_000))
+        let session = SavedSession(id: UUID(), revision: revision, token: token, received: Date())
+        await file.exclusively { _ = try? file.save(session) }
+        say("\(revision)")
+        revision += 1
+    }
+case "replace":
+    let server = RevokingServer(path: arguments[2])
+    let tokens = TokenStore(persistence: file) { try await server.refresh($0) }
+    var token = try await tokens.token()
+    // All hold the same token before the first has it replaced.
+    say("ready")
+    _ = readLine()
+    for _ in 0..<(Int(arguments[3]) ?? 1) { token = try await tokens.replacement(for: token) }
+    say(token.access)
+case "die":
+    let tokens = TokenStore(persistence: file) { _ in Token(access: "rotated", refresh: "rotated") }
+    let old = try await tokens.token()
+    await withTaskGroup { group in
+        for _ in 0..<10 {
+            group.addTask {
+                _ = try? await tokens.replacement(for: old)
+                kill(getpid(), SIGKILL)
+            }
+        }
+    }
+case "fill":
+    let tokens = TokenStore(persistence: file) { _ in Token(access: "rotated", refresh: "rotated") }
+    var events = tokens.events.makeAsyncIterator()
+    let old = try await tokens.token()
+    // No file may grow beyond a few bytes: the write begins, and fails half-way, as on a full disk.
+    signal(SIGXFSZ, SIG_IGN)
+    var limit = rlimit(rlim_cur: 16, rlim_max: 16)
+    #if canImport(Glibc)
+    setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+    #else
+    setrlimit(RLIMIT_FSIZE, &limit)
+    #endif
+    say(try await tokens.replacement(for: old).access)
+    say(try await tokens.token().access)
+    while let event = await events.next() {
+        if case .notSaved(let error) = event { say("notSaved \(error.kind.rawValue)") }
+        if case .refreshed = event { break }
+    }
+default:
+    exit(64)
+}
