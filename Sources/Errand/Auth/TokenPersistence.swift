@@ -5,7 +5,8 @@ import Synchronization
 /// The token store calls it from one task at a time. What it throws is told on the store's `events`; the session goes
 /// on in memory.
 public protocol TokenPersistence: Sendable {
-    /// The saved session; `nil` if there is none.
+    /// The saved session; `nil` if there is none. If one was saved and there is none now, the store takes it that
+    /// another process has signed out.
     func load() async throws -> SavedSession?
     /// Saves the session, or removes what is saved. It must be there for good when this returns, or else throw.
     func save(_ session: SavedSession?) async throws

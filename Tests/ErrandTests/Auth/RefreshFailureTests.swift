@@ -91,7 +91,7 @@ struct RefreshFailureTests {
 
     @Test("T9: refreshes that keep failing come ever more seldom, however often they are asked for")
     func backoff() async throws {
-        let scene = AuthScene(seed: 7, lifetime: .seconds(600), takes: .zero)
+        let scene = AuthScene(seed: 7, lifetime: .seconds(600), takes: .milliseconds(10))
         let (clock, tokens) = (scene.clock, scene.tokens)
         for _ in 0..<200 { scene.server.plan(.fail(.reset)) }
         try await clock.play {
@@ -99,7 +99,7 @@ struct RefreshFailureTests {
             try await clock.sleep(for: .seconds(601))
             let start = clock.now
             while start.duration(to: clock.now) < .seconds(300) {
-                #expect(await failure(of: tokens.token) == .reset)
+                try #require(await failure(of: tokens.token) == .reset, "200 failures were planned, all are used up")
             }
         }
         // The pauses double from 0.2 s to 20 s, half of each on average: in 300 s that makes about 36.

@@ -108,4 +108,26 @@ struct SessionChangeTests {
         }
         #expect(scene.server.refreshes.isEmpty)
     }
+
+    @Test("T6: what a closure brings that is deaf to its cancellation is not saved, not even for a moment")
+    func deafClosure() async throws {
+        let clock = TestClock()
+        let disk = CountingPersistence()
+        let tokens = TokenStore(persistence: disk, time: clock) { _ in
+            await Task(executorPreference: clock.executor) { try? await clock.sleep(for: .seconds(5)) }.value
+            return Token(access: "ann.1")
+        }
+        try await clock.play {
+            let old = Token(access: "ann.0")
+            await tokens.signIn(old)
+            async let waiting = failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
+            try await clock.sleep(for: .seconds(1))
+            async let leaving: Void = tokens.signOut()
+            #expect(await waiting?.reason == .signedOut)
+            #expect(clock.elapsed == .seconds(1), "the waiter does not wait for the closure")
+            await leaving
+            await tokens.signIn(Token(access: "bo.0"))
+        }
+        #expect(disk.saves == ["ann.0", nil, "bo.0"])
+    }
 }
