@@ -104,7 +104,7 @@ public actor APIClient {
         hub.stream(keeping: .bufferingNewest(10_000))
     }
 
-    /// Cancels all calls that are in flight. New ones may begin.
+    /// Cancels all calls that are in flight. New ones may begin. A call that refreshes a token goes on.
     public nonisolated func cancelAll() {
         calls.cancelAll()
     }

@@ -193,6 +193,7 @@ extension ServiceError {
     fileprivate var endOfSession: SessionExpiry? {
         switch self {
         case .sessionExpired(let expiry): expiry
+        case .signInRequired: SessionExpiry(.refreshRefused)
         case .rejected(let rejection) where rejection.status == 400 || rejection.status == 401:
             SessionExpiry(.refreshRefused, message: rejection.message, status: rejection.status)
         default: nil

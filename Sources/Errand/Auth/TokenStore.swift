@@ -141,6 +141,7 @@ public actor TokenStore {
         if vault.read({ $0.session?.id == session && $0.session?.token.access != rejected.access }) {
             return try await token(of: session)
         }
+        vault.refuse(rejected)
         return try await arrival(of: startRefresh(of: session, unless: { $0.token.access != rejected.access }))
     }
 
@@ -225,20 +226,29 @@ public actor TokenStore {
         let saved = Flight<Void>()
         // Owned by the store: a session is saved, or removed, even if the task that signs in or out is cancelled.
         Task(executorPreference: time.executor) {
-            await self.inTurn { await self.save(self.vault.read { $0.session }) }
+            await self.inTurn {
+                let session = self.vault.read { $0.session }
+                if await self.save(session) || session == nil { return }
+                // What is saved still is the session of somebody else, who must not be signed in by the next start.
+                try? await self.persistence.save(nil)
+            }
             saved.land(.success(()))
         }
         // A refresh that signs out, or in, has the turn that the saving waits for.
         if !isRefreshingHere { await saved.landed() }
     }
 
-    func save(_ session: SavedSession?) async {
+    /// Saves the session, or removes what is saved; says whether that could be done.
+    @discardableResult
+    func save(_ session: SavedSession?) async -> Bool {
         do {
             try await persistence.save(session)
             // Reentrancy: somebody else may be signed in by now, of whom nothing is saved yet.
             if vault.read({ $0.session?.id }) == session?.id { isSaved = session != nil }
+            return true
         } catch {
             broadcast.send(.notSaved(TokenPersistenceError(error)))
+            return false
         }
     }
 

@@ -18,6 +18,8 @@ final class TokenVault: Sendable {
         var ended: (id: UUID, expiry: SessionExpiry)?
         /// The refresh that is under way.
         var flight: Flight<Token>?
+        /// The access token that the server has refused though it should be good: calls wait for its replacement.
+        var refused: String?
         /// Access tokens of the session that were replaced, the latest last; a few, because a 401 seldom comes late.
         var replaced: [String] = []
 
@@ -53,6 +55,7 @@ final class TokenVault: Sendable {
     func token(of id: UUID, at date: Date) -> Answer {
         state.withLock { state in
             guard let session = state.session, session.id == id else { return .ended(state.expiry(of: id)) }
+            if let flight = state.flight, state.refused == session.token.access { return .beingReplaced(flight) }
             guard let expiry = session.token.expiry else { return .good(session.token) }
             if date >= expiry {
                 return state.flight.map(Answer.beingReplaced) ?? .expired
@@ -84,6 +87,11 @@ final class TokenVault: Sendable {
             state.session = session
             return true
         }
+    }
+
+    /// Notes that the server has refused a token.
+    func refuse(_ token: Token) {
+        state.withLock { $0.refused = token.access }
     }
 
     /// Marks a refresh as under way.

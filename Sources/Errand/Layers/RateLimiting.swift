@@ -6,7 +6,7 @@ struct RateLimiting: Layer {
         -> HTTPResponse
     {
         // A call that a refresh makes would otherwise wait behind those who wait for the refresh.
-        try await limiter.admit(context.call, isUrgent: TokenStore.refreshing != nil)
+        try await limiter.admit(context.call, isUrgent: context.call.isOfRefresh)
         return try await next(request, context)
     }
 }

@@ -32,6 +32,8 @@ final class Call: Sendable {
     let deadline: Instant
     let time: any TimeSource
     let events: EventHub
+    /// Whether a token store has made the call to refresh its token: it goes to the head of the limiter's line.
+    let isOfRefresh = TokenStore.refreshing != nil
 
     private let state = Mutex(State())
 

@@ -35,7 +35,24 @@ struct SharedRefreshTests {
         }
         #expect(scene.server.refreshes == ["refresh.ann.0"])
         #expect(scene.sentTokens.filter { $0 == "ann.1" }.count == 50)
-        #expect(scene.network.sent.count == 100)
+        let refused = scene.sentTokens.filter { $0 == "ann.0" }.count
+        #expect((1...50).contains(refused), "who comes after the first refusal need not be refused too")
+    }
+
+    @Test("calls that begin while a refused token is replaced wait for the new one", arguments: 0..<20)
+    func afterRefusal(seed: UInt64) async throws {
+        let scene = AuthScene(seed: seed)
+        try await scene.clock.play {
+            await scene.tokens.signIn(scene.server.signIn("ann"))
+            scene.server.refuseAccess(of: "ann")
+            try await withThrowingTaskGroup(of: String.self) { group in
+                group.addTask { try await scene.me() }
+                try await scene.clock.sleep(for: .milliseconds(500))
+                for _ in 0..<49 { group.addTask { try await scene.me() } }
+                for try await name in group { #expect(name == "ann") }
+            }
+        }
+        #expect(scene.sentTokens == ["ann.0"] + Array(repeating: "ann.1", count: 50))
     }
 
     @Test("T2: a 401 for a token that was replaced meanwhile is replayed with the present one", arguments: 0..<20)
