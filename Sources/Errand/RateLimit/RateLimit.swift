@@ -42,6 +42,10 @@ public struct RateLimit: Sendable, Hashable {
             if window.permits <= 0 {
                 return "a rate limit of \(window.permits) requests lets nothing through; it must be 1 or more"
             }
+            // The costs of all who wait in line are added up.
+            if window.permits > Int(Int32.max) {
+                return "a rate limit of \(window.permits) requests is none; use `.unlimited`"
+            }
             if window.period <= .zero {
                 return "a rate limit's period of \(window.period.spoken) is not a length of time"
             }

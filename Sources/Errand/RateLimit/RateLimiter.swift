@@ -45,7 +45,7 @@ public final class RateLimiter: Sendable {
     public func acquire(
         cost: Int = 1, isUrgent: Bool = false, before deadline: Instant = .distantFuture
     ) async throws(ServiceError) -> Duration {
-        try check(cost)
+        let cost = try permits(for: cost)
         if Task.isCancelled { throw .cancelled }
         let arrival = time.now
         let admission = state.withLock { state in
@@ -60,7 +60,7 @@ public final class RateLimiter: Sendable {
 
     /// Takes the permits if nobody has to wait for them; says whether it has.
     func acquireAtOnce(cost: Int, isUrgent: Bool) throws(ServiceError) -> Bool {
-        try check(cost)
+        let cost = try permits(for: cost)
         let now = time.now
         return state.withLock { $0.takeAtOnce(cost, isUrgent: isUrgent, at: now) }
     }
@@ -95,12 +95,15 @@ public final class RateLimiter: Sendable {
         return state.withLock { $0.snapshot(at: now) }
     }
 
-    private func check(_ cost: Int) throws(ServiceError) {
+    /// How many permits are taken for that cost; throws if it makes no sense.
+    private func permits(for cost: Int) throws(ServiceError) -> Int {
         if let problem { throw .badSetting(problem) }
         guard cost > 0 else { throw .badSetting("a cost of \(cost) permits; it must be 1 or more") }
         guard cost <= largestCost else {
             throw .badSetting("a cost of \(cost) permits can never be met by a limit of \(limit)")
         }
+        // Without a limit the cost is only a number, and may be one that cannot be added up.
+        return limit.windows.isEmpty ? 1 : cost
     }
 
     /// Waits until the waiter is served, and returns when that was.
@@ -110,7 +113,14 @@ public final class RateLimiter: Sendable {
         }
         defer { alarm.cancel() }
         serve()
-        let outcome = await Result(of: waiter.turn.value)
+        // Whatever ends the wait lands the flight, a cancellation too: so there is one word on whether the permits
+        // were taken, whoever asks, and however early the word came.
+        await withTaskCancellationHandler {
+            await waiter.turn.landed()
+        } onCancel: {
+            _ = waiter.turn.land(.failure(.cancelled))
+        }
+        let outcome = waiter.turn.outcome ?? .failure(.cancelled)
         if case .success(let instant) = outcome, !Task.isCancelled { return instant }
         // Cancelled, or too late. If it had been served just before, what it took goes to the next.
         state.withLock { state in
@@ -132,7 +142,7 @@ public final class RateLimiter: Sendable {
                 return state.serve(at: now)
             }
             // One who has been cancelled, but has not come back to leave the line, takes nothing.
-            unclaimed = served.filter { $0.turn.land(.success(now)) != 1 }
+            unclaimed = served.filter { $0.turn.land(.success(now)) == nil }
         } while !unclaimed.isEmpty
         setAlarm()
     }
@@ -171,10 +181,10 @@ extension RateLimiter.State {
 
     mutating func admit(cost: Int, isUrgent: Bool, deadline: Instant, at now: Instant) -> Admission {
         if takeAtOnce(cost, isUrgent: isUrgent, at: now) { return .granted }
-        let total = line.costAhead(ofUrgent: isUrgent) + cost
-        let earliest = bucket.earliest(ofLast: total, at: max(now, pausedUntil ?? now))
+        let ahead = line.costAhead(ofUrgent: isUrgent)
+        let earliest = bucket.earliest(taking: cost, after: ahead, at: max(now, pausedUntil ?? now))
         let isHopeless = pausedUntil.map { !Self.isWorthWaiting(until: $0, before: deadline, at: now) } ?? false
-        guard earliest <= deadline, !isHopeless else { return .refused(now.duration(to: earliest)) }
+        guard earliest < deadline || deadline == .distantFuture, !isHopeless else { return .refused(now.duration(to: earliest)) }
         return .waiting(line.join(cost: cost, isUrgent: isUrgent, deadline: deadline))
     }
 
@@ -219,7 +229,7 @@ extension RateLimiter.State {
     }
 
     private static func isWorthWaiting(until instant: Instant, before deadline: Instant, at now: Instant) -> Bool {
-        instant <= deadline && now.duration(to: instant) <= RateLimiter.patience
+        instant < deadline && now.duration(to: instant) <= RateLimiter.patience
     }
 }
 

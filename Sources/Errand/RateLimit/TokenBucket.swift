@@ -27,9 +27,14 @@ public struct TokenBucket: Sendable {
     }
 
     /// A moment before which the last of `total` tokens, taken one after the other as soon as there are some, cannot
-    /// come. With one limit and single tokens it is the very moment.
+    /// come. With one limit, not a smooth one, it is the very moment.
     public func earliest(ofLast total: Int, at now: Instant) -> Instant {
-        windows.map { $0.earliest(ofLast: total, at: now) }.max() ?? now
+        earliest(taking: 1, after: max(total, 1) - 1, at: now)
+    }
+
+    /// A moment before which `cost` tokens cannot be taken together, after `ahead` others have been taken.
+    func earliest(taking cost: Int, after ahead: Int, at now: Instant) -> Instant {
+        windows.map { $0.earliest(taking: cost, after: ahead, at: now) }.max() ?? now
     }
 
     /// Takes so many tokens, if they are there.
@@ -82,11 +87,13 @@ private struct RollingWindow: Sendable {
         return max(now, nextSlot, instant(ofToken: cost - 1, at: now))
     }
 
-    func earliest(ofLast total: Int, at now: Instant) -> Instant {
-        let (rounds, rest) = (max(total, 1) - 1).quotientAndRemainder(dividingBy: permits)
+    func earliest(taking cost: Int, after ahead: Int, at now: Instant) -> Instant {
+        let (last, overflow) = ahead.addingReportingOverflow(cost - 1)
+        let (rounds, rest) = (overflow ? .max : last).quotientAndRemainder(dividingBy: permits)
         let first = instant(ofToken: rest, at: now)
-        let slot = nextSlot.advanced(by: spacing, times: max(total, 1) - 1)
-        return max(now, first.advanced(by: period, times: rounds), spacing > 0 ? slot : now)
+        // Those ahead take a slot for each token; the last ones are taken together, in one.
+        let slot = max(now, nextSlot).advanced(by: spacing, times: ahead)
+        return max(first.advanced(by: period, times: rounds), slot)
     }
 
     /// When the token of that index (from 0, below `permits`) is there, those that come back sooner being taken by
@@ -118,8 +125,10 @@ private struct RollingWindow: Sendable {
     mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
         let due = instant.advanced(by: period, times: 1)
         guard let index = out.lastIndex(where: { $0.at == due }) else { return }
-        returns[index].count -= cost
-        outstanding -= cost
+        // A drain may have spread them since: then fewer are due at that instant, and no more than those are ours.
+        let count = min(cost, returns[index].count)
+        returns[index].count -= count
+        outstanding -= count
         if returns[index].count <= 0 { returns.remove(at: index) }
         if spacing > 0, nextSlot == instant.advanced(by: spacing, times: cost) { nextSlot = instant }
     }

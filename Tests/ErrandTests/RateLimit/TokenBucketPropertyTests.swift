@@ -1,0 +1,157 @@
+@testable import Errand
+import Testing
+
+/// The rule itself, by brute force: what was taken and kept, and whether a window would hold one more.
+private struct WindowModel {
+    let windows: [RateLimit.Window]
+    var taken: [(at: Int64, cost: Int)] = []
+
+    init(_ limit: RateLimit) {
+        windows = limit.windows
+    }
+
+    func used(in window: RateLimit.Window, endingAt end: Int64) -> Int {
+        let start = end - window.period.wholeNanoseconds
+        return taken.reduce(0) { $0 + ($1.at > start && $1.at <= end ? $1.cost : 0) }
+    }
+
+    func allows(_ cost: Int, at instant: Int64) -> Bool {
+        windows.allSatisfy { used(in: $0, endingAt: instant) + cost <= $0.permits && isInSlot(instant, of: $0) }
+    }
+
+    private func isInSlot(_ instant: Int64, of window: RateLimit.Window) -> Bool {
+        guard window.isSmooth, let last = taken.last else { return true }
+        return instant >= last.at + window.period.wholeNanoseconds / Int64(window.permits) * Int64(last.cost)
+    }
+
+    /// The first instant at which so many can be taken: nothing changes but where a token comes back, or a slot.
+    func earliest(_ cost: Int, from now: Int64) -> Int64? {
+        var candidates = [now]
+        for window in windows {
+            candidates += taken.map { $0.at + window.period.wholeNanoseconds }
+            candidates += taken.map { $0.at + window.period.wholeNanoseconds / Int64(window.permits) * Int64($0.cost) }
+        }
+        return candidates.filter { $0 >= now }.sorted().first { allows(cost, at: $0) }
+    }
+
+    var isKept: Bool {
+        windows.allSatisfy { window in
+            taken.allSatisfy { used(in: window, endingAt: $0.at) <= window.permits }
+        }
+    }
+}
+
+@Suite("The bucket against a brute-force model") struct TokenBucketPropertyTests {
+    /// One to three limits, of periods so short that instants often coincide.
+    private static func limit(_ random: inout SeededRandom, smooth: Bool) -> RateLimit {
+        let limits = (0..<random.int(1...3)).map { _ in
+            let (permits, period) = (random.int(1...6), Duration.nanoseconds(random.int(4...60)))
+            return smooth && random.chance(50)
+                ? RateLimit.smooth(permits, per: period) : .requests(permits, per: period)
+        }
+        return RateLimit(windows: limits.flatMap(\.windows))
+    }
+
+    @Test("C1: tokens are taken exactly when every rolling window allows it", arguments: UInt64(1)...300)
+    func takesWhatTheWindowsAllow(seed: UInt64) {
+        var random = SeededRandom(seed)
+        let limit = Self.limit(&random, smooth: seed % 2 == 0)
+        var (bucket, model) = (TokenBucket(limit), WindowModel(limit))
+        var now: Int64 = 0
+        for step in 0..<150 {
+            now += Int64(random.chance(40) ? 0 : random.int(1...20))
+            let (cost, instant) = (random.int(1...4), Instant(nanoseconds: now))
+            #expect(
+                bucket.earliest(taking: cost, at: instant)?.nanoseconds
+                    == (cost > limit.largestCost ? nil : model.earliest(cost, from: now)), "step \(step) of \(limit)")
+            let isAllowed = model.allows(cost, at: now)
+            let isTaken = bucket.take(cost, at: instant)
+            #expect(isTaken == isAllowed, "step \(step) of \(limit)")
+            guard isAllowed else { continue }
+            model.taken.append((now, cost))
+            // What is given back is given back at the instant at which it was taken, as the limiter does.
+            if random.chance(15) {
+                bucket.giveBack(cost, takenAt: instant)
+                model.taken.removeLast()
+            }
+        }
+        #expect(model.isKept)
+    }
+
+    @Test("C1: with drains and give-backs at any time, no window is ever exceeded", arguments: UInt64(1)...300)
+    func keepsWindowsThroughDrains(seed: UInt64) {
+        var random = SeededRandom(seed)
+        let limit = Self.limit(&random, smooth: seed % 2 == 0)
+        var (bucket, model) = (TokenBucket(limit), WindowModel(limit))
+        var now: Int64 = 0
+        for step in 0..<150 {
+            now += Int64(random.chance(40) ? 0 : random.int(1...20))
+            if random.chance(5) { bucket.drain(until: Instant(nanoseconds: now + Int64(random.int(0...30)))) }
+            if random.chance(15), let index = model.taken.indices.randomElement(using: &random) {
+                let entry = model.taken.remove(at: index)
+                bucket.giveBack(entry.cost, takenAt: Instant(nanoseconds: entry.at))
+            }
+            let cost = random.int(1...4)
+            guard bucket.take(cost, at: Instant(nanoseconds: now)) else { continue }
+            model.taken.append((now, cost))
+            for window in model.windows {
+                #expect(model.used(in: window, endingAt: now) <= window.permits, "step \(step) of \(limit)")
+            }
+        }
+        // Nothing is lost for good: when all has come back, the bucket is full.
+        let isFull = bucket.take(limit.largestCost, at: Instant(nanoseconds: now + 1000))
+        #expect(isFull)
+        #expect(bucket.available(at: Instant(nanoseconds: now + 2000)) == limit.largestCost)
+    }
+
+    @Test("C5: the moment of the last in line is never told too late", arguments: UInt64(1)...300)
+    func momentOfTheLast(seed: UInt64) {
+        var random = SeededRandom(seed)
+        let limit = Self.limit(&random, smooth: seed % 2 == 0)
+        let isSimple = limit.windows.count == 1 && !limit.windows[0].isSmooth && seed % 3 == 0
+        var (bucket, now) = (TokenBucket(limit), Instant.zero)
+        for _ in 0..<random.int(0...8) {
+            now = now.advanced(by: .nanoseconds(random.int(0...20)))
+            _ = bucket.take(1, at: now)
+        }
+        let start = now
+        var line: [Int] = []
+        for _ in 0..<30 {
+            let cost = isSimple ? 1 : random.int(1...limit.largestCost)
+            let told = TokenBucketPropertyTests.told(bucket, cost: cost, behind: line.reduce(0, +), at: start)
+            line.append(cost)
+            let truth = Self.momentOfTheLast(in: line, bucket, from: start)
+            #expect(told <= truth, "the line \(line) of \(limit)")
+            if isSimple { #expect(told == truth, "\(line.count) in the line of \(limit)") }
+        }
+    }
+
+    private static func told(_ bucket: TokenBucket, cost: Int, behind ahead: Int, at now: Instant) -> Instant {
+        cost == 1 ? bucket.earliest(ofLast: ahead + 1, at: now) : bucket.earliest(taking: cost, after: ahead, at: now)
+    }
+
+    private static func momentOfTheLast(in line: [Int], _ bucket: TokenBucket, from start: Instant) -> Instant {
+        var (bucket, now) = (bucket, start)
+        for cost in line {
+            now = bucket.earliest(taking: cost, at: now) ?? .distantFuture
+            _ = bucket.take(cost, at: now)
+        }
+        return now
+    }
+
+    @Test("C6: from the end of a pause on, the tokens come at the limit's pace", arguments: UInt64(1)...50)
+    func paceAfterDrain(seed: UInt64) {
+        var random = SeededRandom(seed)
+        let (permits, period) = (random.int(1...3000), Int64(random.int(3000...90_000)))
+        var bucket = TokenBucket(.requests(permits, per: .nanoseconds(period)))
+        _ = bucket.take(random.int(1...permits), at: .zero)
+        bucket.drain(until: Instant(nanoseconds: period))
+        let step = max(1, permits / 1000)
+        for _ in 0..<20 {
+            let elapsed = Int64(random.int(0...Int(period)))
+            let available = bucket.available(at: Instant(nanoseconds: period + elapsed)) ?? 0
+            #expect(available <= Int(elapsed / (period / Int64(permits))) + step)
+        }
+        #expect(bucket.available(at: Instant(nanoseconds: 2 * period)) == permits)
+    }
+}
