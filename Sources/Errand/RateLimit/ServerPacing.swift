@@ -32,7 +32,8 @@ struct ServerPacing {
     /// `Retry-After` as seconds or as a date; a date in the past is no wait at all.
     static func retryAfter(in headers: HTTPHeaders, date: Date) -> Duration? {
         guard let text = headers["Retry-After"]?.trimmed else { return nil }
-        if let seconds = wholeNumber(text) { return .seconds(seconds) }
+        // Three thousand years are for ever, and can still be added to any date.
+        if let seconds = wholeNumber(text) { return .seconds(min(seconds, 100_000_000_000)) }
         guard let moment = HTTPDate.parse(text, now: date) else { return nil }
         // The server's dates have whole seconds: a rounded-down wait would come a moment too soon.
         return .seconds(max(0, moment.timeIntervalSince(date).rounded(.up)))
@@ -51,27 +52,29 @@ struct ServerPacing {
                 guard (numbers["r"] ?? numbers["remaining"]) == 0, let reset = numbers["t"] ?? numbers["reset"] else {
                     continue
                 }
-                return .seconds(reset)
+                return .seconds(min(reset, 100_000_000_000))
             }
         }
         return nil
     }
 
-    /// `X-RateLimit-Remaining: 0` with `X-RateLimit-Reset`, which is a number of seconds, or a moment as seconds
-    /// since 1970.
+    /// `X-RateLimit-Remaining: 0` with `X-RateLimit-Reset`, which is a number of seconds, or a moment as seconds or
+    /// milliseconds since 1970.
     private static func pairedPause(_ headers: HTTPHeaders, prefix: String, date: Date) -> Duration? {
         guard let remaining = headers["\(prefix)-remaining"], wholeNumber(remaining.trimmed) == 0,
             let text = headers["\(prefix)-reset"], let reset = wholeNumber(text.trimmed)
         else { return nil }
         // No quota lasts thirty years, and no such moment lies before 2001.
         guard reset >= 1_000_000_000 else { return .seconds(reset) }
-        return .seconds(max(0, (Double(reset) - date.timeIntervalSince1970).rounded(.up)))
+        // Nor after the year 5000: then it is in milliseconds.
+        let moment = reset < 100_000_000_000 ? Double(reset) : Double(reset) / 1000
+        return .seconds(max(0, (moment - date.timeIntervalSince1970).rounded(.up)))
     }
 
     /// Digits only: no sign, no fraction. A number too large to hold is the largest.
     private static func wholeNumber(_ text: String) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return min(Int64(text) ?? .max, 100_000_000_000)
+        return Int64(text) ?? .max
     }
 }
 
