@@ -184,7 +184,9 @@ extension RateLimiter.State {
         let ahead = line.costAhead(ofUrgent: isUrgent)
         let earliest = bucket.earliest(taking: cost, after: ahead, at: max(now, pausedUntil ?? now))
         let isHopeless = pausedUntil.map { !Self.isWorthWaiting(until: $0, before: deadline, at: now) } ?? false
-        guard earliest < deadline || deadline == .distantFuture, !isHopeless else { return .refused(now.duration(to: earliest)) }
+        guard earliest < deadline || deadline == .distantFuture, !isHopeless else {
+            return .refused(now.duration(to: earliest))
+        }
         return .waiting(line.join(cost: cost, isUrgent: isUrgent, deadline: deadline))
     }
 

@@ -1,0 +1,73 @@
+@testable import Errand
+import ErrandTesting
+import Testing
+
+@Suite("Calls at the limit's pace") struct PacedCallsTests {
+    @Test(
+        "C8: twenty calls at five per second take three seconds; no rolling second has six", arguments: UInt64(0)..<10)
+    func twenty(seed: UInt64) async throws {
+        let (clock, network) = (TestClock(seed: seed), scripted())
+        network.on(.get, "/x") { ScriptedReply.json("1").after(.milliseconds(30)).times(20) }
+        let client = testClient(network, clock) { $0.rateLimit = .requests(5, per: .seconds(1)) }
+        try await clock.run {
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<20 { group.addTask { try await client.run(.get("x")) } }
+                for try await _ in group {}
+            }
+        }
+        #expect(clock.elapsed == .milliseconds(3030))
+        let instants = network.sent.map(\.at)
+        #expect(instants == (0..<20).map { .ms(Int64($0 / 5) * 1000) })
+        for end in instants {
+            #expect(instants.count { $0 <= end && $0.duration(to: end) < .seconds(1) } <= 5)
+        }
+        try network.verify()
+    }
+
+    @Test("a client keeps to five per second unless it is told otherwise")
+    func usualLimit() {
+        #expect(APIClient("https://api.test").limiter.limit == .requests(5, per: .seconds(1)))
+    }
+
+    @Test("C2: a call's cost is what each of its attempts takes")
+    func cost() async throws {
+        let (clock, network) = (TestClock(), scripted())
+        network.on(.get, "/x") { ScriptedReply.json("1").times(3) }
+        let client = testClient(network, clock) { $0.rateLimit = .requests(5, per: .seconds(1)) }
+        try await clock.run {
+            for _ in 0..<3 { let _: Int = try await client.run(.get("x").cost(3)) }
+        }
+        #expect(network.sent.map(\.at) == [.zero, .ms(1000), .ms(2000)])
+    }
+
+    @Test("C3: cancelled calls free their places: the rest go on as if they had never been", arguments: UInt64(0)..<20)
+    func cancelledPlaces(seed: UInt64) async throws {
+        let (clock, network) = (TestClock(seed: seed), scripted())
+        network.on(.get, "/x") { ScriptedReply.json("1").times(15) }
+        let client = testClient(network, clock) { $0.rateLimit = .requests(5, per: .seconds(1)) }
+        await clock.run {
+            let tasks = (0..<30).map { _ in
+                Task(executorPreference: clock.executor) { () async throws(ServiceError) -> Int in
+                    try await client.run(.get("x"))
+                }
+            }
+            // Five have gone; of those that wait, fifteen leave at the very instant at which permits come back.
+            try? await clock.sleep(until: .ms(1000))
+            var gone = 0
+            for task in tasks where gone < 15 {
+                task.cancel()
+                if case .failure(let error) = await task.result {
+                    #expect(error as? ServiceError == .cancelled)
+                    gone += 1
+                }
+            }
+            for task in tasks { _ = await task.result }
+        }
+        #expect(network.sent.count == 15)
+        #expect(client.limiter.snapshot.waiters == 0)
+        for end in network.sent {
+            #expect(network.sent.count { $0.at <= end.at && $0.at.duration(to: end.at) < .seconds(1) } <= 5)
+        }
+        #expect(clock.elapsed == .seconds(2))
+    }
+}
