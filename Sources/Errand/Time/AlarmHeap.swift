@@ -38,6 +38,7 @@ package struct AlarmHeap: Sendable {
         at instant: Instant, for purpose: Alarm.Purpose, _ action: @escaping @Sendable () -> Void
     ) -> Ticket {
         nextOrder += 1
+        if purpose == .sleeper { sleepers += 1 }
         let place = heap.count
         let slot: Int
         if let reused = free.popLast() {
@@ -58,14 +59,12 @@ package struct AlarmHeap: Sendable {
         return Ticket(slot: slot, generation: slots[slot].generation)
     }
 
-    /// Takes an alarm back; `false` if it has fired or was taken back before.
-    @discardableResult
-    package mutating func remove(_ ticket: Ticket) -> Bool {
+    /// Takes an alarm back and returns its action; `nil` if it has fired or was taken back before.
+    package mutating func remove(_ ticket: Ticket) -> (@Sendable () -> Void)? {
         guard ticket.slot < slots.count, slots[ticket.slot].generation == ticket.generation,
             slots[ticket.slot].action != nil
-        else { return false }
-        _ = take(ticket.slot)
-        return true
+        else { return nil }
+        return take(ticket.slot)
     }
 
     /// Takes the earliest alarm out if its time has come.
@@ -137,7 +136,10 @@ extension AlarmHeap {
         }
 
         package func cancel(_ ticket: Ticket) {
-            _ = heap.withLock { $0.remove(ticket) }
+            // The action goes when the lock is open again: it may hold the last of something that, as it goes, takes
+            // back an alarm of its own.
+            let action = heap.withLock { $0.remove(ticket) }
+            withExtendedLifetime(action) {}
         }
     }
 }

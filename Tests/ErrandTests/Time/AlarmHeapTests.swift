@@ -1,0 +1,71 @@
+@testable import Errand
+import Testing
+
+@Suite("The heap of alarms") struct AlarmHeapTests {
+    private struct Entry {
+        var at: Instant
+        var order: Int
+        var purpose: Alarm.Purpose
+        var ticket: AlarmHeap.Ticket
+    }
+
+    @Test("alarms fire as from a sorted array, whatever is set and taken back", arguments: UInt64(1)...30)
+    func model(seed: UInt64) {
+        var random = SeededRandom(seed)
+        var heap = AlarmHeap()
+        var entries: [Entry] = []
+        var gone: [AlarmHeap.Ticket] = []
+        let fired = Noted<[Int]>([])
+        for order in 0..<800 {
+            switch random.int(0...9) {
+            case 0..<5:
+                let (at, purpose) = (Instant(nanoseconds: Int64(random.int(0...40))), random.chance(50))
+                let ticket = heap.insert(at: at, for: purpose ? .sleeper : .watch) {
+                    fired.update { $0.append(order) }
+                }
+                entries.append(Entry(at: at, order: order, purpose: purpose ? .sleeper : .watch, ticket: ticket))
+            case 5..<7:
+                guard let index = entries.indices.randomElement(using: &random) else { continue }
+                let entry = entries.remove(at: index)
+                let isRemoved = heap.remove(entry.ticket) != nil
+                #expect(isRemoved)
+                gone.append(entry.ticket)
+            case 7:
+                // A ticket that has been used up, whose slot somebody else may have now, takes nothing back.
+                guard let ticket = gone.randomElement(using: &random) else { continue }
+                let isRemoved = heap.remove(ticket) != nil
+                #expect(!isRemoved)
+            default:
+                let now = Instant(nanoseconds: Int64(random.int(0...40)))
+                let due = entries.filter { $0.at <= now }.sorted { ($0.at, $0.order) < ($1.at, $1.order) }
+                while let action = heap.popDue(at: now) { action() }
+                #expect(fired.value == due.map(\.order))
+                fired.update { $0 = [] }
+                gone += due.map(\.ticket)
+                entries.removeAll { $0.at <= now }
+            }
+            #expect(heap.count == entries.count)
+            #expect(heap.earliest == entries.map(\.at).min())
+            #expect(heap.sleepers == entries.count { $0.purpose == .sleeper })
+        }
+    }
+
+    /// Takes back another alarm as it goes.
+    private final class Owner: Sendable {
+        let alarm: Alarm
+        init(_ alarm: Alarm) { self.alarm = alarm }
+        deinit { alarm.cancel() }
+    }
+
+    @Test("an alarm that is taken back may be the last to hold the owner of another")
+    func lastReference() {
+        let heap = AlarmHeap.Shared()
+        let inner = Alarm(heap: heap, ticket: heap.withLock { $0.insert(at: .zero, for: .watch) {} })
+        var owner: Owner? = Owner(inner)
+        let outer = heap.withLock { [owner] in $0.insert(at: .zero, for: .watch) { _ = owner } }
+        owner = nil
+        #expect(heap.withLock { $0.count } == 2)
+        heap.cancel(outer)
+        #expect(heap.withLock { $0.isEmpty })
+    }
+}
