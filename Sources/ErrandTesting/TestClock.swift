@@ -105,7 +105,7 @@ public final class TestClock: TimeSource {
     /// The child tasks of `body` and what the library starts belong to it. A `Task { }` of the test's own does not:
     /// make it with `Task(executorPreference: clock.executor) { }`. Real input and output would be outrun by virtual
     /// time; use a scripted transport.
-    @concurrent
+    @concurrent @discardableResult
     public func run<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
         stage.beginAutopilot()
         defer { stage.endAutopilot() }

@@ -54,7 +54,9 @@ extension Duration {
     /// The duration as a person would say it: `250 ms`, `1.5 s`.
     package var spoken: String {
         let milliseconds = wholeNanoseconds / 1_000_000
-        if milliseconds == 0, self > .zero { return "\(wholeNanoseconds / 1000) µs" }
+        if milliseconds == 0, self > .zero {
+            return wholeNanoseconds < 1000 ? "\(wholeNanoseconds) ns" : "\(wholeNanoseconds / 1000) µs"
+        }
         if abs(milliseconds) < 1000 { return "\(milliseconds) ms" }
         let (whole, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
         guard rest != 0 else { return "\(whole) s" }

@@ -59,8 +59,9 @@ import Testing
         let limiter = RateLimiter(.requests(1, per: .seconds(1)), time: clock)
         try await clock.run {
             try await limiter.acquire()
-            async let hasty = Result(of: { () async throws(ServiceError) in try await limiter.acquire(before: .ms(4000))
-                })
+            async let hasty = Result(of: { () async throws(ServiceError) in
+                try await limiter.acquire(before: .ms(4000))
+            })
             async let patient = Result(of: { () async throws(ServiceError) in try await limiter.acquire() })
             try await clock.sleep(until: .ms(100))
             limiter.pause(until: .ms(5000))

@@ -1,13 +1,12 @@
 @testable import Errand
 import ErrandTesting
-import Synchronization
 import Testing
 
 /// Writes down who came through, and when.
 private final class Log: Sendable {
-    private let lines = Mutex<[String]>([])
-    var all: [String] { lines.withLock { $0 } }
-    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    private let lines = Noted<[String]>([])
+    var all: [String] { lines.value }
+    func add(_ line: String) { lines.update { $0.append(line) } }
 }
 
 @Suite("The line before a limiter") struct RateLimiterLineTests {

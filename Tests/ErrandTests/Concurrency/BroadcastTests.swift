@@ -1,0 +1,54 @@
+@testable import Errand
+import Testing
+
+@Suite("A broadcast") struct BroadcastTests {
+    @Test("each listener gets all that is sent after it came, in order")
+    func order() async {
+        let broadcast = Broadcast<Int>()
+        broadcast.send(0)
+        let first = broadcast.stream(keeping: .unbounded)
+        broadcast.send(1)
+        let second = broadcast.stream(first: 10, keeping: .unbounded)
+        for element in 2...4 { broadcast.send(element) }
+        broadcast.finish()
+        #expect(await first.reduce(into: []) { $0.append($1) } == [1, 2, 3, 4])
+        #expect(await second.reduce(into: []) { $0.append($1) } == [10, 2, 3, 4])
+    }
+
+    @Test("a slow listener keeps what its policy says")
+    func policy() async {
+        let broadcast = Broadcast<Int>()
+        let latest = broadcast.stream(first: 0, keeping: .bufferingNewest(1))
+        for element in 1...9 { broadcast.send(element) }
+        broadcast.finish()
+        #expect(await latest.reduce(into: []) { $0.append($1) } == [9])
+    }
+
+    @Test("a listener that goes is forgotten; one that comes after the end gets an empty stream")
+    func leaves() async {
+        let broadcast = Broadcast<Int>()
+        #expect(!broadcast.hasListeners)
+        do {
+            let stream = broadcast.stream(keeping: .unbounded)
+            #expect(broadcast.hasListeners)
+            _ = stream
+        }
+        #expect(!broadcast.hasListeners)
+        broadcast.finish()
+        #expect(await broadcast.stream(first: 1, keeping: .unbounded).reduce(0, +) == 0)
+        #expect(!broadcast.hasListeners)
+    }
+
+    @Test("sent from many threads, each element comes once to each listener")
+    func threads() async {
+        let broadcast = Broadcast<Int>()
+        let streams = (0..<3).map { _ in broadcast.stream(keeping: .unbounded) }
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<200 { group.addTask { broadcast.send(index) } }
+        }
+        broadcast.finish()
+        for stream in streams {
+            #expect(await stream.reduce(into: []) { $0.append($1) }.sorted() == Array(0..<200))
+        }
+    }
+}

@@ -1,0 +1,86 @@
+@testable import Errand
+import ErrandTesting
+import Testing
+
+@Suite("A flight that many wait for") struct FlightTests {
+    @Test("all who wait get its result, those who came first go on first", arguments: [UInt64(0)])
+    func lands(seed: UInt64) async throws {
+        let (clock, flight, order) = (TestClock(seed: seed), Flight<Int>(), Noted<[Int]>([]))
+        try await clock.run {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<5 {
+                    group.addTask {
+                        let value = try await flight.value()
+                        #expect(value == 7)
+                        order.update { $0.append(index) }
+                    }
+                }
+                try await clock.sleep(for: .nanoseconds(1))
+                #expect(flight.waiting == 5)
+                #expect(flight.land(.success(7)) == 5)
+                #expect(flight.land(.failure(.signInRequired)) == nil)
+                try await group.waitForAll()
+            }
+            #expect(try await flight.value() == 7)
+        }
+        #expect(order.value == [0, 1, 2, 3, 4])
+        #expect(flight.waiting == 0)
+        #expect(flight.outcome == .success(7))
+    }
+
+    @Test("one that is cancelled leaves at once, and disturbs nobody", arguments: UInt64(0)..<20)
+    func leaves(seed: UInt64) async throws {
+        let (clock, flight) = (TestClock(seed: seed), Flight<Int>())
+        await clock.run {
+            let tasks = (0..<10).map { _ in
+                Task(executorPreference: clock.executor) { () async throws(ServiceError) in try await flight.value() }
+            }
+            // Some are cancelled before they have begun to wait, some after.
+            for task in tasks[0..<3] { task.cancel() }
+            try? await clock.sleep(for: .nanoseconds(1))
+            #expect(flight.waiting == 7)
+            for task in tasks[3..<6] { task.cancel() }
+            for task in tasks[0..<6] {
+                let outcome = await task.result
+                #expect(throws: ServiceError.cancelled) { try outcome.get() }
+            }
+            #expect(flight.land(.success(1)) == 4)
+            for task in tasks[6...] { #expect(await (try? task.value) == 1) }
+        }
+    }
+
+    @Test("cancelled and landed at once, on many threads: each waiter goes on exactly once")
+    func race() async {
+        for _ in 0..<200 {
+            let flight = Flight<Int>()
+            let tasks = (0..<8).map { _ in Task { () async throws(ServiceError) in try await flight.value() } }
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { for task in tasks[0..<4] { task.cancel() } }
+                group.addTask { _ = flight.land(.success(1)) }
+            }
+            for task in tasks {
+                switch await task.result {
+                case .success(let value): #expect(value == 1)
+                case .failure(let error): #expect(error as? ServiceError == .cancelled)
+                }
+            }
+            #expect(flight.waiting == 0)
+        }
+    }
+
+    @Test("who waits for the landing itself stays, cancelled or not, whatever it brings")
+    func landed() async {
+        let (clock, flight) = (TestClock(), Flight<Int>())
+        await clock.run {
+            let task = Task(executorPreference: clock.executor) {
+                await flight.landed()
+                return clock.elapsed
+            }
+            task.cancel()
+            try? await clock.sleep(for: .seconds(1))
+            #expect(flight.waiting == 1)
+            flight.land(.failure(.signInRequired))
+            #expect(await task.value == .seconds(1))
+        }
+    }
+}

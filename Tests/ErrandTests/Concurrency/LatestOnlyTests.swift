@@ -1,0 +1,80 @@
+import Errand
+import ErrandTesting
+import Testing
+
+@Suite("The latest only") struct LatestOnlyTests {
+    private let clock = TestClock()
+    private let latest = LatestOnly()
+
+    private func slow(_ value: Int, _ duration: Duration = .seconds(2)) async throws(ServiceError) -> Int {
+        let clock = clock
+        return try await latest.run { () async throws(ServiceError) in
+            try await clock.sleep(for: duration)
+            return value
+        }
+    }
+
+    private func outcome(_ body: () async throws -> Int) async -> Result<Int, any Error> {
+        do { return .success(try await body()) } catch { return .failure(error) }
+    }
+
+    @Test("what is overtaken ends with .cancelled at once, the last one wins")
+    func overtaken() async throws {
+        try await clock.run {
+            var tasks: [Task<Int, any Error>] = []
+            for index in 0..<3 {
+                tasks.append(Task(executorPreference: clock.executor) { try await slow(index) })
+                try await clock.sleep(for: .seconds(1))
+            }
+            for task in tasks.dropLast() {
+                await #expect(throws: ServiceError.cancelled) { try await task.value }
+            }
+            #expect(clock.elapsed == .seconds(3))
+            #expect(try await tasks.last?.value == 2)
+            #expect(clock.elapsed == .seconds(4))
+        }
+    }
+
+    @Test("an old answer that has just come gives way to the newer question")
+    func oldAnswer() async throws {
+        try await clock.run {
+            async let old = outcome { try await slow(1, .seconds(1)) }
+            try await clock.sleep(until: .ms(500))
+            // Both end at the same instant.
+            async let new = slow(2, .milliseconds(500))
+            let (first, second) = (await old, try await new)
+            #expect(throws: ServiceError.cancelled) { try first.get() }
+            #expect(second == 2)
+        }
+    }
+
+    @Test("an error is the latest's own; cancel() ends what runs; the next one runs as ever")
+    func errorsAndCancel() async throws {
+        let latest = latest
+        await #expect(throws: ServiceError.signInRequired) {
+            try await latest.run { () async throws(ServiceError) in throw ServiceError.signInRequired }
+        }
+        try await clock.run {
+            async let running = outcome { try await slow(1) }
+            try await clock.sleep(for: .seconds(1))
+            latest.cancel()
+            latest.cancel()
+            let outcome = await running
+            #expect(throws: ServiceError.cancelled) { try outcome.get() }
+            #expect(clock.elapsed == .seconds(1))
+            #expect(try await slow(2) == 2)
+        }
+        #expect(clock.sleepers == 0)
+    }
+
+    @Test("cancelling the caller's task cancels the operation")
+    func callerCancelled() async {
+        await clock.run {
+            let task = Task(executorPreference: clock.executor) { try await slow(1) }
+            try? await clock.sleep(for: .seconds(1))
+            task.cancel()
+            await #expect(throws: ServiceError.cancelled) { try await task.value }
+            #expect(clock.elapsed == .seconds(1))
+        }
+    }
+}

@@ -1,0 +1,67 @@
+@testable import Errand
+import Testing
+
+/// Real time, so the bounds are generous: what is tested is that nothing fires early or is forgotten.
+@Suite("The machine's own clock") struct SystemTimeTests {
+    private let time = SystemTime.system
+
+    @Test("a sleep takes as long as it should, and time never goes back")
+    func sleep() async throws {
+        let start = time.now
+        try await time.sleep(for: .milliseconds(20))
+        #expect(start.duration(to: time.now) >= .milliseconds(20))
+        #expect(start.duration(to: time.now) < .seconds(10))
+        #expect(time.now <= time.now)
+        #expect(time.random() != time.random())
+    }
+
+    @Test("an earlier alarm that is set later fires first; one that is taken back never does")
+    func order() async throws {
+        let fired = Noted<[Int]>([])
+        let start = time.now
+        let last = Flight<Void>()
+        _ = time.schedule(at: start.advanced(by: .milliseconds(60)), for: .watch) {
+            fired.update { $0.append(3) }
+            last.land(.success(()))
+        }
+        _ = time.schedule(at: start.advanced(by: .milliseconds(20)), for: .watch) { fired.update { $0.append(1) } }
+        let taken = time.schedule(at: start.advanced(by: .milliseconds(10)), for: .watch) {
+            fired.update { $0.append(0) }
+        }
+        taken.cancel()
+        _ = time.schedule(at: start.advanced(by: .milliseconds(40)), for: .watch) { fired.update { $0.append(2) } }
+        try await last.value()
+        #expect(fired.value == [1, 2, 3])
+    }
+
+    @Test(
+        "an instant so far away that nobody will see it does not come at once",
+        arguments: [Duration.seconds(9_000_000_000), .seconds(9_223_372_035), .seconds(Int64.max)])
+    func farAway(duration: Duration) async throws {
+        let hasFired = Noted(false)
+        let alarm = time.schedule(at: time.now.advanced(by: duration), for: .watch) {
+            hasFired.value = true
+        }
+        try await time.sleep(for: .milliseconds(20))
+        #expect(!hasFired.value)
+        alarm.cancel()
+    }
+
+    @Test("a cancelled sleep ends at once, also one that is cancelled before it begins")
+    func cancelled() async {
+        let task = Task { [time] in try await time.sleep(until: .distantFuture) }
+        task.cancel()
+        let outcome = await task.result
+        #expect(throws: ServiceError.cancelled) { try outcome.get() }
+    }
+
+    @Test("a thousand sleeps at once all end")
+    func many() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<1000 {
+                group.addTask { [time] in try await time.sleep(for: .milliseconds(index % 17)) }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
