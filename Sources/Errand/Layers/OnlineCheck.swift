@@ -15,13 +15,13 @@ struct OnlineCheck: Layer {
 
     private func waitForNetwork(_ call: Call) async throws(ServiceError) {
         guard case .wait(let limit) = rule else { throw .noInternetConnection }
-        let end = min(call.time.now.advanced(by: limit), call.deadline)
+        let end = call.time.now.advanced(by: limit)
         call.note(.waitingForNetwork)
         try await call.leashed { () async throws(ServiceError) in
             while !connectivity() {
-                let next = call.time.now.advanced(by: Self.pause)
-                guard next <= end else { throw .noInternetConnection }
-                try await call.time.sleep(until: next)
+                let now = call.time.now
+                guard now < end else { throw .noInternetConnection }
+                try await call.time.sleep(until: min(now.advanced(by: Self.pause), end))
             }
         }
     }

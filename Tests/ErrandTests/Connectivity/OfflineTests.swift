@@ -1,0 +1,95 @@
+@testable import Errand
+import ErrandTesting
+import Testing
+
+@Suite("Calls without a network") struct OfflineTests {
+    private let clock = TestClock()
+    private let network = ScriptedTransport()
+    private let isOnline = Noted(false)
+
+    private func client(_ rule: OfflineRule = .fail, _ configure: (inout Configuration) -> Void = { _ in }) -> APIClient
+    {
+        network.onAny { ScriptedReply.json("1").always }
+        return testClient(network, clock) { [isOnline] in
+            $0.connectivity = Connectivity { isOnline.value }
+            $0.offline = rule
+            configure(&$0)
+        }
+    }
+
+    @Test("a call fails at once: nothing is sent, and no permit is taken")
+    func failsAtOnce() async {
+        let client = client { $0.rateLimit = .requests(2, per: .seconds(1)) }
+        await clock.run {
+            await #expect(throws: ServiceError.noInternetConnection) { let _: Int = try await client.run(.get("x")) }
+        }
+        #expect(clock.elapsed == .zero)
+        #expect(network.sent.isEmpty)
+        #expect(client.limiter.snapshot.available == 2)
+    }
+
+    @Test("a call that may wait goes on within half a second of the network's return")
+    func waits() async throws {
+        let client = client(.wait(upTo: .seconds(30)))
+        try await clock.run {
+            async let answer: Int = client.run(.get("x"))
+            try await clock.sleep(until: .ms(2200))
+            isOnline.value = true
+            #expect(try await answer == 1)
+        }
+        #expect(network.sent.map(\.at) == [.ms(2500)])
+    }
+
+    @Test("it waits as long as it may, to the millisecond, and sends nothing then", arguments: [0, 300, 500, 1700])
+    func waitsUpTo(milliseconds: Int) async {
+        let client = client(.wait(upTo: .milliseconds(milliseconds)))
+        await clock.run {
+            await #expect(throws: ServiceError.noInternetConnection) { let _: Int = try await client.run(.get("x")) }
+        }
+        #expect(clock.elapsed == .milliseconds(milliseconds))
+        #expect(network.sent.isEmpty)
+    }
+
+    @Test("a network that is back at the last moment is used")
+    func lastMoment() async throws {
+        let client = client(.wait(upTo: .milliseconds(700)))
+        try await clock.run {
+            async let answer: Int = client.run(.get("x"))
+            try await clock.sleep(until: .ms(600))
+            isOnline.value = true
+            #expect(try await answer == 1)
+        }
+        #expect(clock.elapsed == .milliseconds(700))
+    }
+
+    @Test("a negative wait is told before anything is done")
+    func negative() async {
+        let client = client(.wait(upTo: .seconds(-1)))
+        let error = await #expect(throws: ServiceError.self) { let _: Int = try await client.run(.get("x")) }
+        #expect(error?.debugDescription.contains("negative wait") == true)
+    }
+
+    @Test("this machine itself can always be called", arguments: ["127.0.0.1", "localhost", "[::1]", "127.9.9.9:8080"])
+    func loopback(host: String) async throws {
+        let client = client { $0.environment = ServerEnvironment("local", "http://\(host)") }
+        let answer: Int = try await client.run(.get("x"))
+        #expect(answer == 1)
+    }
+
+    @Test("each attempt asks anew: a network that goes away ends the retries")
+    func goesAway() async {
+        isOnline.value = true
+        let network = scripted()
+        network.on(
+            .get, "/x", times: 1,
+            answering: { [isOnline] _ in
+                isOnline.value = false
+                return HTTPResponse(status: 503)
+            })
+        let client = testClient(network, clock) { [isOnline] in $0.connectivity = Connectivity { isOnline.value } }
+        await clock.run {
+            await #expect(throws: ServiceError.noInternetConnection) { let _: Int = try await client.run(.get("x")) }
+        }
+        #expect(network.sent.count == 1)
+    }
+}
