@@ -91,6 +91,9 @@ public final class TestClock: TimeSource {
     /// How many tasks sleep: in a backoff, in the line of a limiter, in a scripted delay.
     public var sleepers: Int { alarms.withLock { $0.sleepers } }
 
+    /// How many alarms are set: those of the sleepers, and those that the library has set for itself.
+    package var alarmCount: Int { alarms.withLock { $0.count } }
+
     /// Waits until at least so many tasks sleep.
     public func sleepers(atLeast count: Int) async {
         await withCheckedContinuation { continuation in
@@ -107,14 +110,21 @@ public final class TestClock: TimeSource {
     /// time; use a scripted transport.
     @concurrent @discardableResult
     public func run<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
-        stage.beginAutopilot()
-        defer { stage.endAutopilot() }
-        return try await withTaskExecutorPreference(stage) {
+        try await withTaskExecutorPreference(stage) {
             // A preference alone moves nobody: up to its first wait the body would run beside the stage, where time
             // outruns it. A child task begins on the stage.
-            async let value = body()
+            async let value = onAutopilot(body)
             return try await value
         }
+    }
+
+    /// Ends the autopilot on the stage, before that has nothing to do: time stands where the body has ended.
+    private func onAutopilot<Value: Sendable>(
+        _ body: @Sendable () async throws -> Value
+    ) async rethrows -> Value {
+        stage.beginAutopilot()
+        defer { stage.endAutopilot() }
+        return try await body()
     }
 
     private func watchersSatisfied(by sleepers: Int) -> [CheckedContinuation<Void, Never>] {
