@@ -23,6 +23,7 @@ let package = Package(
             name: "TokenSharer", dependencies: ["Errand"], path: "Tests/TokenSharer", swiftSettings: house),
         .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
         .testTarget(name: "SampleTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
+        .testTarget(name: "ErrandTestingTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -150,7 +150,10 @@ public final class ScriptedTransport: Transport {
     public func shutdown() async {}
 
     private func add(_ line: Line) -> ScriptedTransport {
-        state.withLock { $0.lines.append(line) }
+        var line = line
+        // A reply that is for no request at all is never given, nor missed.
+        line.replies.removeAll { reply in reply.count.map { $0 <= 0 } ?? false }
+        state.withLock { [line] in $0.lines.append(line) }
         return self
     }
 

@@ -1,0 +1,221 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("A scripted transport") struct ScriptedTransportTests {
+    private let network = ScriptedTransport { Issue.record("\($0)") }
+    private let base = "https://api.test"
+
+    @Test("replies come in their order, so often each; the last may come for ever")
+    func sequence() async throws {
+        network.on(.get, "/a") {
+            .status(503)
+            ScriptedReply.json("1").times(2)
+            ScriptedReply.status(404, body: "no").always
+        }
+        var answers: [String] = []
+        for _ in 0..<6 {
+            let answer = try await network.answer(.get, "\(base)/a")
+            answers.append("\(answer.status) \(answer.text)")
+        }
+        #expect(answers == ["503 ", "200 1", "200 1", "404 no", "404 no", "404 no"])
+        try network.verify()
+    }
+
+    @Test("scripts can be written with conditions and loops; a reply for no request is never given")
+    func builder() async throws {
+        let isLate = true
+        network.on(.get, "/a") {
+            ScriptedReply.status(500).times(0)
+            if isLate { ScriptedReply.status(201) }
+            if !isLate { ScriptedReply.status(500) } else { ScriptedReply.status(202) }
+            for status in 203...204 { ScriptedReply.status(status) }
+        }
+        network.on(.get, "/never", times: 0, answering: { _ in HTTPResponse(status: 200) })
+        var statuses: [Int] = []
+        for _ in 0..<4 { statuses.append(try await network.answer(.get, "\(base)/a").status) }
+        #expect(statuses == [201, 202, 203, 204])
+        try network.verify()
+    }
+
+    @Test(
+        "a path matches with or without its query, with its whole URL, or as a star",
+        arguments: [
+            ("/a/b", "/a/b", true), ("/a/b", "/a/b?q=1", true), ("/a/b?q=1", "/a/b?q=1", true),
+            ("/a/b?q=1", "/a/b?q=2", false), ("/a/b?q=1", "/a/b", false), ("*", "/any?q", true),
+            ("https://api.test/a", "/a", true), ("https://other.test/a", "/a", false), ("/a", "/A", false),
+            ("/a", "/a/", false),
+        ])
+    func matching(script: String, target: String, matches: Bool) async throws {
+        let network = ScriptedTransport()
+        network.on(.get, script) { .status(204) }
+        let answer = try? await network.answer(.get, base + target)
+        #expect((answer?.status == 204) == matches)
+        // Another method is another thing.
+        let other = ScriptedTransport()
+        other.on(.post, script) { .status(204) }
+        #expect((try? await other.answer(.get, base + target)) == nil)
+    }
+
+    @Test("a second script for the same path goes on where the first ends")
+    func twoScripts() async throws {
+        network.on(.get, "/a") { .status(201) }
+        network.on(.get, "/a") { .status(202) }
+        network.onAny { .status(203) }
+        var statuses: [Int] = []
+        for _ in 0..<3 { statuses.append(try await network.answer(.get, "\(base)/a").status) }
+        #expect(statuses == [201, 202, 203])
+    }
+
+    @Test("delays pass in the client's time, and end with a cancellation")
+    func delays() async throws {
+        let clock = TestClock()
+        network.on(.get, "/a") { ScriptedReply.json("1").after(.seconds(5)).times(2) }
+        try await clock.run {
+            _ = try await network.answer(.get, "\(base)/a", clock: clock)
+            #expect(clock.elapsed == .seconds(5))
+            let task = Task(executorPreference: clock.executor) {
+                _ = try await network.answer(.get, "\(base)/a", clock: clock)
+            }
+            try await clock.sleep(for: .seconds(1))
+            task.cancel()
+            await #expect(throws: ServiceError.cancelled) { try await task.value }
+        }
+        #expect(clock.elapsed == .seconds(6))
+    }
+
+    @Test("it fails in every way in which a network can", arguments: TransportFailure.Kind.allCases)
+    func failures(kind: TransportFailure.Kind) async throws {
+        network.on(.get, "/a") {
+            ScriptedReply.failure(kind)
+            ScriptedReply.failure(kind, mayHaveReachedServer: true)
+        }
+        for isForced in [false, true] {
+            let error = await #expect(throws: ServiceError.self) { _ = try await network.answer(.get, "\(base)/a") }
+            guard case .transport(let failure) = error else {
+                Issue.record("\(kind)")
+                return
+            }
+            #expect(failure.kind == kind)
+            if isForced { #expect(failure.mayHaveReachedServer) }
+        }
+    }
+
+    @Test("errors of any type, values, streams and handlers are replies too")
+    func otherReplies() async throws {
+        struct Odd: Error, Equatable {}
+        struct User: Codable, Equatable { var name: String }
+        network.on(.get, "/a") {
+            ScriptedReply.error(Odd())
+            ScriptedReply.encoding(User(name: "Ann"), status: 201)
+            ScriptedReply.response(
+                HTTPResponse(
+                    status: 200,
+                    body: .stream {
+                        HTTPBody.Chunks { continuation in
+                            for part in ["one ", "two"] { continuation.yield(Data(part.utf8)) }
+                            continuation.finish()
+                        }
+                    }))
+        }
+        network.on(.put, "/b", times: 1, answering: { HTTPResponse(status: $0.method == .put ? 299 : 500) })
+        await #expect(throws: Odd()) { _ = try await network.answer(.get, "\(base)/a") }
+        #expect(try await network.answer(.get, "\(base)/a").text == #"{"name":"Ann"}"#)
+        #expect(try await network.answer(.get, "\(base)/a").text == "one two")
+        #expect(try await network.answer(.put, "\(base)/b").status == 299)
+        try network.verify()
+    }
+
+    @Test("it writes down what was sent, with its body and its instant")
+    func log() async throws {
+        let clock = TestClock()
+        network.onAny { ScriptedReply.json("1").always }
+        let client = APIClient("https://api.test/v1") {
+            $0.transport = network
+            $0.time = clock
+        }
+        clock.advance(by: .seconds(3))
+        let _: Int = try await client.run(.post("a", query: ["q": "1"], body: .json(["x": 1])))
+        let sent = try #require(network.sent.first)
+        #expect(sent.request.url.absoluteString == "https://api.test/v1/a?q=1")
+        #expect(String(decoding: sent.body, as: UTF8.self) == #"{"x":1}"#)
+        #expect(sent.at == clock.now)
+    }
+
+    @Test("a test waits until so much was sent")
+    func sentAtLeast() async throws {
+        let clock = TestClock()
+        network.onAny { ScriptedReply.json("1").after(.seconds(1)).always }
+        let tasks = (0..<3).map { _ in Task { try await network.answer(.get, "\(base)/a", clock: clock) } }
+        await network.sent(atLeast: 3)
+        await network.sent(atLeast: 1)
+        #expect(network.sent.count == 3)
+        await clock.sleepers(atLeast: 3)
+        clock.advance(by: .seconds(1))
+        for task in tasks { #expect(try await task.value.status == 200) }
+    }
+}
+
+@Suite("A script that does not fit") struct ScriptStrictnessTests {
+    @Test("a request that is not expected fails, is reported at once, and told by verify()")
+    func unexpected() async throws {
+        let reports = Noted<[ScriptMismatch]>([])
+        let network = ScriptedTransport { mismatch in reports.update { $0.append(mismatch) } }
+        network.on(.get, "/a") { .status(200) }
+        _ = try await network.answer(.get, "https://api.test/a")
+        let error = await #expect(throws: ServiceError.self) {
+            _ = try await network.answer(.get, "https://api.test/a?token=hush")
+        }
+        guard case .transport(let failure) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure.kind == .unsupported)
+        #expect(reports.value.count == 1)
+        #expect(reports.value.first?.unexpected.first?.hasPrefix("GET https://api.test/a") == true)
+        #expect(reports.value.first?.description.contains("hush") == false)
+        #expect(throws: ScriptMismatch.self) { try network.verify() }
+    }
+
+    @Test("a reply that nobody asked for is reported when the transport goes")
+    func unused() async throws {
+        let reports = Noted<[ScriptMismatch]>([])
+        do {
+            let network = ScriptedTransport { mismatch in reports.update { $0.append(mismatch) } }
+            network.on(.get, "/a") {
+                ScriptedReply.status(200).times(3)
+                ScriptedReply.status(500).always
+            }
+            network.on(.post, "/b") { .status(200) }
+            _ = try await network.answer(.get, "https://api.test/a")
+        }
+        #expect(reports.value.map(\.unused) == [["GET /a: 2 more expected", "POST /b: 1 more expected"]])
+    }
+
+    @Test("verify() tells the same earlier, and then it is not told again")
+    func verified() async throws {
+        let reports = Noted<[ScriptMismatch]>([])
+        do {
+            let network = ScriptedTransport { mismatch in reports.update { $0.append(mismatch) } }
+            network.on(.get, "/a") { .status(200) }
+            let mismatch = #expect(throws: ScriptMismatch.self) { try network.verify() }
+            #expect(mismatch?.unused == ["GET /a: 1 more expected"])
+            #expect(mismatch?.unexpected == [])
+        }
+        #expect(reports.value == [])
+    }
+
+    @Test("a script that was played to its end has nothing to report")
+    func fits() async throws {
+        let reports = Noted<[ScriptMismatch]>([])
+        do {
+            let network = ScriptedTransport { mismatch in reports.update { $0.append(mismatch) } }
+            network.on(.get, "/a") { .status(200) }
+            network.onAny { ScriptedReply.status(200).always }
+            _ = try await network.answer(.get, "https://api.test/a")
+            try network.verify()
+        }
+        #expect(reports.value == [])
+    }
+}
