@@ -104,16 +104,17 @@ import Testing
         #expect(fired.value == 0)
     }
 
-    @Test("everything happens on one thread, from the body's beginning on")
-    func oneThread() async throws {
+    @Test("time does not pass while the body has something to do, from its beginning on")
+    func bodyOnStage() async throws {
         let clock = TestClock()
-        for _ in 0..<50 {
-            await clock.run {
-                let thread = UInt(bitPattern: pthread_self().hashValue)
-                async let child = UInt(bitPattern: pthread_self().hashValue)
-                #expect(await child == thread)
-            }
+        try await clock.run {
+            async let sleep: Void = clock.sleep(for: .seconds(10))
+            // Long enough for the child to fall asleep, and for time to run away, if it could.
+            let isStill = (0..<100_000).allSatisfy { _ in clock.elapsed == .zero }
+            #expect(isStill)
+            try await sleep
         }
+        #expect(clock.elapsed == .seconds(10))
     }
 
     @Test("what is thrown comes through, and so does a cancellation")

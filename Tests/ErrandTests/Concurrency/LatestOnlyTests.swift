@@ -48,6 +48,17 @@ import Testing
         }
     }
 
+    @Test("a value that is there when the operation is overtaken is thrown away")
+    func valueThrownAway() async {
+        let latest = latest
+        await #expect(throws: ServiceError.cancelled) {
+            _ = try await latest.run { () async throws(ServiceError) -> Int in
+                latest.cancel()
+                return 1
+            }
+        }
+    }
+
     @Test("an error is the latest's own; cancel() ends what runs; the next one runs as ever")
     func errorsAndCancel() async throws {
         let latest = latest
