@@ -54,7 +54,6 @@ package struct AlarmHeap: Sendable {
                 Slot(instant: instant, order: nextOrder, place: place, generation: 0, purpose: purpose, action: action))
         }
         heap.append(slot)
-        if purpose == .sleeper { sleepers += 1 }
         rise(from: place)
         return Ticket(slot: slot, generation: slots[slot].generation)
     }
