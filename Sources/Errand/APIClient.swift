@@ -79,7 +79,10 @@ public actor APIClient {
             id: calls.nextID(), method: endpoint.method, path: endpoint.path,
             rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub)
         try calls.begin(call)
-        defer { calls.end(call) }
+        defer {
+            limiter.settle(call)
+            calls.end(call)
+        }
         call.tell(.began)
         do throws(ServiceError) {
             let reply = try await perform(endpoint, as: call)

@@ -13,13 +13,30 @@ struct RateLimiting: Layer {
 
 extension RateLimiter {
     /// Waits for the permits of a send, and tells how long it took. A second send inside an attempt is urgent.
+    ///
+    /// The call keeps the permits until something is sent with them. If nothing is, because it was cancelled just then or
+    /// a middleware has answered by itself, they are given back.
     func admit(_ call: Call, isUrgent: Bool) async throws(ServiceError) {
+        settle(call)
         let (cost, deadline) = (call.rules.cost, call.deadline)
-        if try acquireAtOnce(cost: cost, isUrgent: isUrgent) { return }
-        call.note(.waitingForPermit)
-        let waited = try await call.leashed { () async throws(ServiceError) in
-            try await self.acquire(cost: cost, isUrgent: isUrgent, before: deadline)
+        if let instant = try takeAtOnce(cost: cost, isUrgent: isUrgent) {
+            return call.update { $0.permit = instant }
         }
-        call.tell(.waitedForPermit(waited))
+        call.note(.waitingForPermit)
+        let grant = try await call.leashed { () async throws(ServiceError) in
+            let grant = try await self.take(cost: cost, isUrgent: isUrgent, before: deadline)
+            call.update { $0.permit = grant.taken }
+            return grant
+        }
+        call.tell(.waitedForPermit(grant.asked.duration(to: grant.taken)))
+    }
+
+    /// Gives back what the call has taken and not used.
+    func settle(_ call: Call) {
+        guard let instant = call.exchange({ state in
+            defer { state.permit = nil }
+            return state.permit
+        }) else { return }
+        giveBack(cost: call.rules.cost, takenAt: instant)
     }
 }

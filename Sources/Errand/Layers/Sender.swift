@@ -36,6 +36,7 @@ struct Sender: Sendable {
         call.update { state in
             state.phase = .waitingForResponse
             state.sent = request
+            state.permit = nil
         }
         do {
             var response = try await transport.send(request, context: context)

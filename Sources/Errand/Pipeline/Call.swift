@@ -14,6 +14,8 @@ final class Call: Sendable {
         var session: UUID?
         /// What the transport was last asked to send.
         var sent: HTTPRequest?
+        /// When the permits were taken with which nothing has been sent yet.
+        var permit: Instant?
         /// Whether the present attempt ended because no token could be had: another attempt would only ask again.
         var lacksToken = false
         /// The access tokens that were sent, so that they can be kept out of errors.

@@ -45,6 +45,18 @@ public final class RateLimiter: Sendable {
     public func acquire(
         cost: Int = 1, isUrgent: Bool = false, before deadline: Instant = .distantFuture
     ) async throws(ServiceError) -> Duration {
+        let grant = try await take(cost: cost, isUrgent: isUrgent, before: deadline)
+        return grant.asked.duration(to: grant.taken)
+    }
+
+    /// When permits were asked for, and when they were taken.
+    struct Grant {
+        var asked: Instant
+        var taken: Instant
+    }
+
+    /// Waits for the permits and takes them.
+    func take(cost: Int, isUrgent: Bool, before deadline: Instant) async throws(ServiceError) -> Grant {
         let cost = try permits(for: cost)
         if Task.isCancelled { throw .cancelled }
         let arrival = time.now
@@ -52,17 +64,23 @@ public final class RateLimiter: Sendable {
             state.admit(cost: cost, isUrgent: isUrgent, deadline: deadline, at: arrival)
         }
         switch admission {
-        case .granted: return .zero
+        case .granted: return Grant(asked: arrival, taken: arrival)
         case .refused(let wait): throw .tooSoon(by: wait)
-        case .waiting(let waiter): return arrival.duration(to: try await turn(of: waiter))
+        case .waiting(let waiter): return Grant(asked: arrival, taken: try await turn(of: waiter))
         }
     }
 
-    /// Takes the permits if nobody has to wait for them; says whether it has.
-    func acquireAtOnce(cost: Int, isUrgent: Bool) throws(ServiceError) -> Bool {
+    /// Takes the permits if nobody has to wait for them; returns when, or `nil` if it has not.
+    func takeAtOnce(cost: Int, isUrgent: Bool) throws(ServiceError) -> Instant? {
         let cost = try permits(for: cost)
         let now = time.now
-        return state.withLock { $0.takeAtOnce(cost, isUrgent: isUrgent, at: now) }
+        return state.withLock { $0.takeAtOnce(cost, isUrgent: isUrgent, at: now) } ? now : nil
+    }
+
+    /// Takes permits back that were taken at `instant` and not used.
+    func giveBack(cost: Int, takenAt instant: Instant) {
+        state.withLock { $0.bucket.giveBack(cost, takenAt: instant) }
+        serve()
     }
 
     /// Lets nobody through before `instant`, by the clock of the limiter's time source. A shorter pause than the

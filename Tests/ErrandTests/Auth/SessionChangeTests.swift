@@ -72,12 +72,14 @@ struct SessionChangeTests {
             try await scene.clock.sleep(for: .milliseconds(500))
             await scene.tokens.signIn(scene.server.signIn("bo"))
             #expect(await toBo?.reason == .otherSession)
+            #expect(try await scene.me() == "bo", "the permit of the call that was not sent is free again")
+            #expect(scene.clock.elapsed == .seconds(1))
             async let toNobody = failure(of: scene.me)
             try await scene.clock.sleep(for: .milliseconds(500))
             await scene.tokens.signOut()
             #expect(await toNobody?.reason == .signedOut)
         }
-        #expect(scene.sentTokens == ["ann.0"])
+        #expect(scene.sentTokens == ["ann.0", "bo.0"])
     }
 
     @Test("T7: the same user who signs in again begins another session", arguments: [true, false])
