@@ -33,10 +33,12 @@ extension RateLimiter {
 
     /// Gives back what the call has taken and not used.
     func settle(_ call: Call) {
-        guard let instant = call.exchange({ state in
-            defer { state.permit = nil }
-            return state.permit
-        }) else { return }
+        guard
+            let instant = call.exchange({ state in
+                defer { state.permit = nil }
+                return state.permit
+            })
+        else { return }
         giveBack(cost: call.rules.cost, takenAt: instant)
     }
 }
