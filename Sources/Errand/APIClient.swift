@@ -66,7 +66,7 @@ public actor APIClient {
     /// Cancelling the task ends the call in whichever room it is, with `.cancelled`; it leaves nothing behind.
     @concurrent
     public nonisolated func run<Response>(_ endpoint: Endpoint<Response>) async throws(ServiceError) -> Response {
-        try await reply(to: endpoint).value
+        try await answer(to: endpoint).value
     }
 
     /// Runs the call and returns what it promises, with the status, the headers and what it took.
@@ -74,27 +74,7 @@ public actor APIClient {
     public nonisolated func reply<Response>(
         to endpoint: Endpoint<Response>
     ) async throws(ServiceError) -> Reply<Response> {
-        if Task.isCancelled { throw .cancelled }
-        let call = Call(
-            id: calls.nextID(), method: endpoint.method, path: endpoint.path,
-            rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub)
-        try calls.begin(call)
-        defer {
-            limiter.settle(call)
-            calls.end(call)
-        }
-        call.tell(.began)
-        do throws(ServiceError) {
-            let reply = try await perform(endpoint, as: call)
-            call.tell(.succeeded(attempts: reply.attempts, after: reply.duration))
-            return reply
-        } catch {
-            // Whatever broke when the caller left, it is the leaving that ended the call.
-            let error = Task.isCancelled ? .cancelled : error
-            call.tell(
-                .ended(error, attempts: call.read { $0.attempts }, after: call.started.duration(to: call.time.now)))
-            throw error
-        }
+        try await answer(to: endpoint)
     }
 
     /// The number of calls in flight: the present one, and each new one. A listener that is slow sees the latest.
@@ -145,6 +125,33 @@ public actor APIClient {
 }
 
 extension APIClient {
+    /// Runs a call from its beginning to its end, and tells of both.
+    private nonisolated func answer<Response>(
+        to endpoint: Endpoint<Response>
+    ) async throws(ServiceError) -> Reply<Response> {
+        if Task.isCancelled { throw .cancelled }
+        let call = Call(
+            id: calls.nextID(), method: endpoint.method, path: endpoint.path,
+            rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub)
+        try calls.begin(call)
+        defer {
+            limiter.settle(call)
+            calls.end(call)
+        }
+        call.tell(.began)
+        do throws(ServiceError) {
+            let reply = try await perform(endpoint, as: call)
+            call.tell(.succeeded(attempts: reply.attempts, after: reply.duration))
+            return reply
+        } catch {
+            // Whatever broke when the caller left, it is the leaving that ended the call.
+            let error = Task.isCancelled ? .cancelled : error
+            call.tell(
+                .ended(error, attempts: call.read { $0.attempts }, after: call.started.duration(to: call.time.now)))
+            throw error
+        }
+    }
+
     /// The whole way of a call: build, send through the layers, judge.
     private nonisolated func perform<Response>(
         _ endpoint: Endpoint<Response>, as call: Call

@@ -1,5 +1,7 @@
 /// What makes requests of endpoints and sends them through all layers: put together once, when the client is made.
-struct Engine: Sendable {
+///
+/// A class, because every call takes it along: of a value each of its many parts would be counted.
+final class Engine: Sendable {
     let builder: RequestBuilder
     private let pipeline: Next
     private let hasMiddlewares: Bool
@@ -28,6 +30,6 @@ struct Engine: Sendable {
         let context = CallContext(call: call)
         // The user's middlewares may wait for whatever they like; our own layers take a leash where they wait.
         guard hasMiddlewares else { return try await pipeline(request, context) }
-        return try await call.leashed { () async throws(ServiceError) in try await pipeline(request, context) }
+        return try await call.leashed { () async throws(ServiceError) in try await self.pipeline(request, context) }
     }
 }

@@ -27,7 +27,8 @@ public struct Path: Sendable, Hashable {
     }
 
     private mutating func append(literal: String) {
-        guard !literal.isEmpty else { return }
+        // Most text that is written out needs no second look.
+        guard !PercentEncoding.path.allowsAll(literal) else { return text += literal }
         guard let encoded = PercentEncoding.path.keepingEscapes(literal) else {
             return fail("the path \(HTTPSyntax.quoted(literal)) has a % that is not followed by two hexadecimal digits")
         }

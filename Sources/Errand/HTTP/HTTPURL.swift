@@ -9,17 +9,30 @@ public import Foundation
 ///
 /// It is read by RFC 3986 and keeps the path and the query as they were written, so what was built is what is sent.
 public struct HTTPURL: Sendable, Hashable {
+    /// The parts, which nobody changes: a request is passed on from room to room, and so only one thing is counted.
+    private final class Parts: Sendable {
+        let origin: Origin
+        let path: String
+        let query: String?
+
+        init(origin: Origin, path: String, query: String?) {
+            self.origin = origin
+            self.path = path
+            self.query = query
+        }
+    }
+
+    private let parts: Parts
+
     /// The scheme, the host and the port.
-    public let origin: Origin
+    public var origin: Origin { parts.origin }
     /// The path, percent-encoded; it begins with a slash.
-    public let path: String
+    public var path: String { parts.path }
     /// The query, percent-encoded, without its question mark.
-    public let query: String?
+    public var query: String? { parts.query }
 
     init(origin: Origin, path: String, query: String?) {
-        self.origin = origin
-        self.path = path
-        self.query = query
+        parts = Parts(origin: origin, path: path, query: query)
     }
 
     /// Reads an absolute URL; throws `.invalidRequest` with what is wrong. A fragment is dropped, credentials in a
@@ -62,6 +75,18 @@ public struct HTTPURL: Sendable, Hashable {
         }
         let folder = path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex)
         return HTTPURL(origin: origin, path: folder + parsed.path, query: parsed.query).withoutDots
+    }
+
+    /// Whether the origins, the paths and the queries are the same to the letter.
+    public static func == (left: HTTPURL, right: HTTPURL) -> Bool {
+        left.origin == right.origin && left.path == right.path && left.query == right.query
+    }
+
+    /// Hashes the parts.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(origin)
+        hasher.combine(path)
+        hasher.combine(query)
     }
 
     private var withoutDots: HTTPURL {

@@ -14,9 +14,14 @@ enum PercentEncoding {
 
     private static let hex = Array("0123456789ABCDEF".utf8)
 
+    /// Whether the text can stand here as it is.
+    func allowsAll(_ text: String) -> Bool {
+        text.utf8.all(allows)
+    }
+
     /// Escapes all that may not stand here, `%` included, so that a server reads back what was given.
     func encode(_ text: String) -> String {
-        guard !text.utf8.all(allows) else { return text }
+        guard !allowsAll(text) else { return text }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count * 3)
         for byte in text.utf8 { append(byte, to: &bytes) }
