@@ -9,9 +9,10 @@ struct RequestBuilder: Sendable {
     let origin: Origin
     private let basePath: String
     private let configuration: Configuration
-    private let accept: String
+    /// The headers of a call that adds none, for a response that is decoded, and for bytes.
+    private let fixedHeaders: (decoded: HTTPHeaders, bytes: HTTPHeaders)
     /// The common parameters as a query, where they are the same for every call.
-    private let fixedQuery: Query?
+    private let fixedQuery: (items: [Query.Item], text: String)?
 
     /// Checks what does not change from call to call.
     init(_ configuration: Configuration) throws(ServiceError) {
@@ -27,8 +28,12 @@ struct RequestBuilder: Sendable {
         basePath = path
         self.configuration = configuration
         // Parameters that cannot stand in a query may still do for a body; a call that needs the query tells.
-        fixedQuery = configuration.parametersForEachCall == nil ? try? configuration.parameters.query() : nil
-        accept = configuration.acceptedContentTypes.filter { !$0.contains("*+") }.joined(separator: ", ")
+        let query = configuration.parametersForEachCall == nil ? try? configuration.parameters.query() : nil
+        fixedQuery = query.map { ($0.items, $0.encoded) }
+        let accepted = configuration.acceptedContentTypes.filter { !$0.contains("*+") }.joined(separator: ", ")
+        var headers: HTTPHeaders = ["Accept": accepted]
+        headers.merge(configuration.headers)
+        fixedHeaders = (headers, configuration.headers)
     }
 
     func request<Response>(
@@ -65,25 +70,23 @@ struct RequestBuilder: Sendable {
                 forQuery = [:]
             }
         }
+        let encodedBody = try body?.encoded(by: configuration.encoder, adding: common)
         if !forQuery.isEmpty {
-            var added = fixedQuery
-            if added == nil { added = try forQuery.query() }
+            if query.items.isEmpty, let fixedQuery { return (fixedQuery.text, encodedBody) }
+            var added = fixedQuery?.items
+            if added == nil { added = try forQuery.query().items }
             let own = query.items
-            query.items += added?.items.filter { item in !own.contains { $0.name == item.name } } ?? []
+            query.items += added?.filter { item in !own.contains { $0.name == item.name } } ?? []
         }
-        return (query.items.isEmpty ? nil : query.encoded, try body?.encoded(by: configuration.encoder, adding: common))
+        return (query.items.isEmpty ? nil : query.encoded, encodedBody)
     }
 
     private func headers<Response>(of endpoint: Endpoint<Response>, body contentType: String?, key: String?)
         -> HTTPHeaders
     {
-        var own: [HTTPHeaders.Field] = []
-        own.reserveCapacity(4)
-        if Response.self != Data.self { own.append(HTTPHeaders.Field(name: "Accept", value: accept)) }
-        if let contentType { own.append(HTTPHeaders.Field(name: "Content-Type", value: contentType)) }
-        if let key { own.append(HTTPHeaders.Field(name: "Idempotency-Key", value: key)) }
-        var headers = HTTPHeaders(own)
-        headers.merge(configuration.headers)
+        var headers = Response.self == Data.self ? fixedHeaders.bytes : fixedHeaders.decoded
+        if let contentType, headers["Content-Type"] == nil { headers.add("Content-Type", contentType) }
+        if let key, headers["Idempotency-Key"] == nil { headers.add("Idempotency-Key", key) }
         if let ask = configuration.headersForEachCall { headers.merge(ask()) }
         headers.merge(endpoint.headers)
         if !configuration.secretHeaders.isEmpty { headers.hide(configuration.secretHeaders) }

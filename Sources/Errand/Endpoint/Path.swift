@@ -55,6 +55,11 @@ public struct Path: Sendable, Hashable {
 
     private mutating func finish() {
         guard problem == nil else { return }
+        // Without a dot, a colon or a slash to begin with there is nothing to look for.
+        guard
+            text.utf8.first == UInt8(ascii: "/")
+                || !text.utf8.all({ $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: ":") })
+        else { return }
         if text.hasPrefix("//") || text.hasPrefix("/\\") || isAbsolute {
             return fail("\(HTTPSyntax.quoted(text)) is not a path below the base URL")
         }

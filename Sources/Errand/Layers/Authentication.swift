@@ -48,7 +48,7 @@ struct Authentication: Layer {
 
 extension HTTPRequest {
     fileprivate func signed(with token: Token, in call: Call) -> HTTPRequest {
-        call.update { $0.accessTokens.append(token.access) }
+        call.update { $0.accessTokens = (token.access, $0.accessTokens.last) }
         var signed = self
         signed.headers["Authorization"] = token.authorization
         return signed

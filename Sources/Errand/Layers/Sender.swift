@@ -31,7 +31,7 @@ struct Sender: Sendable {
 
     private func exchange(_ request: HTTPRequest, in call: Call) async throws(ServiceError) -> HTTPResponse {
         let context = TransportContext(
-            delivery: .whole, bodyLimit: bodyLimit, timeout: call.rules.timeout, time: call.time, report: call.note)
+            delivery: .whole, bodyLimit: bodyLimit, timeout: call.rules.timeout, time: call.time, reporter: call)
         call.tell(.sent(request.shown, attempt: call.read { $0.attempts }))
         call.update { state in
             state.phase = .waitingForResponse

@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 
 /// One call while it runs: what was fixed when it began, and what has happened to it since.
-final class Call: Sendable {
+final class Call: PhaseReporter {
     struct State: Sendable {
         var phase = Phase.preparing
         var attempts = 0
@@ -19,7 +19,7 @@ final class Call: Sendable {
         /// Whether the present attempt ended because no token could be had: another attempt would only ask again.
         var lacksToken = false
         /// The access tokens that were sent, so that they can be kept out of errors.
-        var accessTokens: [String] = []
+        var accessTokens: (last: String?, before: String?)
         /// Why the call has been stopped from outside.
         var stop: ServiceError?
         /// The outermost leash on which the call hangs at this moment.
@@ -69,7 +69,7 @@ final class Call: Sendable {
 
     /// The secrets that the call has sent, so that an error shows none of them.
     func secrets(by redactor: Redactor) -> [String] {
-        let (sent, tokens) = read { ($0.sent, $0.accessTokens) }
+        let (sent, tokens) = read { ($0.sent, [$0.accessTokens.last, $0.accessTokens.before].compactMap(\.self)) }
         guard let sent else { return tokens }
         return tokens + SentSecrets(of: sent, by: redactor).texts
     }

@@ -36,7 +36,7 @@ public struct TransportContext: Sendable {
     public var timeout: Duration
     /// The clock.
     public var time: any TimeSource
-    private let report: @Sendable (Phase) -> Void
+    private let reporter: any PhaseReporter
 
     /// Makes a context. A transport gets its own from the client.
     public init(
@@ -47,11 +47,38 @@ public struct TransportContext: Sendable {
         self.bodyLimit = bodyLimit
         self.timeout = timeout
         self.time = time
-        self.report = report
+        reporter = PhaseClosure(report: report)
+    }
+
+    init(
+        delivery: Delivery, bodyLimit: Int, timeout: Duration, time: any TimeSource, reporter: any PhaseReporter
+    ) {
+        self.delivery = delivery
+        self.bodyLimit = bodyLimit
+        self.timeout = timeout
+        self.time = time
+        self.reporter = reporter
     }
 
     /// Tells what the attempt is doing now, so that a timeout can say what it interrupted.
     public func note(_ phase: Phase) {
+        reporter.note(phase)
+    }
+}
+
+/// Whoever wants to know what an attempt is doing: the call itself, most often.
+protocol PhaseReporter: AnyObject, Sendable {
+    func note(_ phase: Phase)
+}
+
+private final class PhaseClosure: PhaseReporter {
+    private let report: @Sendable (Phase) -> Void
+
+    init(report: @escaping @Sendable (Phase) -> Void) {
+        self.report = report
+    }
+
+    func note(_ phase: Phase) {
         report(phase)
     }
 }
