@@ -23,7 +23,12 @@ public final class LatestOnly: Sendable {
             return current
         }
         previous?.stop(.cancelled)
-        let outcome = await Result(of: { () async throws(ServiceError) in try await leash.run(operation) })
+        let outcome: Result<Value, ServiceError>
+        do throws(ServiceError) {
+            outcome = .success(try await leash.run(operation))
+        } catch {
+            outcome = .failure(error)
+        }
         let isLatest = current.withLock { current in
             guard current === leash else { return false }
             current = nil

@@ -12,7 +12,12 @@ struct Retry: Layer {
                 state.attempts += 1
                 state.lacksToken = false
             }
-            let outcome = await Result(of: { () async throws(ServiceError) in try await next(request, context) })
+            let outcome: Result<HTTPResponse, ServiceError>
+            do throws(ServiceError) {
+                outcome = .success(try await next(request, context))
+            } catch {
+                outcome = .failure(error)
+            }
             if case .success(let response) = outcome, !RetryPolicy.isTransient(status: response.status) {
                 if response.status < 400 { quota.deposit(paid) }
                 return response
