@@ -16,7 +16,10 @@ let package = Package(
         .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
     ],
     targets: [
-        .target(name: "Errand", swiftSettings: house),
+        .target(name: "CCurl"),
+        .target(
+            name: "Errand", dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux]))],
+            swiftSettings: house),
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: house),
         .executableTarget(name: "errand-bench", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
         .executableTarget(

@@ -195,7 +195,11 @@ extension APIClient {
     }
 
     private static var platformTransport: any Transport {
-        UnavailableTransport(advice: "no transport is built in yet; set `transport` in the client's configuration")
+        #if os(Linux)
+        CurlTransport()
+        #else
+        UnavailableTransport(advice: "no transport is built in here yet; set `transport` in the client's configuration")
+        #endif
     }
 }
 

@@ -1,0 +1,311 @@
+#include "ccurl.h"
+
+#if defined(__linux__)
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+// curl_multi_poll and curl_multi_wakeup came with 7.68.
+#define OLDEST 0x074400
+
+#define OPT_WRITEDATA 10001
+#define OPT_READDATA 10009
+#define OPT_HEADERDATA 10029
+#define OPT_ERRORBUFFER 10010
+#define OPT_PRIVATE 10103
+#define OPT_WRITEFUNCTION 20011
+#define OPT_READFUNCTION 20012
+#define OPT_HEADERFUNCTION 20079
+#define INFO_PRIVATE 0x100015
+#define GLOBAL_ALL 3
+#define MSG_DONE 1
+
+typedef struct {
+    int age;
+    const char *version;
+    unsigned version_num;
+    const char *host;
+    int features;
+} version_info;
+
+typedef struct {
+    int msg;
+    void *easy;
+    union {
+        void *whatever;
+        int result;
+    } data;
+} multi_message;
+
+static struct {
+    int (*global_init)(long);
+    version_info *(*version_info)(int);
+    void *(*easy_init)(void);
+    void (*easy_reset)(void *);
+    void (*easy_cleanup)(void *);
+    int (*easy_setopt)(void *, int, ...);
+    int (*easy_getinfo)(void *, int, ...);
+    int (*easy_pause)(void *, int);
+    const char *(*easy_strerror)(int);
+    void *(*slist_append)(void *, const char *);
+    void (*slist_free_all)(void *);
+    void *(*multi_init)(void);
+    int (*multi_cleanup)(void *);
+    int (*multi_setopt)(void *, int, ...);
+    int (*multi_add_handle)(void *, void *);
+    int (*multi_remove_handle)(void *, void *);
+    int (*multi_perform)(void *, int *);
+    int (*multi_poll)(void *, void *, unsigned, int, int *);
+    int (*multi_wakeup)(void *);
+    multi_message *(*multi_info_read)(void *, int *);
+} curl;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const char *problem;
+static version_info *version;
+
+static void open_library(void) {
+    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        problem = "libcurl is not installed (libcurl.so.4 was not found): install it, on Debian and Ubuntu with "
+                  "`apt install libcurl4`, on Fedora with `dnf install libcurl`, on Alpine with `apk add libcurl`";
+        return;
+    }
+    struct {
+        void *place;
+        const char *name;
+    } symbols[] = {
+        {&curl.global_init, "curl_global_init"},
+        {&curl.version_info, "curl_version_info"},
+        {&curl.easy_init, "curl_easy_init"},
+        {&curl.easy_reset, "curl_easy_reset"},
+        {&curl.easy_cleanup, "curl_easy_cleanup"},
+        {&curl.easy_setopt, "curl_easy_setopt"},
+        {&curl.easy_getinfo, "curl_easy_getinfo"},
+        {&curl.easy_pause, "curl_easy_pause"},
+        {&curl.easy_strerror, "curl_easy_strerror"},
+        {&curl.slist_append, "curl_slist_append"},
+        {&curl.slist_free_all, "curl_slist_free_all"},
+        {&curl.multi_init, "curl_multi_init"},
+        {&curl.multi_cleanup, "curl_multi_cleanup"},
+        {&curl.multi_setopt, "curl_multi_setopt"},
+        {&curl.multi_add_handle, "curl_multi_add_handle"},
+        {&curl.multi_remove_handle, "curl_multi_remove_handle"},
+        {&curl.multi_perform, "curl_multi_perform"},
+        {&curl.multi_poll, "curl_multi_poll"},
+        {&curl.multi_wakeup, "curl_multi_wakeup"},
+        {&curl.multi_info_read, "curl_multi_info_read"},
+    };
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *symbol = dlsym(library, symbols[i].name);
+        if (!symbol) {
+            problem = "the libcurl that is installed is older than 7.68: install a newer one";
+            return;
+        }
+        memcpy(symbols[i].place, &symbol, sizeof symbol);
+    }
+    // A process that cannot have this has no memory left for anything else either.
+    if (curl.global_init(GLOBAL_ALL) != 0) {
+        problem = "libcurl could not be set up";
+        return;
+    }
+    version = curl.version_info(0);
+    if (version->version_num < OLDEST) problem = "the libcurl that is installed is older than 7.68: install a newer one";
+}
+
+int ccurl_open(void) {
+    pthread_once(&once, open_library);
+    return problem != NULL;
+}
+
+const char *ccurl_problem(void) { return problem; }
+unsigned ccurl_version_number(void) { return version ? version->version_num : 0; }
+const char *ccurl_version(void) { return version ? version->version : ""; }
+int ccurl_features(void) { return version ? version->features : 0; }
+
+// Makes room for `more` bytes; 0 if there is no memory. Grows by half, so that each byte is moved a few times at most.
+static int reserve(void **buffer, size_t *capacity, size_t length, size_t more) {
+    if (more > SIZE_MAX / 2 - length) return 0;
+    size_t wanted = length + more;
+    if (wanted <= *capacity) return 1;
+    size_t larger = *capacity + *capacity / 2;
+    if (larger < wanted) larger = wanted;
+    void *moved = realloc(*buffer, larger);
+    if (!moved) return 0;
+    *buffer = moved;
+    *capacity = larger;
+    return 1;
+}
+
+static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
+    ccurl_transfer *transfer = context;
+    size_t length = size * count;
+    transfer->has_answer = 1;
+    // A new status line begins a new head: the last was an interim one. What comes after the body is a trailer.
+    if (length >= 5 && memcmp(bytes, "HTTP/", 5) == 0) transfer->head_length = 0;
+    else if (transfer->body_length > 0) return length;
+    if (transfer->head_length + length > transfer->head_limit) {
+        transfer->head_too_large = 1;
+        return 0;
+    }
+    if (!reserve((void **)&transfer->head, &transfer->head_capacity, transfer->head_length, length)) return 0;
+    memcpy(transfer->head + transfer->head_length, bytes, length);
+    transfer->head_length += length;
+    return length;
+}
+
+static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
+    ccurl_transfer *transfer = context;
+    size_t length = size * count;
+    if (length > transfer->body_limit - transfer->body_length) {
+        transfer->body_too_large = 1;
+        return 0;
+    }
+    if (transfer->on_body) {
+        if (transfer->on_head) {
+            transfer->on_head(transfer->owner);
+            transfer->on_head = NULL;
+        }
+        size_t taken = transfer->on_body(transfer->owner, (const uint8_t *)bytes, length);
+        if (taken == length) transfer->body_length += length;
+        return taken;
+    }
+    if (!reserve((void **)&transfer->body, &transfer->body_capacity, transfer->body_length, length)) return 0;
+    memcpy(transfer->body + transfer->body_length, bytes, length);
+    transfer->body_length += length;
+    return length;
+}
+
+static size_t give_upload(char *bytes, size_t size, size_t count, void *context) {
+    ccurl_transfer *transfer = context;
+    size_t room = size * count;
+    if (transfer->on_read) return transfer->on_read(transfer->owner, (uint8_t *)bytes, room);
+    size_t left = transfer->upload_length - transfer->upload_position;
+    size_t length = left < room ? left : room;
+    memcpy(bytes, transfer->upload + transfer->upload_position, length);
+    transfer->upload_position += length;
+    return length;
+}
+
+static void install(ccurl_transfer *transfer) {
+    curl.easy_setopt(transfer->easy, OPT_PRIVATE, transfer);
+    curl.easy_setopt(transfer->easy, OPT_ERRORBUFFER, transfer->error);
+    curl.easy_setopt(transfer->easy, OPT_HEADERFUNCTION, take_head);
+    curl.easy_setopt(transfer->easy, OPT_HEADERDATA, transfer);
+    curl.easy_setopt(transfer->easy, OPT_WRITEFUNCTION, take_body);
+    curl.easy_setopt(transfer->easy, OPT_WRITEDATA, transfer);
+}
+
+ccurl_transfer *ccurl_transfer_new(void) {
+    ccurl_transfer *transfer = calloc(1, sizeof *transfer);
+    if (!transfer) return NULL;
+    transfer->easy = curl.easy_init();
+    if (!transfer->easy) {
+        free(transfer);
+        return NULL;
+    }
+    install(transfer);
+    return transfer;
+}
+
+void ccurl_transfer_reset(ccurl_transfer *transfer) {
+    void *easy = transfer->easy;
+    char *head = transfer->head;
+    size_t head_capacity = transfer->head_capacity;
+    free(transfer->body);
+    free(transfer->upload);
+    memset(transfer, 0, sizeof *transfer);
+    transfer->easy = easy;
+    transfer->head = head;
+    transfer->head_capacity = head_capacity;
+    curl.easy_reset(easy);
+    install(transfer);
+}
+
+void ccurl_transfer_free(ccurl_transfer *transfer) {
+    curl.easy_cleanup(transfer->easy);
+    free(transfer->head);
+    free(transfer->body);
+    free(transfer->upload);
+    free(transfer);
+}
+
+uint8_t *ccurl_transfer_take_body(ccurl_transfer *transfer, size_t *length) {
+    uint8_t *body = transfer->body;
+    *length = transfer->body_length;
+    transfer->body = NULL;
+    transfer->body_length = 0;
+    transfer->body_capacity = 0;
+    return body;
+}
+
+int ccurl_set_long(ccurl_transfer *transfer, int option, long value) {
+    return curl.easy_setopt(transfer->easy, option, value);
+}
+
+int ccurl_set_offset(ccurl_transfer *transfer, int option, int64_t value) {
+    return curl.easy_setopt(transfer->easy, option, value);
+}
+
+int ccurl_set_text(ccurl_transfer *transfer, int option, const char *value) {
+    return curl.easy_setopt(transfer->easy, option, value);
+}
+
+int ccurl_set_pointer(ccurl_transfer *transfer, int option, const void *value) {
+    return curl.easy_setopt(transfer->easy, option, value);
+}
+
+int ccurl_set_upload(ccurl_transfer *transfer, const void *bytes, size_t count) {
+    if (count > 0) {
+        transfer->upload = malloc(count);
+        if (!transfer->upload) return 0;
+        memcpy(transfer->upload, bytes, count);
+        transfer->upload_length = count;
+    }
+    curl.easy_setopt(transfer->easy, OPT_READFUNCTION, give_upload);
+    curl.easy_setopt(transfer->easy, OPT_READDATA, transfer);
+    return 1;
+}
+
+long ccurl_get_long(ccurl_transfer *transfer, int info) {
+    long value = 0;
+    curl.easy_getinfo(transfer->easy, info, &value);
+    return value;
+}
+
+int64_t ccurl_get_offset(ccurl_transfer *transfer, int info) {
+    int64_t value = 0;
+    curl.easy_getinfo(transfer->easy, info, &value);
+    return value;
+}
+
+int ccurl_unpause(ccurl_transfer *transfer) { return curl.easy_pause(transfer->easy, 0); }
+const char *ccurl_describe(int code) { return curl.easy_strerror(code); }
+void *ccurl_list_append(void *list, const char *line) { return curl.slist_append(list, line); }
+void ccurl_list_free(void *list) { curl.slist_free_all(list); }
+void *ccurl_multi_new(void) { return curl.multi_init(); }
+void ccurl_multi_free(void *multi) { curl.multi_cleanup(multi); }
+
+int ccurl_multi_set_long(void *multi, int option, long value) { return curl.multi_setopt(multi, option, value); }
+int ccurl_multi_add(void *multi, ccurl_transfer *transfer) { return curl.multi_add_handle(multi, transfer->easy); }
+int ccurl_multi_remove(void *multi, ccurl_transfer *transfer) { return curl.multi_remove_handle(multi, transfer->easy); }
+int ccurl_multi_perform(void *multi, int *running) { return curl.multi_perform(multi, running); }
+int ccurl_multi_poll(void *multi, int milliseconds) { return curl.multi_poll(multi, NULL, 0, milliseconds, NULL); }
+int ccurl_multi_wakeup(void *multi) { return curl.multi_wakeup(multi); }
+
+ccurl_transfer *ccurl_multi_next_ended(void *multi, int *result) {
+    int left;
+    multi_message *message;
+    while ((message = curl.multi_info_read(multi, &left))) {
+        if (message->msg != MSG_DONE) continue;
+        *result = message->data.result;
+        ccurl_transfer *transfer = NULL;
+        curl.easy_getinfo(message->easy, INFO_PRIVATE, &transfer);
+        return transfer;
+    }
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,82 @@
+// The part of libcurl that the transport uses, opened at run time: nothing has to be installed to build.
+//
+// The numbers of options, infos and results are facts of libcurl's stable ABI (soname libcurl.so.4). Variadic functions of
+// libcurl cannot be called from Swift; they have one wrapper for each kind of argument here.
+#ifndef CCURL_H
+#define CCURL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Opens the library, once in a process. Returns 0, or not 0 if there is no libcurl or one that is too old.
+int ccurl_open(void);
+// What is wrong, when ccurl_open returned not 0.
+const char *ccurl_problem(void);
+// The version as 0xXXYYZZ, and as text.
+unsigned ccurl_version_number(void);
+const char *ccurl_version(void);
+// The feature bits of the version.
+int ccurl_features(void);
+
+// One request and its answer while libcurl works on it. It belongs to the thread of the loop from start to end.
+typedef struct ccurl_transfer {
+    void *easy;
+    // The lines of the last head, each with its line break. An interim (1xx) head is replaced by the next.
+    char *head;
+    size_t head_length, head_capacity, head_limit;
+    // The body, as far as it has come, unless it is handed on to `on_body`.
+    uint8_t *body;
+    size_t body_length, body_capacity, body_limit;
+    // The request's body. It is read from here, unless it comes from `on_read`.
+    uint8_t *upload;
+    size_t upload_length, upload_position;
+    // Set when a limit was passed.
+    int head_too_large, body_too_large;
+    // Set when the whole request has been handed to the connection, when the first byte of the answer came.
+    int has_sent, has_answer;
+    // A body is handed on chunk by chunk: returns how many bytes were taken, or CCURL_PAUSE.
+    size_t (*on_body)(void *owner, const uint8_t *bytes, size_t count);
+    // A body is fetched chunk by chunk: returns how many bytes were written, 0 at the end, CCURL_PAUSE or CCURL_ABORT.
+    size_t (*on_read)(void *owner, uint8_t *bytes, size_t count);
+    // The head is complete and the body begins.
+    void (*on_head)(void *owner);
+    void *owner;
+    char error[256];
+} ccurl_transfer;
+
+#define CCURL_PAUSE 0x10000001
+#define CCURL_ABORT 0x10000000
+
+ccurl_transfer *ccurl_transfer_new(void);
+// Makes the transfer ready for another request. Connections and the like are kept by the multi handle.
+void ccurl_transfer_reset(ccurl_transfer *transfer);
+void ccurl_transfer_free(ccurl_transfer *transfer);
+// Hands the body over to the caller, who frees it.
+uint8_t *ccurl_transfer_take_body(ccurl_transfer *transfer, size_t *length);
+
+int ccurl_set_long(ccurl_transfer *transfer, int option, long value);
+int ccurl_set_offset(ccurl_transfer *transfer, int option, int64_t value);
+int ccurl_set_text(ccurl_transfer *transfer, int option, const char *value);
+int ccurl_set_pointer(ccurl_transfer *transfer, int option, const void *value);
+// Has the request's body read from a copy of these bytes, or from `on_read` if there are none. 0 if there is no memory for it.
+int ccurl_set_upload(ccurl_transfer *transfer, const void *bytes, size_t count);
+long ccurl_get_long(ccurl_transfer *transfer, int info);
+int64_t ccurl_get_offset(ccurl_transfer *transfer, int info);
+int ccurl_unpause(ccurl_transfer *transfer);
+const char *ccurl_describe(int code);
+
+void *ccurl_list_append(void *list, const char *line);
+void ccurl_list_free(void *list);
+
+void *ccurl_multi_new(void);
+void ccurl_multi_free(void *multi);
+int ccurl_multi_set_long(void *multi, int option, long value);
+int ccurl_multi_add(void *multi, ccurl_transfer *transfer);
+int ccurl_multi_remove(void *multi, ccurl_transfer *transfer);
+int ccurl_multi_perform(void *multi, int *running);
+int ccurl_multi_poll(void *multi, int milliseconds);
+int ccurl_multi_wakeup(void *multi);
+// The next transfer that has ended, with its result; NULL if there is none.
+ccurl_transfer *ccurl_multi_next_ended(void *multi, int *result);
+
+#endif

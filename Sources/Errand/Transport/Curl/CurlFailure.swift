@@ -1,0 +1,61 @@
+#if os(Linux)
+import CCurl
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
+
+/// What a result of libcurl means.
+struct CurlFailure {
+    let code: CInt
+    let transfer: UnsafeMutablePointer<ccurl_transfer>
+
+    var error: ServiceError {
+        if transfer.pointee.body_too_large != 0 {
+            return failure(.tooLarge, "the answer is larger than the limit of \(transfer.pointee.body_limit) bytes")
+        }
+        if transfer.pointee.head_too_large != 0 {
+            return failure(.malformed, "the head of the answer is larger than \(transfer.pointee.head_limit) bytes")
+        }
+        switch code {
+        case 6: return failure(.dns)
+        case 5, 97: return failure(.proxy)
+        case 7: return couldNotConnect
+        case 28: return .transport(TransportFailure(.unreachable, "no connection in time", mayHaveReachedServer: hasSent))
+        case 35: return failure(.tls)
+        case 51, 60, 90, 91: return failure(.untrustedCertificate)
+        case 18: return failure(.truncated)
+        case 52, 55, 65: return failure(.reset)
+        case 56, 92: return failure(hasAnswer ? .truncated : .reset)
+        case 1, 8, 16, 61: return failure(.malformed)
+        case 4, 53, 54, 58, 59, 66, 77, 82, 83: return failure(.unsupported)
+        case 27: return failure(.unavailable)
+        default: return failure(.other)
+        }
+    }
+
+    private var couldNotConnect: ServiceError {
+        switch CInt(truncatingIfNeeded: ccurl_get_long(transfer, CurlInfo.systemError)) {
+        case ENETUNREACH, ENETDOWN: .noInternetConnection
+        case EHOSTUNREACH, EHOSTDOWN, ETIMEDOUT: failure(.unreachable)
+        default: failure(.refused)
+        }
+    }
+
+    private var hasSent: Bool { ccurl_get_long(transfer, CurlInfo.requestSize) > 0 }
+    private var hasAnswer: Bool { transfer.pointee.head_length > 0 }
+
+    private func failure(_ kind: TransportFailure.Kind, _ message: String? = nil) -> ServiceError {
+        .transport(TransportFailure(kind, message ?? words, mayHaveReachedServer: hasSent))
+    }
+
+    /// libcurl's own words on what happened, or else on what kind of thing that is.
+    private var words: String {
+        let own = withUnsafePointer(to: &transfer.pointee.error) { pointer in
+            pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
+        return own.isEmpty ? String(cString: ccurl_describe(code)) : own
+    }
+}
+#endif

@@ -1,0 +1,54 @@
+#if os(Linux)
+/// The head of an answer as its lines came: a status and header fields.
+struct CurlHead {
+    var status: Int
+    var headers: HTTPHeaders
+
+    /// Reads the head; `nil` if its first line is no status line of HTTP.
+    init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+        var fields: [HTTPHeaders.Field] = []
+        var status: Int?
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+            guard let first = line.first else { continue }
+            if status == nil {
+                guard let code = Self.status(line) else { return nil }
+                status = code
+            } else if first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
+                // A folded line goes on with the value before it.
+                guard let last = fields.indices.last else { continue }
+                fields[last].value += " " + Self.text(line.trimmingSpaces)
+            } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+                let name = Self.text(line[..<colon].trimmingSpaces)
+                guard !name.isEmpty else { continue }
+                fields.append(HTTPHeaders.Field(name: name, value: Self.text(line[(colon + 1)...].trimmingSpaces)))
+            }
+        }
+        guard let status else { return nil }
+        self.status = status
+        headers = HTTPHeaders(fields)
+    }
+
+    /// `HTTP/1.1 200 OK`, `HTTP/2 200`.
+    private static func status(_ line: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
+        let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
+        guard parts.count >= 2, parts[0].starts(with: "HTTP/".utf8), parts[1].count == 3 else { return nil }
+        guard let code = Int(text(parts[1])), (100...599).contains(code) else { return nil }
+        return code
+    }
+
+    /// UTF-8, or Latin-1 where it is not that: every header has some text.
+    private static func text(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String {
+        String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+}
+
+extension Slice where Base == UnsafeBufferPointer<UInt8> {
+    fileprivate var trimmingSpaces: Self {
+        var slice = self
+        while let first = slice.first, first == 0x20 || first == 0x09 { slice = slice.dropFirst() }
+        while let last = slice.last, last == 0x20 || last == 0x09 { slice = slice.dropLast() }
+        return slice
+    }
+}
+#endif

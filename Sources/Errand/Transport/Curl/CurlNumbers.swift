@@ -1,0 +1,46 @@
+#if os(Linux)
+/// The options of libcurl that are set here: facts of its ABI.
+enum CurlOption {
+    static let url: CInt = 10002
+    static let proxy: CInt = 10004
+    static let postFields: CInt = 10015
+    static let headers: CInt = 10023
+    static let certificate: CInt = 10025
+    static let customRequest: CInt = 10036
+    static let noBody: CInt = 44
+    static let post: CInt = 47
+    static let caFile: CInt = 10065
+    static let freshConnection: CInt = 74
+    static let httpGet: CInt = 80
+    static let httpVersion: CInt = 84
+    static let privateKey: CInt = 10087
+    static let noSignal: CInt = 99
+    static let acceptEncoding: CInt = 10102
+    static let connectTimeout: CInt = 156
+    static let bodySize: CInt = 30120
+    static let protocols: CInt = 181
+    static let pinnedKey: CInt = 10230
+    static let pathAsIs: CInt = 234
+    static let waitForMultiplexing: CInt = 237
+    static let allowsHTTP09: CInt = 285
+}
+
+/// What can be asked of a transfer that has ended.
+enum CurlInfo {
+    static let status: CInt = 0x20_0002
+    static let requestSize: CInt = 0x20_000C
+    static let systemError: CInt = 0x20_0019
+    static let newConnections: CInt = 0x20_001A
+    static let total: CInt = 0x60_0032
+    static let nameLookup: CInt = 0x60_0033
+    static let connect: CInt = 0x60_0034
+    static let firstByte: CInt = 0x60_0036
+    static let tls: CInt = 0x60_003D
+}
+
+/// The options of a multi handle.
+enum CurlMultiOption {
+    static let pipelining: CInt = 3
+    static let mostIdle: CInt = 6
+}
+#endif

@@ -1,0 +1,86 @@
+#if os(Linux)
+import CCurl
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Sends requests with the system's libcurl, which is opened at run time: the default on Linux.
+///
+/// One thread serves all requests of a transport. Connections are kept and used again, and over TLS requests share an HTTP/2
+/// connection where the server offers it. Answers are decompressed, within the limit on the bytes that come out.
+/// Certificates are verified against the system's roots. It follows no redirect, reads no netrc, keeps no cookies, and
+/// sends a request that could do harm twice never twice. The thread and all connections are gone after `shutdown()`, or
+/// when the transport itself goes.
+public final class CurlTransport: Transport {
+    private let loop: Result<CurlLoop, ServiceError>
+
+    /// Makes a transport. Where there is no libcurl, each send fails with `.transport(.unavailable)` and says what to install.
+    public init() {
+        guard ccurl_open() == 0 else {
+            loop = .failure(.transport(TransportFailure(.unavailable, String(cString: ccurl_problem()))))
+            return
+        }
+        loop = CurlLoop().map(Result.success)
+            ?? .failure(.transport(TransportFailure(.unavailable, "libcurl has no memory left")))
+    }
+
+    /// The version of the libcurl that is used; `nil` if there is none.
+    public static var libraryVersion: String? {
+        ccurl_open() == 0 ? String(cString: ccurl_version()) : nil
+    }
+
+    /// Sends the request, and returns the answer when its body is complete.
+    public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
+        let loop = try loop.get()
+        guard let handle = loop.borrow() else {
+            throw ServiceError.transport(TransportFailure(.unavailable, "libcurl has no memory left"))
+        }
+        defer { loop.giveBack(handle) }
+        let body = try await request.body?.collect(upTo: .max)
+        let headers = CurlRequest(request, body: body).prepare(handle.transfer, context: context)
+        defer { ccurl_list_free(headers) }
+        let result = try await run(CurlExchange(handle), on: loop)
+        guard result == 0 else { throw CurlFailure(code: result, transfer: handle.transfer).error }
+        return try response(of: handle.transfer)
+    }
+
+    /// Ends all connections and the thread.
+    public func shutdown() async {
+        guard let loop = try? loop.get() else { return }
+        loop.close()
+        await loop.closed()
+    }
+
+    private func run(_ exchange: CurlExchange, on loop: CurlLoop) async throws(ServiceError) -> CInt {
+        let result: CInt? = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                exchange.wait(with: continuation)
+                if !loop.start(exchange) { exchange.land(nil) }
+                // A cancellation that came before this found nothing to end.
+                if Task.isCancelled { loop.cancel(exchange) }
+            }
+        } onCancel: {
+            loop.cancel(exchange)
+        }
+        guard let result else { throw .cancelled }
+        return result
+    }
+
+    private func response(of transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) -> HTTPResponse {
+        let bytes = UnsafeRawBufferPointer(start: transfer.pointee.head, count: transfer.pointee.head_length)
+        guard let head = CurlHead(bytes.bindMemory(to: UInt8.self)) else {
+            throw .transport(TransportFailure(.malformed, "the answer does not begin with a status line"))
+        }
+        var length = 0
+        let body = ccurl_transfer_take_body(transfer, &length)
+        let data = body.map { Data(bytesNoCopy: $0, count: length, deallocator: .free) } ?? Data()
+        return HTTPResponse(status: head.status, headers: head.headers, body: .bytes(data))
+    }
+
+    deinit {
+        if case .success(let loop) = loop { loop.close() }
+    }
+}
+#endif
