@@ -142,10 +142,10 @@ static int reserve(void **buffer, size_t *capacity, size_t length, size_t more) 
 static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     size_t length = size * count;
-    transfer->has_answer = 1;
     // A new status line begins a new head: the last was an interim one. What comes after the body is a trailer.
-    if (length >= 5 && memcmp(bytes, "HTTP/", 5) == 0) transfer->head_length = 0;
-    else if (transfer->body_length > 0) return length;
+    if (length >= 5 && memcmp(bytes, "HTTP/", 5) == 0) transfer->head_length = transfer->head_complete = 0;
+    else if (transfer->head_complete) return length;
+    if (*bytes == '\r' || *bytes == '\n') transfer->head_complete = 1;
     if (transfer->head_length + length > transfer->head_limit) {
         transfer->head_too_large = 1;
         return 0;

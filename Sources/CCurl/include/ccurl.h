@@ -32,8 +32,8 @@ typedef struct ccurl_transfer {
     size_t upload_length, upload_position;
     // Set when a limit was passed.
     int head_too_large, body_too_large;
-    // Set when the whole request has been handed to the connection, when the first byte of the answer came.
-    int has_sent, has_answer;
+    // Set when the empty line after a head has come.
+    int head_complete;
     // A body is handed on chunk by chunk: returns how many bytes were taken, or CCURL_PAUSE.
     size_t (*on_body)(void *owner, const uint8_t *bytes, size_t count);
     // A body is fetched chunk by chunk: returns how many bytes were written, 0 at the end, CCURL_PAUSE or CCURL_ABORT.

@@ -27,6 +27,8 @@ struct CurlFailure {
         case 51, 60, 90, 91: return failure(.untrustedCertificate)
         case 18: return failure(.truncated)
         case 52, 55, 65: return failure(.reset)
+        // libcurl has one result for a connection that broke off and for chunks that make no sense.
+        case 56 where words.contains("chunked-encoding"): return failure(.malformed)
         case 56, 92: return failure(hasAnswer ? .truncated : .reset)
         case 1, 8, 16, 61: return failure(.malformed)
         case 4, 53, 54, 58, 59, 66, 77, 82, 83: return failure(.unsupported)

@@ -69,6 +69,9 @@ public final class CurlTransport: Transport {
     }
 
     private func response(of transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) -> HTTPResponse {
+        guard transfer.pointee.head_complete != 0 else {
+            throw .transport(TransportFailure(.truncated, "the head of the answer broke off"))
+        }
         let bytes = UnsafeRawBufferPointer(start: transfer.pointee.head, count: transfer.pointee.head_length)
         guard let head = CurlHead(bytes.bindMemory(to: UInt8.self)) else {
             throw .transport(TransportFailure(.malformed, "the answer does not begin with a status line"))
