@@ -38,7 +38,9 @@ public struct LoopbackReply: Sendable {
     /// An answer with a status, header fields and a body; its length is told.
     public static func status(_ status: Int, headers: HTTPHeaders = [:], body: Data = Data()) -> LoopbackReply {
         var fields = headers
-        if fields["Content-Length"] == nil, status != 204, status != 304 { fields.add("Content-Length", "\(body.count)") }
+        if fields["Content-Length"] == nil, status != 204, status != 304 {
+            fields.add("Content-Length", "\(body.count)")
+        }
         return LoopbackReply([.write(head(status, fields) + body)])
     }
 
@@ -50,11 +52,14 @@ public struct LoopbackReply: Sendable {
     }
 
     /// An answer in those chunks, with a trailer if there are fields for one.
-    public static func chunks(_ chunks: [Data], headers: HTTPHeaders = [:], trailer: HTTPHeaders = [:]) -> LoopbackReply {
+    public static func chunks(_ chunks: [Data], headers: HTTPHeaders = [:], trailer: HTTPHeaders = [:]) -> LoopbackReply
+    {
         var fields = headers
         fields["Transfer-Encoding"] = "chunked"
         var steps: [Step] = [.write(head(200, fields))]
-        for chunk in chunks { steps.append(.write(Data("\(String(chunk.count, radix: 16))\r\n".utf8) + chunk + Data("\r\n".utf8))) }
+        for chunk in chunks {
+            steps.append(.write(Data("\(String(chunk.count, radix: 16))\r\n".utf8) + chunk + Data("\r\n".utf8)))
+        }
         let lines = trailer.map { "\($0.name): \($0.value)\r\n" }.joined()
         return LoopbackReply(steps + [.write(Data("0\r\n\(lines)\r\n".utf8))])
     }

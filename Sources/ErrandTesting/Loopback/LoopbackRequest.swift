@@ -37,7 +37,8 @@ public struct LoopbackRequest: Sendable {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
+            if byte == UInt8(ascii: "%"), let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            {
                 bytes.append(value)
                 rest = rest.dropFirst(2)
             } else {
@@ -76,7 +77,8 @@ struct LoopbackReader {
         if headers["Expect"] == "100-continue" { _ = socket.write("HTTP/1.1 100 Continue\r\n\r\n".utf8) }
         guard let body = readBody(headers) else { return nil }
         return LoopbackRequest(
-            method: HTTPMethod(rawValue: String(words[0])), target: String(words[1]), headers: headers, body: Data(body),
+            method: HTTPMethod(rawValue: String(words[0])), target: String(words[1]), headers: headers,
+            body: Data(body),
             head: Data(head), connection: connection)
     }
 

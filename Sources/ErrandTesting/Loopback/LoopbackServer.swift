@@ -126,7 +126,9 @@ extension LoopbackServer {
             for step in reply.steps {
                 switch step {
                 case .write(let data):
-                    guard socket.write(request.method == .head ? data.prefix(throughHead: data) : data) else { return false }
+                    guard socket.write(request.method == .head ? data.prefix(throughHead: data) : data) else {
+                        return false
+                    }
                 case .drip(let data, let pause):
                     for byte in data {
                         guard socket.write([byte]) else { return false }

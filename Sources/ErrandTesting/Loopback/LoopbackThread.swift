@@ -26,17 +26,21 @@ enum LoopbackThread {
         let work = Unmanaged.passRetained(Work(body)).toOpaque()
         #if canImport(Darwin)
         var thread: pthread_t?
-        let result = pthread_create(&thread, &attributes, { context in
-            Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
-            return nil
-        }, work)
+        let result = pthread_create(
+            &thread, &attributes,
+            { context in
+                Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
+                return nil
+            }, work)
         #else
         var thread = pthread_t()
-        let result = pthread_create(&thread, &attributes, { context in
-            guard let context else { return nil }
-            Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
-            return nil
-        }, work)
+        let result = pthread_create(
+            &thread, &attributes,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
+                return nil
+            }, work)
         #endif
         if result != 0 { Unmanaged<Work>.fromOpaque(work).release() }
     }

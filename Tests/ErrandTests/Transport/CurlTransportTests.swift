@@ -69,13 +69,15 @@ import Testing
         }
     }
 
-    @Test("C32, C33, C35, C36: what breaks, breaks by kind", arguments: [
-        ("", .reset),
-        ("HTTP/1.1 200 OK\r\nContent-Le", .truncated),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123", .truncated),
-        ("what is this?\r\n\r\n", .malformed),
-        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n123", .malformed),
-    ] as [(String, TransportFailure.Kind)])
+    @Test(
+        "C32, C33, C35, C36: what breaks, breaks by kind",
+        arguments: [
+            ("", .reset),
+            ("HTTP/1.1 200 OK\r\nContent-Le", .truncated),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123", .truncated),
+            ("what is this?\r\n\r\n", .malformed),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n123", .malformed),
+        ] as [(String, TransportFailure.Kind)])
     func brokenAnswers(raw: String, kind: TransportFailure.Kind) async throws {
         server.on(.get, "/x") { _ in .raw(raw) }
         #expect(await failure(.get("x"), client()) == kind)
@@ -84,7 +86,9 @@ import Testing
     @Test("C40: an endless body stops at the limit")
     func endless() async throws {
         server.on(.get, "/x") { _ in
-            LoopbackReply([.write(Data("HTTP/1.1 200 OK\r\n\r\n".utf8)), .repeatForever(Data(repeating: 32, count: 65_536))])
+            LoopbackReply([
+                .write(Data("HTTP/1.1 200 OK\r\n\r\n".utf8)), .repeatForever(Data(repeating: 32, count: 65_536)),
+            ])
         }
         #expect(await failure(.get("x"), client { $0.responseByteLimit = 1 << 20 }) == .tooLarge)
     }

@@ -22,7 +22,8 @@ struct CurlFailure {
         case 6: return failure(.dns)
         case 5, 97: return failure(.proxy)
         case 7: return couldNotConnect
-        case 28: return .transport(TransportFailure(.unreachable, "no connection in time", mayHaveReachedServer: hasSent))
+        case 28:
+            return .transport(TransportFailure(.unreachable, "no connection in time", mayHaveReachedServer: hasSent))
         case 35: return failure(.tls)
         case 51, 60, 90, 91: return failure(.untrustedCertificate)
         case 18: return failure(.truncated)

@@ -127,11 +127,13 @@ final class CurlLoop: Sendable {
     private func launch() {
         var thread = pthread_t()
         let context = Unmanaged.passRetained(self).toOpaque()
-        pthread_create(&thread, nil, { context in
-            guard let context else { return nil }
-            Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue().work()
-            return nil
-        }, context)
+        pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue().work()
+                return nil
+            }, context)
         pthread_detach(thread)
     }
 

@@ -14,10 +14,12 @@ struct CurlRequest {
 
     private let request: HTTPRequest
     private let body: Data?
+    private let options: CurlTransport.Options
 
-    init(_ request: HTTPRequest, body: Data?) {
+    init(_ request: HTTPRequest, body: Data?, options: CurlTransport.Options) {
         self.request = request
         self.body = body
+        self.options = options
     }
 
     /// Sets all options; returns the list of headers, which must live as long as the transfer.
@@ -34,10 +36,28 @@ struct CurlRequest {
         ccurl_set_text(transfer, CurlOption.acceptEncoding, "")
         transfer.pointee.body_limit = context.bodyLimit
         transfer.pointee.head_limit = Self.largestHead
+        prepareConnection(transfer)
         prepareBody(transfer)
         let headers = headerList
         ccurl_set_pointer(transfer, CurlOption.headers, headers)
         return headers
+    }
+
+    private func prepareConnection(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {
+        if let file = options.certificateAuthorities { ccurl_set_text(transfer, CurlOption.caFile, file) }
+        if !options.pinnedPublicKeys.isEmpty {
+            let pins = options.pinnedPublicKeys.map { "sha256//\($0)" }.joined(separator: ";")
+            ccurl_set_text(transfer, CurlOption.pinnedKey, pins)
+        }
+        if let identity = options.clientCertificate {
+            ccurl_set_text(transfer, CurlOption.certificate, identity.certificate)
+            ccurl_set_text(transfer, CurlOption.privateKey, identity.key)
+        }
+        switch options.proxy {
+        case .environment: break
+        case .none: ccurl_set_text(transfer, CurlOption.proxy, "")
+        case .url(let url): ccurl_set_text(transfer, CurlOption.proxy, url)
+        }
     }
 
     private func prepareBody(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {

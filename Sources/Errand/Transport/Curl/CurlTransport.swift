@@ -14,15 +14,58 @@ import Foundation
 /// sends a request that could do harm twice never twice. The thread and all connections are gone after `shutdown()`, or
 /// when the transport itself goes.
 public final class CurlTransport: Transport {
+    /// How connections are made.
+    public struct Options: Sendable, Hashable {
+        /// Which proxy is used.
+        public enum Proxy: Sendable, Hashable {
+            /// The one that `https_proxy`, `http_proxy` and `no_proxy` name, if they do.
+            case environment
+            /// None, whatever the environment says.
+            case none
+            /// This one: `http://proxy.example.com:3128`.
+            case url(String)
+        }
+
+        /// A client certificate and its private key, as PEM files.
+        public struct ClientCertificate: Sendable, Hashable {
+            /// The path of the certificate.
+            public var certificate: String
+            /// The path of the key.
+            public var key: String
+
+            /// Names the files.
+            public init(certificate: String, key: String) {
+                self.certificate = certificate
+                self.key = key
+            }
+        }
+
+        /// A PEM file with the certificates to trust in the place of the system's.
+        public var certificateAuthorities: String?
+        /// SHA-256 hashes of public keys, in base64: a server whose key is none of these is refused, whoever vouches for it.
+        public var pinnedPublicKeys: [String] = []
+        /// What the client shows to a server that asks who it is.
+        public var clientCertificate: ClientCertificate?
+        /// The proxy.
+        public var proxy = Proxy.environment
+
+        /// Trusts what the system trusts.
+        public init() {}
+    }
+
+    private let options: Options
     private let loop: Result<CurlLoop, ServiceError>
 
-    /// Makes a transport. Where there is no libcurl, each send fails with `.transport(.unavailable)` and says what to install.
-    public init() {
+    /// Makes a transport. Where there is no libcurl, each send fails with `.transport(.unavailable)` and says what to
+    /// install.
+    public init(_ options: Options = Options()) {
+        self.options = options
         guard ccurl_open() == 0 else {
             loop = .failure(.transport(TransportFailure(.unavailable, String(cString: ccurl_problem()))))
             return
         }
-        loop = CurlLoop().map(Result.success)
+        loop =
+            CurlLoop().map(Result.success)
             ?? .failure(.transport(TransportFailure(.unavailable, "libcurl has no memory left")))
     }
 
@@ -39,7 +82,7 @@ public final class CurlTransport: Transport {
         }
         defer { loop.giveBack(handle) }
         let body = try await request.body?.collect(upTo: .max)
-        let headers = CurlRequest(request, body: body).prepare(handle.transfer, context: context)
+        let headers = CurlRequest(request, body: body, options: options).prepare(handle.transfer, context: context)
         defer { ccurl_list_free(headers) }
         let result = try await run(CurlExchange(handle), on: loop)
         guard result == 0 else { throw CurlFailure(code: result, transfer: handle.transfer).error }
