@@ -82,4 +82,36 @@ struct TestingSamples {
         #expect(clock.elapsed == .seconds(3))
         #expect(network.sent.prefix(5).allSatisfy { $0.at == .zero })
     }
+
+    #if os(Linux)
+    @Test("a real server answers, and breaks off where it is told to")
+    func loopback() async throws {
+        let server = try LoopbackServer()
+        server.on(.get, "/friends") { _ in .json(#"["Ann"]"#) }
+        server.on(.get, "/half") { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n[\"An") }
+        let client = APIClient(server.baseURL)
+        #expect(try await client.run(Endpoint<[String]>.get("friends")) == ["Ann"])
+        await #expect(throws: ServiceError.self) { try await client.run(Endpoint<[String]>.get("half").retry(.never)) }
+    }
+
+    @Test("a silent server is a timeout")
+    func silence() async throws {
+        let server = try LoopbackServer()
+        server.on(.get, "/friends") { _ in .json(#"["Ann"]"#) }
+        server.on(.get, "/slow") { _ in .silence }
+        let client = APIClient(server.baseURL)
+        await #expect(throws: ServiceError.self) {
+            try await client.run(Endpoint<[String]>.get("slow").retry(.never).timeout(.milliseconds(50)))
+        }
+    }
+
+    @Test("what can be chosen of libcurl compiles")
+    func curlOptions() {
+        var options = CurlTransport.Options()
+        options.certificateAuthorities = "/etc/ssl/our-own.pem"
+        options.pinnedPublicKeys = ["x9SZw6TwIqfmvrLZ/kz1o0Ossjmn728BnBKpUFqGNVM="]
+        let client = APIClient("https://api.example.com") { $0.transport = CurlTransport(options) }
+        #expect(client.configuration.transport is CurlTransport)
+    }
+    #endif
 }

@@ -13,7 +13,8 @@ import Synchronization
 ///     server.on(.get, "/slow") { _ in .silence }
 ///     let client = APIClient(server.baseURL)
 ///
-/// It writes down what it received, byte for byte. A request that nothing was said about is answered with 404. It ends with `close()`, or when it goes.
+/// It writes down what it received, byte for byte. A request that nothing was said about is answered with 404. It ends
+/// with `close()`, or when it goes.
 public final class LoopbackServer: Sendable {
     /// What is done for a request. It runs on a thread of its connection and may wait.
     public typealias Handler = @Sendable (LoopbackRequest) -> LoopbackReply
