@@ -1,3 +1,4 @@
+#if os(Linux)
 import Errand
 import ErrandTesting
 import Foundation
@@ -139,4 +140,32 @@ import Testing
         server.on(.get, "/x") { _ in .status(200, headers: ["Content-Encoding": "gzip"], body: one) }
         #expect(try await client().run(.get("x")) == 1)
     }
+
+    @Test("after its shutdown a transport sends nothing and says so")
+    func shutDown() async throws {
+        server.on(.get, "/x") { _ in .json("1") }
+        let transport = CurlTransport()
+        let client = client { $0.transport = transport }
+        #expect(try await client.run(.get("x")) == 1)
+        await transport.shutdown()
+        await transport.shutdown()
+        #expect(await failure(.get("x"), client) == .unavailable)
+        #expect(server.received.count == 1)
+    }
+
+    @Test("C43: a slow answer does not hold up two hundred others")
+    func slowOne() async throws {
+        server.on(.get, "/slow") { _ in .json("0").after(.seconds(2)) }
+        server.on(.get, "/x") { _ in .json("1") }
+        let client = client()
+        let start = ContinuousClock.now
+        async let slow: Int = client.run(.get("slow"))
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<200 { group.addTask { try await client.run(.get("x")) } }
+            for try await value in group { #expect(value == 1) }
+        }
+        #expect(start.duration(to: .now) < .seconds(2))
+        #expect(try await slow == 0)
+    }
 }
+#endif

@@ -44,6 +44,8 @@ final class CurlLoop: Sendable {
         var cancelling: [CurlExchange] = []
         var isClosed = false
         var isRunning = false
+        /// Whether the multi handle is gone: then there is nothing to wake.
+        var isGone = false
         var idle: [CurlExchange.Handle] = []
         var ended: [Flight<Void>] = []
     }
@@ -55,6 +57,8 @@ final class CurlLoop: Sendable {
 
     /// How many easy handles are kept for the next requests. Each is a few kilobytes.
     private static let mostIdle = 64
+    /// libcurl's own result for it.
+    private static let outOfMemory: CInt = 27
 
     private let inbox = Mutex(Inbox())
     private let multi: Multi
@@ -93,14 +97,14 @@ final class CurlLoop: Sendable {
             defer { inbox.isRunning = true }
             return (true, !inbox.isRunning, wasEmpty)
         }
-        if mustRun { launch() } else if mustWake { ccurl_multi_wakeup(multi.pointer) }
+        if mustRun { launch() } else if mustWake { wake() }
         return isOpen
     }
 
     /// Has the exchange ended; it lands with `nil`.
     func cancel(_ exchange: CurlExchange) {
         inbox.withLock { $0.cancelling.append(exchange) }
-        ccurl_multi_wakeup(multi.pointer)
+        wake()
     }
 
     /// Ends all exchanges, and the thread.
@@ -111,7 +115,7 @@ final class CurlLoop: Sendable {
             return inbox.idle
         }
         for handle in idle { ccurl_transfer_free(handle.transfer) }
-        ccurl_multi_wakeup(multi.pointer)
+        wake()
     }
 
     /// Waits until the thread has ended.
@@ -124,20 +128,45 @@ final class CurlLoop: Sendable {
         if isRunning { await flight.landed() }
     }
 
+    private func wake() {
+        inbox.withLock { inbox in
+            if !inbox.isGone { ccurl_multi_wakeup(multi.pointer) }
+        }
+    }
+
     private func launch() {
         var thread = pthread_t()
         let context = Unmanaged.passRetained(self).toOpaque()
-        pthread_create(
+        let result = pthread_create(
             &thread, nil,
             { context in
                 guard let context else { return nil }
                 Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue().work()
                 return nil
             }, context)
+        guard result == 0 else {
+            Unmanaged<CurlLoop>.fromOpaque(context).release()
+            let starting = inbox.withLock { inbox in
+                inbox.isRunning = false
+                defer { inbox.starting = [] }
+                return inbox.starting
+            }
+            for exchange in starting { exchange.land(Self.outOfMemory) }
+            return
+        }
         pthread_detach(thread)
     }
 
+    /// A broken connection is an error that libcurl reports. As a signal, which TLS libraries let through, it would end
+    /// the process; and no handler of the program's own should run on this thread either.
+    private func blockSignals() {
+        var all = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_BLOCK, &all, nil)
+    }
+
     private func work() {
+        blockSignals()
         var running: [UnsafeMutablePointer<ccurl_transfer>: CurlExchange] = [:]
         while true {
             let (starting, cancelling, isClosed) = inbox.withLock { inbox in
@@ -169,6 +198,9 @@ final class CurlLoop: Sendable {
             ccurl_multi_poll(multi.pointer, 10_000)
         }
         let ended = inbox.withLock { inbox in
+            // Here, because closing a TLS connection still writes to it.
+            ccurl_multi_free(multi.pointer)
+            inbox.isGone = true
             inbox.isRunning = false
             return inbox.ended
         }
@@ -176,7 +208,7 @@ final class CurlLoop: Sendable {
     }
 
     deinit {
-        ccurl_multi_free(multi.pointer)
+        if !inbox.withLock({ $0.isGone }) { ccurl_multi_free(multi.pointer) }
     }
 }
 #endif

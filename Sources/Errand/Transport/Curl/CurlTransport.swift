@@ -107,8 +107,9 @@ public final class CurlTransport: Transport {
         } onCancel: {
             loop.cancel(exchange)
         }
-        guard let result else { throw .cancelled }
-        return result
+        if let result { return result }
+        if Task.isCancelled { throw .cancelled }
+        throw .transport(TransportFailure(.unavailable, "the transport has been shut down", mayHaveReachedServer: true))
     }
 
     private func response(of transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) -> HTTPResponse {
