@@ -26,8 +26,6 @@ typedef struct {
     int age;
     const char *version;
     unsigned version_num;
-    const char *host;
-    int features;
 } version_info;
 
 typedef struct {
@@ -47,7 +45,6 @@ static struct {
     void (*easy_cleanup)(void *);
     int (*easy_setopt)(void *, int, ...);
     int (*easy_getinfo)(void *, int, ...);
-    int (*easy_pause)(void *, int);
     const char *(*easy_strerror)(int);
     void *(*slist_append)(void *, const char *);
     void (*slist_free_all)(void *);
@@ -84,7 +81,6 @@ static void open_library(void) {
         {&curl.easy_cleanup, "curl_easy_cleanup"},
         {&curl.easy_setopt, "curl_easy_setopt"},
         {&curl.easy_getinfo, "curl_easy_getinfo"},
-        {&curl.easy_pause, "curl_easy_pause"},
         {&curl.easy_strerror, "curl_easy_strerror"},
         {&curl.slist_append, "curl_slist_append"},
         {&curl.slist_free_all, "curl_slist_free_all"},
@@ -121,9 +117,7 @@ int ccurl_open(void) {
 }
 
 const char *ccurl_problem(void) { return problem; }
-unsigned ccurl_version_number(void) { return version ? version->version_num : 0; }
 const char *ccurl_version(void) { return version ? version->version : ""; }
-int ccurl_features(void) { return version ? version->features : 0; }
 
 // Makes room for `more` bytes; 0 if there is no memory. Grows by half, so that each byte is moved a few times at most.
 static int reserve(void **buffer, size_t *capacity, size_t length, size_t more) {
@@ -163,15 +157,6 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
         transfer->body_too_large = 1;
         return 0;
     }
-    if (transfer->on_body) {
-        if (transfer->on_head) {
-            transfer->on_head(transfer->owner);
-            transfer->on_head = NULL;
-        }
-        size_t taken = transfer->on_body(transfer->owner, (const uint8_t *)bytes, length);
-        if (taken == length) transfer->body_length += length;
-        return taken;
-    }
     if (!reserve((void **)&transfer->body, &transfer->body_capacity, transfer->body_length, length)) return 0;
     memcpy(transfer->body + transfer->body_length, bytes, length);
     transfer->body_length += length;
@@ -181,7 +166,6 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
 static size_t give_upload(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     size_t room = size * count;
-    if (transfer->on_read) return transfer->on_read(transfer->owner, (uint8_t *)bytes, room);
     size_t left = transfer->upload_length - transfer->upload_position;
     size_t length = left < room ? left : room;
     memcpy(bytes, transfer->upload + transfer->upload_position, length);
@@ -275,13 +259,6 @@ long ccurl_get_long(ccurl_transfer *transfer, int info) {
     return value;
 }
 
-int64_t ccurl_get_offset(ccurl_transfer *transfer, int info) {
-    int64_t value = 0;
-    curl.easy_getinfo(transfer->easy, info, &value);
-    return value;
-}
-
-int ccurl_unpause(ccurl_transfer *transfer) { return curl.easy_pause(transfer->easy, 0); }
 const char *ccurl_describe(int code) { return curl.easy_strerror(code); }
 void *ccurl_list_append(void *list, const char *line) { return curl.slist_append(list, line); }
 void ccurl_list_free(void *list) { curl.slist_free_all(list); }

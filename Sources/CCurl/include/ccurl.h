@@ -12,11 +12,8 @@
 int ccurl_open(void);
 // What is wrong, when ccurl_open returned not 0.
 const char *ccurl_problem(void);
-// The version as 0xXXYYZZ, and as text.
-unsigned ccurl_version_number(void);
+// The version as text.
 const char *ccurl_version(void);
-// The feature bits of the version.
-int ccurl_features(void);
 
 // One request and its answer while libcurl works on it. It belongs to the thread of the loop from start to end.
 typedef struct ccurl_transfer {
@@ -24,28 +21,18 @@ typedef struct ccurl_transfer {
     // The lines of the last head, each with its line break. An interim (1xx) head is replaced by the next.
     char *head;
     size_t head_length, head_capacity, head_limit;
-    // The body, as far as it has come, unless it is handed on to `on_body`.
+    // The body, as far as it has come.
     uint8_t *body;
     size_t body_length, body_capacity, body_limit;
-    // The request's body. It is read from here, unless it comes from `on_read`.
+    // The request's body.
     uint8_t *upload;
     size_t upload_length, upload_position;
     // Set when a limit was passed.
     int head_too_large, body_too_large;
     // Set when the empty line after a head has come.
     int head_complete;
-    // A body is handed on chunk by chunk: returns how many bytes were taken, or CCURL_PAUSE.
-    size_t (*on_body)(void *owner, const uint8_t *bytes, size_t count);
-    // A body is fetched chunk by chunk: returns how many bytes were written, 0 at the end, CCURL_PAUSE or CCURL_ABORT.
-    size_t (*on_read)(void *owner, uint8_t *bytes, size_t count);
-    // The head is complete and the body begins.
-    void (*on_head)(void *owner);
-    void *owner;
     char error[256];
 } ccurl_transfer;
-
-#define CCURL_PAUSE 0x10000001
-#define CCURL_ABORT 0x10000000
 
 ccurl_transfer *ccurl_transfer_new(void);
 // Makes the transfer ready for another request. Connections and the like are kept by the multi handle.
@@ -58,11 +45,9 @@ int ccurl_set_long(ccurl_transfer *transfer, int option, long value);
 int ccurl_set_offset(ccurl_transfer *transfer, int option, int64_t value);
 int ccurl_set_text(ccurl_transfer *transfer, int option, const char *value);
 int ccurl_set_pointer(ccurl_transfer *transfer, int option, const void *value);
-// Has the request's body read from a copy of these bytes, or from `on_read` if there are none. 0 if there is no memory for it.
+// Has the request's body read from a copy of these bytes. 0 if there is no memory for it.
 int ccurl_set_upload(ccurl_transfer *transfer, const void *bytes, size_t count);
 long ccurl_get_long(ccurl_transfer *transfer, int info);
-int64_t ccurl_get_offset(ccurl_transfer *transfer, int info);
-int ccurl_unpause(ccurl_transfer *transfer);
 const char *ccurl_describe(int code);
 
 void *ccurl_list_append(void *list, const char *line);

@@ -16,22 +16,14 @@ final class CurlExchange: Sendable {
 
     let handle: Handle
     /// Lands with libcurl's result when the transfer has ended and libcurl has let go of it; `nil` if it was cancelled.
-    private let continuation = Mutex<CheckedContinuation<CInt?, Never>?>(nil)
+    let end = Flight<CInt?>()
 
     init(_ handle: Handle) {
         self.handle = handle
     }
 
-    func wait(with continuation: CheckedContinuation<CInt?, Never>) {
-        self.continuation.withLock { $0 = continuation }
-    }
-
     func land(_ result: CInt?) {
-        let continuation = continuation.withLock { continuation in
-            defer { continuation = nil }
-            return continuation
-        }
-        continuation?.resume(returning: result)
+        end.land(.success(result))
     }
 }
 

@@ -16,7 +16,6 @@ enum CurlOption {
     static let privateKey: CInt = 10087
     static let noSignal: CInt = 99
     static let acceptEncoding: CInt = 10102
-    static let connectTimeout: CInt = 156
     static let bodySize: CInt = 30120
     static let protocols: CInt = 181
     static let pinnedKey: CInt = 10230
@@ -27,20 +26,12 @@ enum CurlOption {
 
 /// What can be asked of a transfer that has ended.
 enum CurlInfo {
-    static let status: CInt = 0x20_0002
     static let requestSize: CInt = 0x20_000C
     static let systemError: CInt = 0x20_0019
-    static let newConnections: CInt = 0x20_001A
-    static let total: CInt = 0x60_0032
-    static let nameLookup: CInt = 0x60_0033
-    static let connect: CInt = 0x60_0034
-    static let firstByte: CInt = 0x60_0036
-    static let tls: CInt = 0x60_003D
 }
 
 /// The options of a multi handle.
 enum CurlMultiOption {
     static let pipelining: CInt = 3
-    static let mostIdle: CInt = 6
 }
 #endif

@@ -97,17 +97,16 @@ public final class CurlTransport: Transport {
     }
 
     private func run(_ exchange: CurlExchange, on loop: CurlLoop) async throws(ServiceError) -> CInt {
-        let result: CInt? = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                exchange.wait(with: continuation)
-                if !loop.start(exchange) { exchange.land(nil) }
-                // A cancellation that came before this found nothing to end.
-                if Task.isCancelled { loop.cancel(exchange) }
-            }
+        await withTaskCancellationHandler {
+            if !loop.start(exchange) { exchange.land(nil) }
+            // A cancellation that came before this found nothing to end.
+            if Task.isCancelled { loop.cancel(exchange) }
+            await exchange.end.landed()
         } onCancel: {
             loop.cancel(exchange)
         }
-        if let result { return result }
+        // Looked up under the lock under which it was put down: that hands the C side back to this thread.
+        if case .success(let result?) = exchange.end.outcome { return result }
         if Task.isCancelled { throw .cancelled }
         throw .transport(TransportFailure(.unavailable, "the transport has been shut down", mayHaveReachedServer: true))
     }
