@@ -4,7 +4,6 @@ public import FoundationEssentials
 #else
 public import Foundation
 #endif
-import Synchronization
 
 /// A transport that answers from a script, and writes down what was sent.
 ///
@@ -61,7 +60,7 @@ public final class ScriptedTransport: Transport {
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let report: (@Sendable (ScriptMismatch) -> Void)?
 
     /// Makes a transport with an empty script; `report` is told what does not go by it, as a test's failure.

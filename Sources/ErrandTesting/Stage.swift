@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import Errand
 
 /// An executor with one thread, on which everything that a test does happens in an order that is the same each time.
 final class Stage: TaskExecutor {
@@ -12,13 +12,13 @@ final class Stage: TaskExecutor {
         var onIdle: (@Sendable () -> Bool)?
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let queue = DispatchQueue(label: "errand.stage")
 
     /// Makes a stage on which tasks go on in the order in which they got ready, or with a seed in a shuffled order.
     init(seed: UInt64) {
         // A different sequence than the clock's random numbers, or the two would move in step.
-        state = Mutex(State(shuffler: seed == 0 ? nil : SplitMix64(seed: ~seed)))
+        state = Lock(State(shuffler: seed == 0 ? nil : SplitMix64(seed: ~seed)))
     }
 
     /// Called on autopilot when nothing is ready; says whether anything has happened.

@@ -4,7 +4,6 @@ public import FoundationEssentials
 #else
 public import Foundation
 #endif
-import Synchronization
 
 /// Virtual time for the whole library: it stands still until it is told to pass.
 ///
@@ -36,7 +35,7 @@ public final class TestClock: TimeSource {
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let alarms = AlarmHeap.Shared()
     private let stage: Stage
 
@@ -46,7 +45,7 @@ public final class TestClock: TimeSource {
     ///   - seed: Determines the random numbers and, unless it is 0, the order in which tasks go on.
     ///   - date: What the wall clock shows.
     public init(seed: UInt64 = 0, date: Date = Date(timeIntervalSince1970: 1_000_000_000)) {
-        state = Mutex(State(dateAtZero: date, random: SplitMix64(seed: seed)))
+        state = Lock(State(dateAtZero: date, random: SplitMix64(seed: seed)))
         stage = Stage(seed: seed)
         stage.onIdle = { [weak self] in self?.jumpToNextAlarm() ?? false }
     }

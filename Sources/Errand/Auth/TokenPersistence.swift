@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Where a session is kept between two runs of a program.
 ///
 /// The token store calls it from one task at a time. What it throws is told on the store's `events`; the session goes
@@ -24,7 +22,7 @@ extension TokenPersistence {
 
 /// Keeps the session in memory: it ends with the process.
 public final class MemoryTokenPersistence: TokenPersistence {
-    private let saved = Mutex<SavedSession?>(nil)
+    private let saved = Lock<SavedSession?>(nil)
 
     /// Makes an empty one.
     public init() {}

@@ -3,7 +3,6 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
-import Synchronization
 
 /// The session of a token store, where every thread can look at it: a valid token costs a lock and no turn on the
 /// store's actor.
@@ -42,7 +41,7 @@ final class TokenVault: Sendable {
     private static let memory = 16
 
     private let leeway: Double
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(leeway: Double) {
         self.leeway = leeway

@@ -10,7 +10,7 @@ final class CallsInFlight: Sendable {
         var drained: Flight<Void>?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let counts = Broadcast<Int>()
     private let lastID = Atomic(0)
 

@@ -8,7 +8,7 @@ final class Broadcast<Element: Sendable>: Sendable {
         var isFinished = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let listening = Atomic(0)
 
     /// Whether anybody listens: an element that nobody would get need not be made.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// One result that many tasks wait for, each of which can leave without disturbing the others.
 ///
 /// The one who produces the result does not belong to any waiter: a flight lands even if everybody has left.
@@ -15,7 +13,7 @@ final class Flight<Value: Sendable>: Sendable {
         var nextSeat: UInt64 = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// What the flight brought, if it has landed.
     var outcome: Outcome? {

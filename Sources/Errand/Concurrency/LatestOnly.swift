@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Runs an operation and cancels the one it still had running: the button that is tapped twice.
 ///
 ///     let latest = LatestOnly()
@@ -8,7 +6,7 @@ import Synchronization
 /// The operation that was overtaken ends with `.cancelled`, even if its answer had just come: an old answer never
 /// arrives after a newer question. Cancelling the calling task cancels the operation.
 public final class LatestOnly: Sendable {
-    private let current = Mutex<Leash?>(nil)
+    private let current = Lock<Leash?>(nil)
 
     /// Makes one with nothing running.
     public init() {}

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Runs one operation in a child task that others may stop, each for a reason of its own.
 ///
 /// A stop cancels the child task, waits until it has wound up, and makes the reason the error, so nothing of the
@@ -13,7 +11,7 @@ final class Leash: Sendable {
         var waiting: CheckedContinuation<Void, Never>?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     private var reason: ServiceError? { state.withLock { $0.reason } }
 
@@ -92,7 +90,7 @@ final class Leash: Sendable {
 
 /// Where a child task leaves what it brings.
 private final class Slot<Content: Sendable>: Sendable {
-    private let content = Mutex<Content?>(nil)
+    private let content = Lock<Content?>(nil)
 
     func put(_ content: Content) {
         self.content.withLock { $0 = content }

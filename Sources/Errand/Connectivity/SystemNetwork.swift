@@ -1,7 +1,6 @@
 #if canImport(Network)
 import Dispatch
 import Network
-import Synchronization
 
 /// What the system's path monitor says.
 final class SystemNetwork: Sendable {
@@ -9,7 +8,7 @@ final class SystemNetwork: Sendable {
 
     private let monitor = NWPathMonitor()
     /// Before the monitor has spoken for the first time there might well be a network.
-    private let latest = Mutex(true)
+    private let latest = Lock(true)
 
     private init() {
         monitor.pathUpdateHandler = { [weak self] path in
@@ -27,7 +26,6 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
-import Synchronization
 
 /// What the kernel's tables of routes say, read at most once a second.
 final class SystemNetwork: Sendable {
@@ -37,7 +35,7 @@ final class SystemNetwork: Sendable {
     /// takes microseconds.
     private static let lifetime = Duration.seconds(1)
 
-    private let latest = Mutex<(isOnline: Bool, at: ContinuousClock.Instant)?>(nil)
+    private let latest = Lock<(isOnline: Bool, at: ContinuousClock.Instant)?>(nil)
 
     /// Whether there is a usable route other than to this machine itself.
     var isOnline: Bool {

@@ -3,7 +3,6 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
-import Synchronization
 
 /// One call while it runs: what was fixed when it began, and what has happened to it since.
 final class Call: PhaseReporter {
@@ -37,7 +36,7 @@ final class Call: PhaseReporter {
     /// Whether a token store has made the call to refresh its token: it goes to the head of the limiter's line.
     let isOfRefresh = TokenStore.refreshing != nil
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(
         id: Int, method: HTTPMethod, path: Path, rules: CallRules, time: any TimeSource, events: EventHub

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Hands out permission to send: bursts up to the limit, never more than the limit in any rolling period.
 ///
 /// Waiters are served in the order they came; urgent ones go to the head of the line. A task that is cancelled while it
@@ -26,7 +24,7 @@ public final class RateLimiter: Sendable {
     private let time: any TimeSource
     private let problem: String?
     private let largestCost: Int
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     /// Makes a limiter whose bucket is full.
     public init(_ limit: RateLimit, time: any TimeSource = .system) {
@@ -34,7 +32,7 @@ public final class RateLimiter: Sendable {
         self.time = time
         problem = limit.problem
         largestCost = limit.largestCost
-        state = Mutex(State(bucket: TokenBucket(limit.problem == nil ? limit : .unlimited)))
+        state = Lock(State(bucket: TokenBucket(limit.problem == nil ? limit : .unlimited)))
     }
 
     /// Waits for `cost` permits and takes them. Returns how long it has waited.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What a client may spend on retries. When a whole backend is down, it runs dry, and the client stops multiplying
 /// the load.
 ///
@@ -11,7 +9,7 @@ final class RetryQuota: Sendable {
     static let costAfterThrottle = 5
     static let refill = 1
 
-    private let units = Mutex(RetryQuota.capacity)
+    private let units = Lock(RetryQuota.capacity)
 
     /// What is left.
     var level: Int { units.withLock { $0 } }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The alarms that are set, earliest first; those of the same instant in the order they were set.
 ///
 /// A binary heap whose entries know their own place, so that setting, firing and taking back an alarm each cost O(log
@@ -126,7 +124,7 @@ package struct AlarmHeap: Sendable {
 extension AlarmHeap {
     /// A heap behind a lock: alarms are set and taken back from any thread, cancellation handlers among them.
     package final class Shared: Sendable {
-        private let heap = Mutex(AlarmHeap())
+        private let heap = Lock(AlarmHeap())
 
         package init() {}
 

@@ -10,7 +10,6 @@ import Musl
 #else
 import Darwin
 #endif
-import Synchronization
 
 /// The machine's own clock and random numbers.
 ///
@@ -25,7 +24,7 @@ public final class SystemTime: TimeSource {
     }
 
     private let alarms = AlarmHeap.Shared()
-    private let sleeper = Mutex<Sleeper?>(nil)
+    private let sleeper = Lock<Sleeper?>(nil)
 
     private init() {}
 

@@ -4,7 +4,6 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
-import Synchronization
 
 /// A real HTTP/1.1 server on 127.0.0.1, in the test's own process, which can misbehave on command.
 ///
@@ -92,7 +91,7 @@ public final class LoopbackServer: Sendable {
 extension LoopbackServer {
     /// What the threads of the server share; it goes when the last of them has ended.
     private final class Core: Sendable {
-        let state = Mutex(State())
+        let state = Lock(State())
 
         func accept(from listener: LoopbackSocket) {
             while let socket = listener.accepted() {

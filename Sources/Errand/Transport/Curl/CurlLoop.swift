@@ -5,7 +5,6 @@ import Glibc
 #else
 import Musl
 #endif
-import Synchronization
 
 /// One request on its way through libcurl. Between `start` and the landing it belongs to the loop's thread, else to its caller.
 final class CurlExchange: Sendable {
@@ -52,7 +51,7 @@ final class CurlLoop: Sendable {
     /// libcurl's own result for it.
     private static let outOfMemory: CInt = 27
 
-    private let inbox = Mutex(Inbox())
+    private let inbox = Lock(Inbox())
     private let multi: Multi
 
     /// Makes a loop; `nil` if libcurl has no memory for one.

@@ -1,0 +1,55 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+import Synchronization
+
+/// A value that one thread at a time may touch.
+///
+/// It is a `Mutex`, and tells the thread sanitizer when it is taken and given back: on Linux the sanitizer does not see into `Mutex`,
+/// and would take every value behind one for a race.
+package struct Lock<State: Sendable>: ~Copyable, Sendable {
+    private let mutex: Mutex<State>
+
+    package init(_ state: State) {
+        mutex = Mutex(state)
+    }
+
+    /// Runs `body` with the value while nobody else has it.
+    package borrowing func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        #if os(Linux)
+        guard let detector = RaceDetector.present else { return mutex.withLock { body(&$0) } }
+        return withUnsafePointer(to: mutex) { pointer in
+            let address = UnsafeMutableRawPointer(mutating: pointer)
+            return mutex.withLock { state in
+                detector.acquire(address)
+                defer { detector.release(address) }
+                return body(&state)
+            }
+        }
+        #else
+        return mutex.withLock { body(&$0) }
+        #endif
+    }
+}
+
+#if os(Linux)
+/// The thread sanitizer, in a program that was built with it.
+private struct RaceDetector: Sendable {
+    typealias Note = @convention(c) (UnsafeMutableRawPointer) -> Void
+
+    static let present = RaceDetector()
+
+    let acquire: Note
+    let release: Note
+
+    private init?() {
+        guard let program = dlopen(nil, RTLD_NOW), let acquire = dlsym(program, "__tsan_acquire"),
+            let release = dlsym(program, "__tsan_release")
+        else { return nil }
+        self.acquire = unsafeBitCast(acquire, to: Note.self)
+        self.release = unsafeBitCast(release, to: Note.self)
+    }
+}
+#endif
