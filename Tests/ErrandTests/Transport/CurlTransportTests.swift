@@ -16,6 +16,8 @@ import Testing
         var configuration = Configuration(ServerEnvironment("loopback", server.baseURL))
         configuration.rateLimit = .unlimited
         configuration.retry = .never
+        // Real time: a busy machine is no reason to fail.
+        configuration.timeout = .seconds(60)
         configure(&configuration)
         return APIClient(configuration)
     }
