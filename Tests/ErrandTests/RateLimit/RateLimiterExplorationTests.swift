@@ -69,7 +69,8 @@ private final class Ledger: Sendable {
     }
 }
 
-@Suite("The limiter's interleavings") struct RateLimiterExplorationTests {
+// One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time waiting.
+@Suite("The limiter's interleavings", .serialized) struct RateLimiterExplorationTests {
     private static let steps = 2500
 
     @Test("C1–C3, C5, C6: whatever happens in whatever order, the line keeps its rules", arguments: UInt64(1)...44)

@@ -10,7 +10,7 @@ import Testing
         let start = time.now
         try await time.sleep(for: .milliseconds(20))
         #expect(start.duration(to: time.now) >= .milliseconds(20))
-        #expect(start.duration(to: time.now) < .seconds(60))
+        #expect(start.duration(to: time.now) < .seconds(600))
         #expect(time.now <= time.now)
         #expect(time.random() != time.random())
     }
