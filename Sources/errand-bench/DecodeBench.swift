@@ -19,7 +19,7 @@ enum DecodeBench {
     private static let rounds = 7
 
     static func run(into report: inout Report) async throws {
-        let items = (0..<24_000).map { number in
+        let items = (0..<31_000).map { number in
             Item(
                 id: number, name: "Name \(number)", email: "user\(number)@example.com", tags: ["a", "bc"],
                 score: Double(number) / 7)
