@@ -6,6 +6,9 @@
 /// number of segments nor the host. What is written out may already carry percent escapes, which are kept. A
 /// path that leaves the base URL, an absolute URL, a query or an empty interpolated value is `.invalidRequest` when
 /// the call is made.
+///
+/// A value that is `..` and nothing else goes out as `%2E%2E`, so it is one segment here and on the wire. A proxy that
+/// unescapes before it routes may still take it for a step up: refuse such identifiers where they come from strangers.
 public struct Path: Sendable, Hashable {
     private(set) var text = ""
     private(set) var problem: String?
