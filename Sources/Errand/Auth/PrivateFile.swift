@@ -102,6 +102,7 @@ struct PrivateFile: Sendable {
 
     /// Opens, and if need be makes, a file for a lock beside this one.
     func openLock() -> CInt? {
+        // Why the folder cannot be made is told by the write that fails for the same reason.
         guard (try? makeFolder()) != nil else { return nil }
         let descriptor = open("\(path).lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         return descriptor >= 0 ? descriptor : nil

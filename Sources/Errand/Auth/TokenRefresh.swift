@@ -122,6 +122,7 @@ extension TokenStore {
     }
 
     private func finish(_ flight: Flight<Token>, of id: UUID, with outcome: Result<SavedSession, ServiceError>) {
+        // A failed refresh brings no newer session; the outcome itself is landed below.
         let newer = try? outcome.get()
         // A refresh whose session is over was landed by whoever ended it.
         guard vault.finish(flight, of: id, with: newer) else { return }

@@ -82,6 +82,7 @@ struct ServerWords {
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
+            // One sentence or a list of them.
             texts = try (try? container.decode([String].self)) ?? [container.decode(String.self)]
         }
     }
@@ -91,6 +92,7 @@ struct ServerWords {
         var value: Value?
 
         init(from decoder: any Decoder) throws {
+            // Of another type: as good as not there.
             value = try? Value(from: decoder)
         }
     }

@@ -53,6 +53,7 @@ struct SentSecrets {
     private mutating func add(json value: Substring) {
         if value.first == "\"" {
             add(String(value.dropFirst().dropLast()))
+            // A string that is broken has no other form in which it could be repeated.
             if let text = try? JSONDecoder().decode(String.self, from: Data(value.utf8)) { add(text) }
             return
         }
