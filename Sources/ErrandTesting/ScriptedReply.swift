@@ -12,6 +12,27 @@ public struct ScriptedReply: Sendable {
         case error(any Error)
         case silence
         case handler(@Sendable (HTTPRequest) async throws -> HTTPResponse)
+
+        /// What it comes to, if that needs no time.
+        var atOnce: Result<HTTPResponse, any Error>? {
+            switch self {
+            case .response(let response): .success(response)
+            case .error(let error): .failure(error)
+            case .silence, .handler: nil
+            }
+        }
+
+        /// What it comes to.
+        func inTime(for request: HTTPRequest, by time: any TimeSource) async throws -> HTTPResponse {
+            switch self {
+            case .response(let response): return response
+            case .error(let error): throw error
+            case .handler(let handler): return try await handler(request)
+            case .silence:
+                try await time.sleep(until: .distantFuture)
+                throw ServiceError.cancelled
+            }
+        }
     }
 
     var outcome: Outcome

@@ -18,7 +18,7 @@ public import Foundation
 /// It is strict. A request that the script does not expect fails with `.transport(.unsupported)`, and is reported; so
 /// is, when the transport goes, a reply that nobody asked for. `verify()` throws the same, for tests that want to
 /// know earlier. Delays pass in the client's time. Nothing is global: tests that run side by side never meet.
-public final class ScriptedTransport: Transport {
+public final class ScriptedTransport: LeashedTransport {
     /// One request as it was sent.
     public struct Sent: Sendable {
         /// The request.
@@ -127,22 +127,18 @@ public final class ScriptedTransport: Transport {
 
     /// Answers the request by the script.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
-        let body = try await request.body?.collect(upTo: .max) ?? Data()
+        let body = try await request.body?.collect(upTo: .max, on: context.leash) ?? Data()
         let reply = next(for: Sent(request: request, body: body, at: context.time.now))
         guard let reply else {
             let mismatch = ScriptMismatch(unexpected: ["\(request)"], unused: [])
             report?(mismatch)
             throw ServiceError.transport(TransportFailure(.unsupported, mismatch.description))
         }
-        if reply.delay > .zero { try await context.time.sleep(for: reply.delay) }
-        switch reply.outcome {
-        case .response(let response): return response
-        case .error(let error): throw error
-        case .handler(let handler): return try await handler(request)
-        case .silence:
-            try await context.time.sleep(until: .distantFuture)
-            throw ServiceError.cancelled
-        }
+        if reply.delay == .zero, let outcome = reply.outcome.atOnce { return try outcome.get() }
+        return try await context.leash.result(of: {
+            try await context.time.sleep(for: reply.delay)
+            return try await reply.outcome.inTime(for: request, by: context.time)
+        }).get()
     }
 
     /// Does nothing: there are no connections.

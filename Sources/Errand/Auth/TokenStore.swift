@@ -93,7 +93,7 @@ public actor TokenStore {
     /// Fails with `.signInRequired` without a session. A cancelled waiter leaves at once, the refresh goes on. Inside
     /// the `refresh` closure, where it would wait for itself, it fails with `.invalidRequest` instead.
     public func token() async throws(ServiceError) -> Token {
-        try await token(of: session())
+        try await token(of: session(), on: Leash())
     }
 
     /// The token to go on with after the server has refused `rejected`: the present one if it was replaced meanwhile,
@@ -101,7 +101,7 @@ public actor TokenStore {
     public func replacement(for rejected: Token) async throws(ServiceError) -> Token {
         let session = try await session()
         guard vault.read({ $0.knows(rejected) }) else { throw .sessionExpired(SessionExpiry(.otherSession)) }
-        return try await replacement(for: rejected, of: session)
+        return try await replacement(for: rejected, of: session, on: Leash())
     }
 
     // MARK: For the layer that signs
@@ -124,32 +124,35 @@ public actor TokenStore {
     }
 
     /// A token of that session that is good now.
-    nonisolated func token(of session: UUID) async throws(ServiceError) -> Token {
+    nonisolated func token(of session: UUID, on leash: Leash) async throws(ServiceError) -> Token {
         switch vault.token(of: session, at: time.date) {
         case .good(let token): return token
         case .ended(let expiry): throw .sessionExpired(expiry)
-        case .beingReplaced(let flight): return try await arrival(of: flight)
+        case .beingReplaced(let flight): return try await arrival(of: flight, on: leash)
         case .aging(let token):
             await refreshBeside(session)
             return token
-        case .expired: return try await arrival(of: startRefresh(of: session, unless: { $0.isGood }))
+        case .expired: return try await arrival(of: startRefresh(of: session, unless: { $0.isGood }), on: leash)
         }
     }
 
     /// What replaces that token of that session.
-    nonisolated func replacement(for rejected: Token, of session: UUID) async throws(ServiceError) -> Token {
+    nonisolated func replacement(
+        for rejected: Token, of session: UUID, on leash: Leash
+    ) async throws(ServiceError) -> Token {
         if vault.read({ $0.session?.id == session && $0.session?.token.access != rejected.access }) {
-            return try await token(of: session)
+            return try await token(of: session, on: leash)
         }
         vault.refuse(rejected)
-        return try await arrival(of: startRefresh(of: session, unless: { $0.token.access != rejected.access }))
+        let refresh = try await startRefresh(of: session, unless: { $0.token.access != rejected.access })
+        return try await arrival(of: refresh, on: leash)
     }
 
-    private nonisolated func arrival(of flight: Flight<Token>) async throws(ServiceError) -> Token {
+    private nonisolated func arrival(of flight: Flight<Token>, on leash: Leash) async throws(ServiceError) -> Token {
         guard flight.outcome != nil || !isRefreshingHere else {
             throw .badSetting("the refresh of a token store asks the same store for a fresh token")
         }
-        return try await flight.value()
+        return try await flight.value(on: leash)
     }
 
     // MARK: Sessions

@@ -40,26 +40,26 @@ final class Flight<Value: Sendable>: Sendable {
         return waiters?.count
     }
 
-    /// Waits for the result; leaves at once with `.cancelled` when the task is cancelled.
-    func value() async throws(ServiceError) -> Value {
+    /// Waits for the result; leaves at once with `.cancelled` when the task is cancelled or the leash stopped.
+    func value(on leash: Leash = Leash()) async throws(ServiceError) -> Value {
         if let outcome { return try outcome.get() }
         let seat = state.withLock { state in
             state.nextSeat += 1
             return state.nextSeat
         }
-        let outcome: Outcome = await withTaskCancellationHandler {
+        let outcome: Outcome = await leash.listen {
             await withCheckedContinuation { continuation in
                 let early: Outcome? = state.withLock { state in
                     if let outcome = state.outcome { return outcome }
                     // Seen here, under the lock: a handler that ran before this found no continuation to resume.
-                    if Task.isCancelled { return .failure(.cancelled) }
+                    if Task.isCancelled || leash.reason != nil { return .failure(.cancelled) }
                     state.waiters[seat] = continuation
                     return nil
                 }
                 if let early { continuation.resume(returning: early) }
             }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: seat) }?.resume(returning: .failure(.cancelled))
+        } onStop: {
+            self.state.withLock { $0.waiters.removeValue(forKey: seat) }?.resume(returning: .failure(.cancelled))
         }
         return try outcome.get()
     }

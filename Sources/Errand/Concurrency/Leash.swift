@@ -1,36 +1,78 @@
-/// Runs one operation in a child task that others may stop, each for a reason of its own.
+/// Runs one operation that others may stop, each for a reason of its own.
 ///
-/// A stop cancels the child task, waits until it has wound up, and makes the reason the error, so nothing of the
-/// operation runs on after `run` has returned. A value that was there before the stop took effect is kept.
-/// States: not begun, running (the caller may be waiting), stopped, over. The first stop counts; after the end it
-/// does nothing.
-final class Leash: Sendable {
+/// What waits for things that know nothing of leashes goes into a child task with `run`: a stop cancels it and waits until
+/// it has wound up. What hears of a stop by itself stays in the caller's task with `hold`, at a third of the cost. Either
+/// way the reason of the stop becomes the error, and nothing of the operation runs on after the end. A value that was
+/// there before the stop took effect is kept.
+/// States: not begun, running (the caller may be waiting for a child, or be listening), stopped, over. The first stop
+/// counts; one after the end reaches nobody.
+package final class Leash: Sendable {
     private struct State {
-        var reason: ServiceError?
-        var isOver = false
+        package var reason: ServiceError?
+        var hasChild = false
         var waiting: CheckedContinuation<Void, Never>?
+        var listener: (@Sendable () -> Void)?
     }
 
     private let state = Lock(State())
 
-    private var reason: ServiceError? { state.withLock { $0.reason } }
+    package init() {}
+
+    /// Why it was stopped, if it was.
+    package var reason: ServiceError? { state.withLock { $0.reason } }
 
     /// Stops the operation, or keeps it from starting.
     func stop(_ reason: ServiceError) {
-        let waiting: CheckedContinuation<Void, Never>? = state.withLock { state in
-            guard !state.isOver, state.reason == nil else { return nil }
+        let (waiting, listener): (CheckedContinuation<Void, Never>?, (@Sendable () -> Void)?) = state.withLock {
+            state in
+            guard state.reason == nil else { return (nil, nil) }
             state.reason = reason
-            defer { state.waiting = nil }
-            return state.waiting
+            defer {
+                state.waiting = nil
+                state.listener = nil
+            }
+            return (state.waiting, state.listener)
         }
         waiting?.resume()
+        listener?()
     }
 
-    /// Runs the operation. Call it once.
-    func run<Value: Sendable>(
+    /// Runs the operation in the caller's own task. It must put each of its waits on this leash, by `listen` or `run`.
+    func hold<Value: Sendable>(
+        _ operation: (Leash) async throws(ServiceError) -> Value
+    ) async throws(ServiceError) -> Value {
+        if let reason { throw reason }
+        do throws(ServiceError) {
+            return try await operation(self)
+        } catch {
+            throw reason ?? error
+        }
+    }
+
+    /// Waits in the caller's own task, and calls `onStop`, at most twice, if the leash is stopped or the task cancelled
+    /// meanwhile: it must see to it that `wait` ends, and do no harm when that is over.
+    package func listen<Value: Sendable>(
+        during wait: () async -> Value, onStop: @escaping @Sendable () -> Void
+    ) async -> Value {
+        await withTaskCancellationHandler {
+            let isStopped = state.withLock { state in
+                if state.reason == nil { state.listener = onStop }
+                return state.reason != nil
+            }
+            if isStopped { onStop() }
+            defer { state.withLock { $0.listener = nil } }
+            return await wait()
+        } onCancel: {
+            onStop()
+        }
+    }
+
+    /// Runs the operation in a child task.
+    package func run<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
         if let reason { throw reason }
+        state.withLock { $0.hasChild = true }
         let slot = Slot<Result<Value, ServiceError>>()
         // A group that keeps no results costs a third less, and the one result is at hand anyway.
         await withDiscardingTaskGroup { group in
@@ -40,7 +82,7 @@ final class Leash: Sendable {
                 } catch {
                     slot.put(.failure(error))
                 }
-                self.end()
+                self.childEnded()
             }
             // A cancellation of the caller reaches the child by itself; this wait ends when the child does, or with a
             // stop.
@@ -52,32 +94,34 @@ final class Leash: Sendable {
         return try outcome.get()
     }
 
-    /// Runs the operation, and stops it with `reason` if it has not ended at `instant`.
-    func run<Value: Sendable>(
-        until instant: Instant, of time: any TimeSource, else reason: @escaping @Sendable () -> ServiceError,
-        _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
-    ) async throws(ServiceError) -> Value {
-        guard instant < .distantFuture else { return try await run(operation) }
-        let alarm = time.schedule(at: instant, for: .watch) { self.stop(reason()) }
-        defer { alarm.cancel() }
-        return try await run(operation)
+    /// Runs an operation that may throw anything in a child task.
+    package func result<Value: Sendable>(
+        of operation: @escaping @Sendable () async throws -> Value
+    ) async throws(ServiceError) -> Result<Value, any Error> {
+        try await run { () async throws(ServiceError) in
+            do {
+                return .success(try await operation())
+            } catch {
+                return .failure(error)
+            }
+        }
     }
 
-    private func end() {
+    private func childEnded() {
         let waiting = state.withLock { state in
-            state.isOver = true
+            state.hasChild = false
             defer { state.waiting = nil }
             return state.waiting
         }
         waiting?.resume()
     }
 
-    /// Waits for the end or a stop, whichever comes first.
+    /// Waits for the child's end or a stop, whichever comes first.
     private func isStopped() async -> Bool {
-        if state.withLock({ !$0.isOver && $0.reason == nil }) {
+        if state.withLock({ $0.hasChild && $0.reason == nil }) {
             await withCheckedContinuation { continuation in
                 let isSettled = state.withLock { state in
-                    guard !state.isOver, state.reason == nil else { return true }
+                    guard state.hasChild, state.reason == nil else { return true }
                     state.waiting = continuation
                     return false
                 }

@@ -86,6 +86,13 @@ public struct HTTPBody: Sendable {
             return collected
         }
     }
+
+    /// The whole body, if the leash is not stopped before it is there.
+    package func collect(upTo limit: Int, on leash: Leash) async throws -> Data {
+        if case .bytes = storage { return try await collect(upTo: limit) }
+        // A stream knows nothing of leashes.
+        return try await leash.result(of: { try await collect(upTo: limit) }).get()
+    }
 }
 
 extension HTTPBody: CustomStringConvertible, CustomReflectable {

@@ -15,15 +15,17 @@ struct Authentication: Layer {
         if let present = tokens.goodToken(of: session) {
             token = present
         } else {
-            token = try await obtain(for: call) { () async throws(ServiceError) in try await tokens.token(of: session) }
+            token = try await obtain(for: call) { (leash: Leash) async throws(ServiceError) in
+                try await tokens.token(of: session, on: leash)
+            }
         }
         let response = try await next(request.signed(with: token, in: call), context)
         // A 401 after a redirect over another origin is no word about our token: that hop did not carry it.
         guard response.status == 401, !response.isToStranger, request.body?.isReplayable ?? true else {
             return response
         }
-        let newer = try await obtain(for: call) { () async throws(ServiceError) in
-            try await tokens.replacement(for: token, of: session)
+        let newer = try await obtain(for: call) { (leash: Leash) async throws(ServiceError) in
+            try await tokens.replacement(for: token, of: session, on: leash)
         }
         try await limiter.admit(call, isUrgent: true)
         // The answer to the replay is final, a second 401 too: whatever is wrong, another token would not help.
@@ -31,12 +33,12 @@ struct Authentication: Layer {
     }
 
     private func obtain(
-        for call: Call, _ ask: @escaping @Sendable () async throws(ServiceError) -> Token
+        for call: Call, _ ask: (Leash) async throws(ServiceError) -> Token
     ) async throws(ServiceError) -> Token {
         call.note(.waitingForToken)
         let start = call.time.now
         do throws(ServiceError) {
-            let token = try await call.leashed(ask)
+            let token = try await call.held(ask)
             call.tell(.waitedForToken(start.duration(to: call.time.now)))
             return token
         } catch {

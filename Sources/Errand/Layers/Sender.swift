@@ -2,10 +2,20 @@
 /// transport throws.
 struct Sender: Sendable {
     let transport: any Transport
+    private let hearsOfStops: Bool
     let limiter: RateLimiter
     let origin: Origin
     let bodyLimit: Int
     let allowsCleartext: Bool
+
+    init(transport: any Transport, limiter: RateLimiter, origin: Origin, bodyLimit: Int, allowsCleartext: Bool) {
+        self.transport = transport
+        hearsOfStops = transport is any LeashedTransport
+        self.limiter = limiter
+        self.origin = origin
+        self.bodyLimit = bodyLimit
+        self.allowsCleartext = allowsCleartext
+    }
 
     func send(_ request: HTTPRequest, _ context: CallContext) async throws(ServiceError) -> HTTPResponse {
         let call = context.call
@@ -13,9 +23,12 @@ struct Sender: Sendable {
         try request.checkCleartext(isAllowed: allowsCleartext, isSigned: false)
         let start = call.time.now
         do throws(ServiceError) {
-            let response = try await call.leashed(timeout: start.advanced(by: call.rules.timeout)) {
-                () async throws(ServiceError) in
-                try await exchange(request, in: call)
+            let response = try await call.held(timeout: start.advanced(by: call.rules.timeout)) {
+                (leash: Leash) async throws(ServiceError) in
+                guard !hearsOfStops else { return try await exchange(request, in: call, on: leash) }
+                return try await leash.run { () async throws(ServiceError) in
+                    try await exchange(request, in: call, on: leash)
+                }
             }
             call.tell(
                 .answered(
@@ -29,9 +42,12 @@ struct Sender: Sendable {
         }
     }
 
-    private func exchange(_ request: HTTPRequest, in call: Call) async throws(ServiceError) -> HTTPResponse {
+    private func exchange(
+        _ request: HTTPRequest, in call: Call, on leash: Leash
+    ) async throws(ServiceError) -> HTTPResponse {
         let context = TransportContext(
-            delivery: .whole, bodyLimit: bodyLimit, timeout: call.rules.timeout, time: call.time, reporter: call)
+            delivery: .whole, bodyLimit: bodyLimit, timeout: call.rules.timeout, time: call.time, reporter: call,
+            leash: leash)
         call.tell(.sent(request.shown, attempt: call.read { $0.attempts }))
         call.update { state in
             state.phase = .waitingForResponse
@@ -41,7 +57,7 @@ struct Sender: Sendable {
         do {
             var response = try await transport.send(request, context: context)
             if response.body.bytes == nil { call.note(.receiving) }
-            response.body = .bytes(try await response.body.collect(upTo: bodyLimit))
+            response.body = .bytes(try await response.body.collect(upTo: bodyLimit, on: leash))
             return response
         } catch {
             throw ServiceError(error) { .transport(TransportFailure(.other, foreignName(of: $0))) }

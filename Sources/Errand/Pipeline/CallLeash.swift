@@ -1,8 +1,7 @@
 /// How a call is stopped: by `cancelAll()`, by `shutdown()`, at its deadline, at the timeout of an attempt.
 ///
-/// A call runs in its caller's own task, which is not ours to cancel. So whatever may take long runs on a leash, in a
-/// child task: the network, each wait, and the user's middlewares. All else ends by itself within microseconds. A
-/// call that waits for nothing but the network thus pays for one child task.
+/// A call runs in its caller's own task, which is not ours to cancel. So whatever may take long is on a leash: the
+/// network, each wait, and the user's middlewares. All else ends by itself within microseconds.
 extension Call {
     /// Stops the call from outside. What hangs on a leash ends at once, the rest when it would take the next.
     func stop(_ reason: ServiceError) {
@@ -13,19 +12,31 @@ extension Call {
         leash?.stop(reason)
     }
 
-    /// Runs something that may take long, and sees to it that it ends with the call, and at `timeout` if that comes
-    /// before the deadline.
+    /// Runs something that may take long in a child task, and sees to it that it ends with the call, and at `timeout` if
+    /// that comes before the deadline.
     func leashed<Value: Sendable>(
         timeout: Instant = .distantFuture, _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
+    ) async throws(ServiceError) -> Value {
+        try await held(timeout: timeout) { (leash: Leash) async throws(ServiceError) in try await leash.run(operation) }
+    }
+
+    /// Runs something that puts each of its waits on the leash by itself, and so needs no child task.
+    func held<Value: Sendable>(
+        timeout: Instant = .distantFuture, _ operation: (Leash) async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
         // Nothing is begun for a caller who has left, least of all a send.
         if Task.isCancelled { throw .cancelled }
         let (end, bound) = timeout < deadline ? (timeout, Timeout.Bound.attempt) : (deadline, .deadline)
-        if end < .distantFuture, end <= time.now { throw timedOut(bound) }
         let leash = Leash()
+        var alarm: Alarm?
+        if end < .distantFuture {
+            guard end > time.now else { throw timedOut(bound) }
+            alarm = time.schedule(at: end, for: .watch) { leash.stop(self.timedOut(bound)) }
+        }
+        defer { alarm?.cancel() }
         let isOutermost = try hang(on: leash)
         defer { if isOutermost { update { $0.leash = nil } } }
-        return try await leash.run(until: end, of: time, else: { self.timedOut(bound) }, operation)
+        return try await leash.hold(operation)
     }
 
     private func timedOut(_ bound: Timeout.Bound) -> ServiceError {

@@ -18,6 +18,9 @@ extension Transport {
     public var connectivity: Connectivity { .system }
 }
 
+/// A transport whose waits are all on the leash of its context: a send of it needs no child task to be stopped.
+package protocol LeashedTransport: Transport {}
+
 /// What a transport is told besides the request.
 public struct TransportContext: Sendable {
     /// How the caller wants the body.
@@ -37,6 +40,8 @@ public struct TransportContext: Sendable {
     /// The clock.
     public var time: any TimeSource
     private let reporter: any PhaseReporter
+    /// What the attempt hangs on. Whoever sends outside a client has a leash of its own, which nobody stops.
+    package let leash: Leash
 
     /// Makes a context. A transport gets its own from the client.
     public init(
@@ -48,16 +53,19 @@ public struct TransportContext: Sendable {
         self.timeout = timeout
         self.time = time
         reporter = PhaseClosure(report: report)
+        leash = Leash()
     }
 
     init(
-        delivery: Delivery, bodyLimit: Int, timeout: Duration, time: any TimeSource, reporter: any PhaseReporter
+        delivery: Delivery, bodyLimit: Int, timeout: Duration, time: any TimeSource, reporter: any PhaseReporter,
+        leash: Leash
     ) {
         self.delivery = delivery
         self.bodyLimit = bodyLimit
         self.timeout = timeout
         self.time = time
         self.reporter = reporter
+        self.leash = leash
     }
 
     /// Tells what the attempt is doing now, so that a timeout can say what it interrupted.

@@ -100,7 +100,7 @@ private struct Walk: Sendable {
     private func ask() async {
         guard let (id, user, _) = present() else { return }
         await pause(upTo: 2000)
-        await check(user) { () async throws(ServiceError) in try await tokens.token(of: id) }
+        await check(user) { () async throws(ServiceError) in try await tokens.token(of: id, on: Leash()) }
     }
 
     /// A call whose token is refused.
@@ -108,7 +108,7 @@ private struct Walk: Sendable {
         guard let (id, user, token) = present() else { return }
         await pause(upTo: 2000)
         let newer = await check(user) { () async throws(ServiceError) in
-            try await tokens.replacement(for: token, of: id)
+            try await tokens.replacement(for: token, of: id, on: Leash())
         }
         if let newer, newer.access == token.access { note("\(token.access) replaced by itself") }
     }
@@ -120,7 +120,8 @@ private struct Walk: Sendable {
         let call = Task(executorPreference: clock.executor) {
             await check(user) { () async throws(ServiceError) in
                 isRefused
-                    ? try await tokens.replacement(for: token, of: id) : try await tokens.token(of: id)
+                    ? try await tokens.replacement(for: token, of: id, on: Leash())
+                    : try await tokens.token(of: id, on: Leash())
             }
             return clock.now
         }

@@ -64,25 +64,66 @@ import Testing
         }
     }
 
-    @Test("its time runs out at the very instant; the alarm is gone afterwards")
-    func timeout() async throws {
-        try await clock.run {
-            let limit = clock.now.advanced(by: .milliseconds(300))
-            await #expect(throws: ServiceError.noInternetConnection) {
-                try await Leash().run(until: limit, of: clock, else: { .noInternetConnection }) {
-                    () async throws(ServiceError) in try await clock.sleep(for: .seconds(9))
+    @Test("held, it listens while it waits; the reason of a stop is its error, and a value that came first is kept")
+    func held() async throws {
+        for stopsEarly in [true, false] {
+            let (leash, flight) = (Leash(), Flight<Int>())
+            await clock.run {
+                async let outcome = Result(of: { () async throws(ServiceError) in
+                    try await leash.hold { (leash: Leash) async throws(ServiceError) -> Int in
+                        try? await clock.sleep(for: .milliseconds(500))
+                        return try await flight.value(on: leash)
+                    }
+                })
+                try? await clock.sleep(for: stopsEarly ? .milliseconds(100) : .seconds(1))
+                leash.stop(.signInRequired)
+                #expect(await outcome == .failure(.signInRequired))
+            }
+            #expect(flight.waiting == 0)
+        }
+        let leash = Leash()
+        let value = try await leash.hold { (leash: Leash) async throws(ServiceError) -> Int in
+            leash.stop(.signInRequired)
+            return 7
+        }
+        #expect(value == 7)
+    }
+
+    @Test("held, it may put a child on the same leash, twice, and each is stopped")
+    func heldWithChildren() async {
+        let (leash, children) = (Leash(), Noted(0))
+        await clock.run {
+            async let outcome = Result(of: { () async throws(ServiceError) in
+                try await leash.hold { (leash: Leash) async throws(ServiceError) in
+                    for pause in [Duration.milliseconds(100), .seconds(100)] {
+                        children.value += 1
+                        try await leash.run { () async throws(ServiceError) in try await clock.sleep(for: pause) }
+                    }
+                }
+            })
+            try? await clock.sleep(for: .seconds(1))
+            leash.stop(.signInRequired)
+            let result = await outcome
+            #expect(throws: ServiceError.signInRequired) { try result.get() }
+            #expect(clock.elapsed == .seconds(1))
+        }
+        #expect(children.value == 2)
+    }
+
+    @Test("held, a cancellation of the caller reaches what listens", arguments: UInt64(0)..<10)
+    func heldCancelled(seed: UInt64) async {
+        let (clock, flight) = (TestClock(seed: seed), Flight<Int>())
+        await clock.run {
+            let task = Task(executorPreference: clock.executor) {
+                try await Leash().hold { (leash: Leash) async throws(ServiceError) in try await flight.value(on: leash)
                 }
             }
-            #expect(clock.elapsed == .milliseconds(300))
-            let value = try await Leash().run(until: .ms(900), of: clock, else: { .noInternetConnection }) {
-                () async throws(ServiceError) -> Int in
-                try await clock.sleep(for: .milliseconds(100))
-                return 4
-            }
-            #expect(value == 4)
-            // An alarm that was left would let time jump to it.
-            try await clock.sleep(until: .distantFuture.advanced(by: .seconds(-1)))
+            if seed % 2 == 0 { try? await clock.sleep(for: .seconds(1)) }
+            task.cancel()
+            let outcome = await task.result
+            #expect(throws: ServiceError.cancelled) { try outcome.get() }
         }
+        #expect(flight.waiting == 0)
     }
 
     @Test("a cancellation of the caller reaches it", arguments: UInt64(0)..<10)

@@ -13,7 +13,7 @@ import Foundation
 /// Certificates are verified against the system's roots. It follows no redirect, reads no netrc, keeps no cookies, and
 /// sends a request that could do harm twice never twice. The thread and all connections are gone after `shutdown()`, or
 /// when the transport itself goes.
-public final class CurlTransport: Transport {
+public final class CurlTransport: LeashedTransport {
     /// How connections are made.
     public struct Options: Sendable, Hashable {
         /// Which proxy is used.
@@ -81,10 +81,10 @@ public final class CurlTransport: Transport {
             throw ServiceError.transport(TransportFailure(.unavailable, "libcurl has no memory left"))
         }
         defer { loop.giveBack(handle) }
-        let body = try await request.body?.collect(upTo: .max)
+        let body = try await request.body?.collect(upTo: .max, on: context.leash)
         let headers = CurlRequest(request, body: body, options: options).prepare(handle.transfer, context: context)
         defer { ccurl_list_free(headers) }
-        let result = try await run(CurlExchange(handle), on: loop)
+        let result = try await run(CurlExchange(handle), on: loop, context.leash)
         guard result == 0 else { throw CurlFailure(code: result, transfer: handle.transfer).error }
         return try response(of: handle.transfer)
     }
@@ -97,18 +97,18 @@ public final class CurlTransport: Transport {
         await loop.closed()
     }
 
-    private func run(_ exchange: CurlExchange, on loop: CurlLoop) async throws(ServiceError) -> CInt {
-        await withTaskCancellationHandler {
+    private func run(_ exchange: CurlExchange, on loop: CurlLoop, _ leash: Leash) async throws(ServiceError) -> CInt {
+        await leash.listen {
             if !loop.start(exchange) { exchange.land(nil) }
-            // A cancellation that came before this found nothing to end.
-            if Task.isCancelled { loop.cancel(exchange) }
+            // A stop that came before this found nothing to end.
+            if Task.isCancelled || leash.reason != nil { loop.cancel(exchange) }
             await exchange.end.landed()
-        } onCancel: {
+        } onStop: {
             loop.cancel(exchange)
         }
         // Looked up under the lock under which it was put down: that hands the C side back to this thread.
         if case .success(let result?) = exchange.end.outcome { return result }
-        if Task.isCancelled { throw .cancelled }
+        if Task.isCancelled || leash.reason != nil { throw .cancelled }
         throw .transport(TransportFailure(.unavailable, "the transport has been shut down", mayHaveReachedServer: true))
     }
 
