@@ -1,0 +1,60 @@
+import Dispatch
+@testable import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("A large answer that is being decoded") struct DecodingTests {
+    /// A list that is decoded only after `others` have ended, as a very large one would be.
+    private struct SlowList: Decodable, Sendable {
+        @TaskLocal static var others = OtherCalls()
+
+        let rows: [Int]
+
+        init(from decoder: any Decoder) throws {
+            rows = try [Int](from: decoder)
+            Self.others.decodingHasBegun()
+            try Self.others.wait()
+        }
+    }
+
+    /// Says when the other calls may begin, and waits for their end; from a decoder, which cannot suspend.
+    private final class OtherCalls: Sendable {
+        struct NeverEnded: Error {}
+
+        let begin = Flight<Void>()
+        private let ended = DispatchSemaphore(value: 0)
+
+        func decodingHasBegun() { begin.land(.success(())) }
+        func haveEnded() { ended.signal() }
+
+        func wait() throws {
+            guard ended.wait(timeout: .now() + 60) == .success else { throw NeverEnded() }
+        }
+    }
+
+    /// A thread that may be blocked, so that the machine's few threads for tasks are not.
+    private final class OwnThread: TaskExecutor {
+        private let queue = DispatchQueue(label: "errand.test.decoding")
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+    }
+
+    @Test("three megabytes of it delay no other call of the client", .timeLimit(.minutes(2)))
+    func delaysNobody() async throws {
+        let numbers = (0..<450_000).map { String(1_000_000 + $0 % 10) }.joined(separator: ",")
+        let network = scripted().on(.get, "/large", .json("[\(numbers)]")).on(.get, "/small", .json("1").times(100))
+        let client = testClient(network, TestClock())
+        let others = OtherCalls()
+        async let large = SlowList.$others.withValue(others) {
+            try await withTaskExecutorPreference(OwnThread()) { try await client.run(Endpoint<SlowList>.get("large")) }
+        }
+        try await others.begin.value()
+        for _ in 0..<100 { #expect(try await client.run(Endpoint<Int>.get("small")) == 1) }
+        others.haveEnded()
+        #expect(try await large.rows.count == 450_000)
+    }
+}
