@@ -6,19 +6,37 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 // curl_multi_poll and curl_multi_wakeup came with 7.68.
 #define OLDEST 0x074400
+#define WITH_PREREQ 0x075000
 
 #define OPT_WRITEDATA 10001
 #define OPT_READDATA 10009
 #define OPT_HEADERDATA 10029
 #define OPT_ERRORBUFFER 10010
+#define OPT_POSTFIELDS 10015
+#define OPT_HTTPHEADER 10023
 #define OPT_PRIVATE 10103
+#define OPT_PREREQDATA 10313
 #define OPT_WRITEFUNCTION 20011
 #define OPT_READFUNCTION 20012
 #define OPT_HEADERFUNCTION 20079
+#define OPT_PREREQFUNCTION 20312
 #define INFO_PRIVATE 0x100015
+#define INFO_HEAD_SIZE 0x20000B
+#define INFO_REQUEST_SIZE 0x20000C
+#define INFO_NEW_CONNECTIONS 0x20001A
+#define INFO_HTTP_VERSION 0x20002E
+#define INFO_UPLOADED 0x600007
+#define INFO_DOWNLOADED 0x600008
+#define INFO_TOTAL 0x600032
+#define INFO_LOOKED_UP 0x600033
+#define INFO_CONNECTED 0x600034
+#define INFO_ENCRYPTED 0x600038
+#define PAUSED 0x10000001
+#define ABORTED 0x10000000
 #define GLOBAL_ALL 3
 #define MSG_DONE 1
 
@@ -45,6 +63,7 @@ static struct {
     void (*easy_cleanup)(void *);
     int (*easy_setopt)(void *, int, ...);
     int (*easy_getinfo)(void *, int, ...);
+    int (*easy_pause)(void *, int);
     const char *(*easy_strerror)(int);
     void *(*slist_append)(void *, const char *);
     void (*slist_free_all)(void *);
@@ -81,6 +100,7 @@ static void open_library(void) {
         {&curl.easy_cleanup, "curl_easy_cleanup"},
         {&curl.easy_setopt, "curl_easy_setopt"},
         {&curl.easy_getinfo, "curl_easy_getinfo"},
+        {&curl.easy_pause, "curl_easy_pause"},
         {&curl.easy_strerror, "curl_easy_strerror"},
         {&curl.slist_append, "curl_slist_append"},
         {&curl.slist_free_all, "curl_slist_free_all"},
@@ -133,13 +153,35 @@ static int reserve(void **buffer, size_t *capacity, size_t length, size_t more) 
     return 1;
 }
 
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+static void tell(ccurl_transfer *transfer, int step) {
+    if (transfer->hooks.on_step) transfer->hooks.on_step(transfer->hooks.context, step);
+}
+
+static int note_connected(void *context, char *to, char *from, int to_port, int from_port) {
+    (void)to, (void)from, (void)to_port, (void)from_port;
+    tell(context, CCURL_CONNECTED);
+    return 0;
+}
+
+// Whether the status of the head is 1xx: then another head follows. 101 would be the end of HTTP, which nobody asked for.
+static int is_interim(const ccurl_transfer *transfer) {
+    const char *space = memchr(transfer->head, ' ', transfer->head_length);
+    return space && space + 1 < transfer->head + transfer->head_length && space[1] == '1';
+}
+
 static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     size_t length = size * count;
+    if (!transfer->first_byte) transfer->first_byte = now();
     // A new status line begins a new head: the last was an interim one. What comes after the body is a trailer.
     if (length >= 5 && memcmp(bytes, "HTTP/", 5) == 0) transfer->head_length = transfer->head_complete = 0;
     else if (transfer->head_complete) return length;
-    if (*bytes == '\r' || *bytes == '\n') transfer->head_complete = 1;
     if (transfer->head_length + length > transfer->head_limit) {
         transfer->head_too_large = 1;
         return 0;
@@ -147,6 +189,10 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
     if (!reserve((void **)&transfer->head, &transfer->head_capacity, transfer->head_length, length)) return 0;
     memcpy(transfer->head + transfer->head_length, bytes, length);
     transfer->head_length += length;
+    if (length > 0 && (*bytes == '\r' || *bytes == '\n')) {
+        transfer->head_complete = 1;
+        if (!is_interim(transfer)) tell(transfer, CCURL_HEAD_COMPLETE);
+    }
     return length;
 }
 
@@ -156,6 +202,13 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     if (length > transfer->body_limit - transfer->body_length) {
         transfer->body_too_large = 1;
         return 0;
+    }
+    if (transfer->hooks.on_body) {
+        ptrdiff_t taken = transfer->hooks.on_body(transfer->hooks.context, (uint8_t *)bytes, length);
+        if (taken == CCURL_PAUSE) return PAUSED;
+        if (taken < 0) return 0;
+        transfer->body_length += length;
+        return length;
     }
     if (!reserve((void **)&transfer->body, &transfer->body_capacity, transfer->body_length, length)) return 0;
     memcpy(transfer->body + transfer->body_length, bytes, length);
@@ -173,6 +226,13 @@ static size_t give_upload(char *bytes, size_t size, size_t count, void *context)
     return length;
 }
 
+static size_t pull_upload(char *bytes, size_t size, size_t count, void *context) {
+    ccurl_transfer *transfer = context;
+    ptrdiff_t given = transfer->hooks.on_upload(transfer->hooks.context, (uint8_t *)bytes, size * count);
+    if (given == CCURL_PAUSE) return PAUSED;
+    return given < 0 ? ABORTED : (size_t)given;
+}
+
 static void install(ccurl_transfer *transfer) {
     curl.easy_setopt(transfer->easy, OPT_PRIVATE, transfer);
     curl.easy_setopt(transfer->easy, OPT_ERRORBUFFER, transfer->error);
@@ -180,6 +240,9 @@ static void install(ccurl_transfer *transfer) {
     curl.easy_setopt(transfer->easy, OPT_HEADERDATA, transfer);
     curl.easy_setopt(transfer->easy, OPT_WRITEFUNCTION, take_body);
     curl.easy_setopt(transfer->easy, OPT_WRITEDATA, transfer);
+    if (!ccurl_tells_connected()) return;
+    curl.easy_setopt(transfer->easy, OPT_PREREQFUNCTION, note_connected);
+    curl.easy_setopt(transfer->easy, OPT_PREREQDATA, transfer);
 }
 
 ccurl_transfer *ccurl_transfer_new(void) {
@@ -200,16 +263,19 @@ void ccurl_transfer_reset(ccurl_transfer *transfer) {
     size_t head_capacity = transfer->head_capacity;
     free(transfer->body);
     free(transfer->upload);
+    // Only now that libcurl has forgotten it.
+    curl.easy_reset(easy);
+    curl.slist_free_all(transfer->header_list);
     memset(transfer, 0, sizeof *transfer);
     transfer->easy = easy;
     transfer->head = head;
     transfer->head_capacity = head_capacity;
-    curl.easy_reset(easy);
     install(transfer);
 }
 
 void ccurl_transfer_free(ccurl_transfer *transfer) {
     curl.easy_cleanup(transfer->easy);
+    curl.slist_free_all(transfer->header_list);
     free(transfer->head);
     free(transfer->body);
     free(transfer->upload);
@@ -237,9 +303,15 @@ int ccurl_set_text(ccurl_transfer *transfer, int option, const char *value) {
     return curl.easy_setopt(transfer->easy, option, value);
 }
 
-int ccurl_set_pointer(ccurl_transfer *transfer, int option, const void *value) {
-    return curl.easy_setopt(transfer->easy, option, value);
+int ccurl_add_header(ccurl_transfer *transfer, const char *line) {
+    void *longer = curl.slist_append(transfer->header_list, line);
+    if (!longer) return 0;
+    transfer->header_list = longer;
+    curl.easy_setopt(transfer->easy, OPT_HTTPHEADER, longer);
+    return 1;
 }
+
+void ccurl_set_empty_upload(ccurl_transfer *transfer) { curl.easy_setopt(transfer->easy, OPT_POSTFIELDS, ""); }
 
 int ccurl_set_upload(ccurl_transfer *transfer, const void *bytes, size_t count) {
     if (count > 0) {
@@ -253,6 +325,35 @@ int ccurl_set_upload(ccurl_transfer *transfer, const void *bytes, size_t count) 
     return 1;
 }
 
+void ccurl_stream_upload(ccurl_transfer *transfer) {
+    curl.easy_setopt(transfer->easy, OPT_READFUNCTION, pull_upload);
+    curl.easy_setopt(transfer->easy, OPT_READDATA, transfer);
+}
+
+int ccurl_tells_connected(void) { return version->version_num >= WITH_PREREQ; }
+
+void ccurl_resume(ccurl_transfer *transfer) { curl.easy_pause(transfer->easy, 0); }
+
+static int64_t get_offset(ccurl_transfer *transfer, int info) {
+    int64_t value = 0;
+    curl.easy_getinfo(transfer->easy, info, &value);
+    return value;
+}
+
+ccurl_timings ccurl_get_timings(ccurl_transfer *transfer) {
+    return (ccurl_timings){
+        .looked_up = get_offset(transfer, INFO_LOOKED_UP),
+        .connected = get_offset(transfer, INFO_CONNECTED),
+        .encrypted = get_offset(transfer, INFO_ENCRYPTED),
+        .first_byte = transfer->first_byte ? transfer->first_byte - transfer->started : 0,
+        .total = get_offset(transfer, INFO_TOTAL),
+        .sent = ccurl_get_long(transfer, INFO_REQUEST_SIZE) + get_offset(transfer, INFO_UPLOADED),
+        .received = ccurl_get_long(transfer, INFO_HEAD_SIZE) + get_offset(transfer, INFO_DOWNLOADED),
+        .new_connections = ccurl_get_long(transfer, INFO_NEW_CONNECTIONS),
+        .http_version = ccurl_get_long(transfer, INFO_HTTP_VERSION),
+    };
+}
+
 long ccurl_get_long(ccurl_transfer *transfer, int info) {
     long value = 0;
     curl.easy_getinfo(transfer->easy, info, &value);
@@ -260,13 +361,16 @@ long ccurl_get_long(ccurl_transfer *transfer, int info) {
 }
 
 const char *ccurl_describe(int code) { return curl.easy_strerror(code); }
-void *ccurl_list_append(void *list, const char *line) { return curl.slist_append(list, line); }
-void ccurl_list_free(void *list) { curl.slist_free_all(list); }
 void *ccurl_multi_new(void) { return curl.multi_init(); }
 void ccurl_multi_free(void *multi) { curl.multi_cleanup(multi); }
 
 int ccurl_multi_set_long(void *multi, int option, long value) { return curl.multi_setopt(multi, option, value); }
-int ccurl_multi_add(void *multi, ccurl_transfer *transfer) { return curl.multi_add_handle(multi, transfer->easy); }
+
+int ccurl_multi_add(void *multi, ccurl_transfer *transfer) {
+    transfer->started = now();
+    return curl.multi_add_handle(multi, transfer->easy);
+}
+
 int ccurl_multi_remove(void *multi, ccurl_transfer *transfer) { return curl.multi_remove_handle(multi, transfer->easy); }
 int ccurl_multi_perform(void *multi, int *running) { return curl.multi_perform(multi, running); }
 int ccurl_multi_poll(void *multi, int milliseconds) { return curl.multi_poll(multi, NULL, 0, milliseconds, NULL); }

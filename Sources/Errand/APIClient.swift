@@ -167,7 +167,7 @@ extension APIClient {
         }
         return Reply(
             value: value, status: response.status, headers: response.headers, attempts: call.read { $0.attempts },
-            duration: call.started.duration(to: call.time.now))
+            duration: call.started.duration(to: call.time.now), timings: response.timings)
     }
 
     /// Binds the call to the session that is there when it begins; says whether the call is to be signed.

@@ -10,4 +10,6 @@ public struct Reply<Value: Sendable>: Sendable {
     public let attempts: Int
     /// How long the call took, from beginning to end.
     public let duration: Duration
+    /// How long the parts of the last attempt took; `nil` if the transport does not tell.
+    public let timings: Timings?
 }

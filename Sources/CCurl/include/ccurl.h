@@ -15,18 +15,39 @@ const char *ccurl_problem(void);
 // The version as text.
 const char *ccurl_version(void);
 
+// How far a transfer has come.
+enum { CCURL_CONNECTED = 1, CCURL_HEAD_COMPLETE = 2 };
+
+// What a hook returns, in the place of a count, to be called again after ccurl_resume; or to end the transfer.
+enum { CCURL_PAUSE = -1, CCURL_ABORT = -2 };
+
+// What is told about a transfer while it runs, on the thread of the loop. Each may be NULL.
+typedef struct {
+    void *context;
+    void (*on_step)(void *context, int step);
+    // Takes bytes of the body, all of them or none; without it they are collected.
+    ptrdiff_t (*on_body)(void *context, const uint8_t *bytes, size_t count);
+    // Fills the room with bytes of the request's body; 0 at its end.
+    ptrdiff_t (*on_upload)(void *context, uint8_t *room, size_t count);
+} ccurl_hooks;
+
 // One request and its answer while libcurl works on it. It belongs to the thread of the loop from start to end.
 typedef struct ccurl_transfer {
     void *easy;
+    ccurl_hooks hooks;
     // The lines of the last head, each with its line break. An interim (1xx) head is replaced by the next.
     char *head;
     size_t head_length, head_capacity, head_limit;
-    // The body, as far as it has come.
+    // The body, as far as it has come. With a hook for it only its length is kept.
     uint8_t *body;
     size_t body_length, body_capacity, body_limit;
     // The request's body.
     uint8_t *upload;
     size_t upload_length, upload_position;
+    // The lines of the request's head.
+    void *header_list;
+    // Microseconds of the monotonic clock: libcurl takes the first byte that is sent for the first that comes.
+    int64_t started, first_byte;
     // Set when a limit was passed.
     int head_too_large, body_too_large;
     // Set when the empty line after a head has come.
@@ -44,14 +65,28 @@ uint8_t *ccurl_transfer_take_body(ccurl_transfer *transfer, size_t *length);
 int ccurl_set_long(ccurl_transfer *transfer, int option, long value);
 int ccurl_set_offset(ccurl_transfer *transfer, int option, int64_t value);
 int ccurl_set_text(ccurl_transfer *transfer, int option, const char *value);
-int ccurl_set_pointer(ccurl_transfer *transfer, int option, const void *value);
+// Has one more line sent in the head. 0 if there is no memory for it.
+int ccurl_add_header(ccurl_transfer *transfer, const char *line);
 // Has the request's body read from a copy of these bytes. 0 if there is no memory for it.
 int ccurl_set_upload(ccurl_transfer *transfer, const void *bytes, size_t count);
+// Has a body without bytes sent.
+void ccurl_set_empty_upload(ccurl_transfer *transfer);
+// Has the request's body asked for through the hook.
+void ccurl_stream_upload(ccurl_transfer *transfer);
+// Whether on_step is told of CCURL_CONNECTED: libcurl can do that since 7.80.
+int ccurl_tells_connected(void);
+// Goes on after a hook has paused.
+void ccurl_resume(ccurl_transfer *transfer);
+
+// Times are microseconds since the start; 0 for a step that was not needed.
+typedef struct {
+    int64_t looked_up, connected, encrypted, first_byte, total, sent, received;
+    long new_connections, http_version;
+} ccurl_timings;
+
+ccurl_timings ccurl_get_timings(ccurl_transfer *transfer);
 long ccurl_get_long(ccurl_transfer *transfer, int info);
 const char *ccurl_describe(int code);
-
-void *ccurl_list_append(void *list, const char *line);
-void ccurl_list_free(void *list);
 
 void *ccurl_multi_new(void);
 void ccurl_multi_free(void *multi);

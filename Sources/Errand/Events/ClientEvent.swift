@@ -10,8 +10,8 @@ public struct ClientEvent: Sendable, Hashable {
         case waitedForToken(Duration)
         /// A request was handed to the transport.
         case sent(SentRequest, attempt: Int)
-        /// An answer came.
-        case answered(status: Int, bytes: Int, after: Duration)
+        /// An answer came; with the parts of its time, if the transport tells.
+        case answered(status: Int, bytes: Int, after: Duration, timings: Timings?)
         /// No answer came.
         case failed(ServiceError, after: Duration)
         /// A redirect is followed.

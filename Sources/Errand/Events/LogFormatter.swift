@@ -5,7 +5,7 @@
 ///
 /// ```text
 /// #7 GET users/7/friends  sent GET https://api.example.com/users/7/friends?sort=name (attempt 1)
-/// #7 GET users/7/friends  answered 200 OK, 512 bytes, after 48 ms
+/// #7 GET users/7/friends  answered 200 OK, 512 bytes, after 48 ms (connected after 2 ms, encrypted after 19 ms, first byte after 47 ms)
 /// ```
 public struct LogFormatter: Sendable {
     /// Makes a formatter.
@@ -23,8 +23,9 @@ public struct LogFormatter: Sendable {
         case .waitedForToken(let pause): "waited \(pause.spoken) for an access token"
         case .sent(let request, let attempt):
             "sent \(request.method) \(request.url)\(request.bodyLength.map { ", \($0) bytes" } ?? "") (attempt \(attempt))"
-        case .answered(let status, let bytes, let pause):
+        case .answered(let status, let bytes, let pause, let timings):
             "answered \(status) \(HTTPStatus.reason(status)), \(bytes) bytes, after \(pause.spoken)"
+                + (timings.map { " (\($0))" } ?? "")
         case .failed(let error, let pause): "failed after \(pause.spoken): \(oneLine(error))"
         case .redirected(let status, let url): "redirected (\(status)) to \(url)"
         case .retrying(.status(let status), let pause): "trying again in \(pause.spoken), because of \(status)"

@@ -9,6 +9,8 @@ public struct HTTPResponse: Sendable {
     public var body: HTTPBody
     /// Where the answer came from, if a redirect led away from where the request had gone.
     public var redirectedTo: HTTPURL?
+    /// How long the parts of the exchange took, if the transport tells.
+    public var timings: Timings?
     /// Whether a redirect led over another origin, so that the request it answers went without its credentials.
     var isToStranger = false
 

@@ -32,8 +32,8 @@ struct Sender: Sendable {
             }
             call.tell(
                 .answered(
-                    status: response.status, bytes: response.body.length ?? 0, after: start.duration(to: call.time.now))
-            )
+                    status: response.status, bytes: response.body.length ?? 0,
+                    after: start.duration(to: call.time.now), timings: response.timings))
             heed(response, to: request, at: call.time)
             return response
         } catch {

@@ -155,6 +155,46 @@ import Testing
         #expect(server.received.count == 1)
     }
 
+    @Test("the time of each part is told, in the reply and to those who listen")
+    func timings() async throws {
+        server.on(.post, "/x") { _ in .json("1").after(.milliseconds(30)) }
+        let client = client()
+        let events = client.events
+        let endpoint = Endpoint<Int>.post("x", body: .data(Data(repeating: 1, count: 5000), contentType: "text/plain"))
+        let first = try #require(try await client.reply(to: endpoint).timings)
+        let second = try #require(try await client.reply(to: endpoint).timings)
+        let connected = try #require(first.connected)
+        #expect(!first.isConnectionReused && second.isConnectionReused)
+        #expect(connected <= first.firstByte)
+        #expect(first.firstByte >= .milliseconds(30) && second.firstByte >= .milliseconds(30))
+        #expect(first.bytesSent > 5000 && first.bytesReceived > 40)
+        #expect(first.encrypted == nil && first.httpVersion == "1.1")
+        await client.shutdown()
+        var told: [Timings?] = []
+        for await event in events {
+            if case .answered(_, _, _, let timings) = event.kind { told.append(timings) }
+        }
+        #expect(told == [first, second])
+    }
+
+    @Test("a timeout says what it interrupted", arguments: [Phase.connecting, .waitingForResponse, .receiving])
+    func phases(phase: Phase) async throws {
+        server.on(.get, "/x") { _ in
+            phase == .receiving
+                ? LoopbackReply([.write(LoopbackReply.head(200, ["Content-Length": "2"])), .silence]) : .silence
+        }
+        // A server that does not speak TLS leaves the handshake waiting.
+        let url = phase == .connecting ? "https://127.0.0.1:\(server.port)" : server.baseURL
+        let client = APIClient(url) { $0.retry = .never }
+        do throws(ServiceError) {
+            _ = try await client.run(Endpoint<Int>.get("x").timeout(.milliseconds(500)))
+            Issue.record("an answer out of silence")
+        } catch {
+            guard case .timedOut(let timeout) = error else { throw error }
+            #expect(timeout.phase == phase)
+        }
+    }
+
     @Test("C43: an answer that does not come holds up none of two hundred others")
     func slowOne() async throws {
         server.on(.get, "/slow") { _ in .silence }

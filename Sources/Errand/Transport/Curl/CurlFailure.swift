@@ -61,4 +61,14 @@ struct CurlFailure {
         return own.isEmpty ? String(cString: ccurl_describe(code)) : own
     }
 }
+
+extension ServiceError {
+    static var curlHasNoMemory: ServiceError {
+        .transport(TransportFailure(.unavailable, "libcurl has no memory left"))
+    }
+
+    static var transportShutDown: ServiceError {
+        .transport(TransportFailure(.unavailable, "the transport has been shut down", mayHaveReachedServer: true))
+    }
+}
 #endif

@@ -6,33 +6,18 @@ import Glibc
 import Musl
 #endif
 
-/// One request on its way through libcurl. Between `start` and the landing it belongs to the loop's thread, else to its caller.
-final class CurlExchange: Sendable {
-    /// The C side. Not Sendable by itself; the hand-over through the loop's lock is what makes it safe.
-    struct Handle: @unchecked Sendable {
-        let transfer: UnsafeMutablePointer<ccurl_transfer>
-    }
-
-    let handle: Handle
-    /// Lands with libcurl's result when the transfer has ended and libcurl has let go of it; `nil` if it was cancelled.
-    let end = Flight<CInt?>()
-
-    init(_ handle: Handle) {
-        self.handle = handle
-    }
-
-    func land(_ result: CInt?) {
-        end.land(.success(result))
-    }
-}
-
 /// The thread on which libcurl works: one multi handle, woken when there is something new to do.
 ///
 /// It lives until `close`; the transport closes it when it goes.
 final class CurlLoop: Sendable {
+    private enum Job {
+        case start(CurlExchange)
+        case resume(CurlExchange)
+        case cancel(CurlExchange)
+    }
+
     private struct Inbox {
-        var starting: [CurlExchange] = []
-        var cancelling: [CurlExchange] = []
+        var jobs: [Job] = []
         var isClosed = false
         var isRunning = false
         /// Whether the multi handle is gone: then there is nothing to wake.
@@ -83,8 +68,8 @@ final class CurlLoop: Sendable {
     func start(_ exchange: CurlExchange) -> Bool {
         let (isOpen, mustRun, mustWake) = inbox.withLock { inbox in
             guard !inbox.isClosed else { return (false, false, false) }
-            let wasEmpty = inbox.starting.isEmpty && inbox.cancelling.isEmpty
-            inbox.starting.append(exchange)
+            let wasEmpty = inbox.jobs.isEmpty
+            inbox.jobs.append(.start(exchange))
             defer { inbox.isRunning = true }
             return (true, !inbox.isRunning, wasEmpty)
         }
@@ -92,10 +77,14 @@ final class CurlLoop: Sendable {
         return isOpen
     }
 
+    /// Has the exchange go on that has paused. Does nothing if it has ended.
+    func resume(_ exchange: CurlExchange) {
+        add(.resume(exchange))
+    }
+
     /// Has the exchange ended; it lands with `nil`.
     func cancel(_ exchange: CurlExchange) {
-        inbox.withLock { $0.cancelling.append(exchange) }
-        wake()
+        add(.cancel(exchange))
     }
 
     /// Ends all exchanges, and the thread.
@@ -119,6 +108,15 @@ final class CurlLoop: Sendable {
         if isRunning { await flight.landed() }
     }
 
+    private func add(_ job: Job) {
+        let mustWake = inbox.withLock { inbox in
+            guard inbox.isRunning else { return false }
+            defer { inbox.jobs.append(job) }
+            return inbox.jobs.isEmpty
+        }
+        if mustWake { wake() }
+    }
+
     private func wake() {
         inbox.withLock { inbox in
             if !inbox.isGone { ccurl_multi_wakeup(multi.pointer) }
@@ -137,12 +135,12 @@ final class CurlLoop: Sendable {
             }, context)
         guard result == 0 else {
             Unmanaged<CurlLoop>.fromOpaque(context).release()
-            let starting = inbox.withLock { inbox in
+            let jobs = inbox.withLock { inbox in
                 inbox.isRunning = false
-                defer { inbox.starting = [] }
-                return inbox.starting
+                defer { inbox.jobs = [] }
+                return inbox.jobs
             }
-            for exchange in starting { exchange.land(Self.outOfMemory) }
+            for case .start(let exchange) in jobs { exchange.land(Self.outOfMemory) }
             return
         }
         pthread_detach(thread)
@@ -160,24 +158,27 @@ final class CurlLoop: Sendable {
         blockSignals()
         var running: [UnsafeMutablePointer<ccurl_transfer>: CurlExchange] = [:]
         while true {
-            let (starting, cancelling, isClosed) = inbox.withLock { inbox in
-                defer {
-                    inbox.starting = []
-                    inbox.cancelling = []
+            let (jobs, isClosed) = inbox.withLock { inbox in
+                defer { inbox.jobs = [] }
+                return (inbox.jobs, inbox.isClosed)
+            }
+            for job in jobs {
+                switch job {
+                case .start(let exchange):
+                    running[exchange.handle.transfer] = exchange
+                    ccurl_multi_add(multi.pointer, exchange.handle.transfer)
+                case .resume(let exchange) where running[exchange.handle.transfer] === exchange:
+                    ccurl_resume(exchange.handle.transfer)
+                case .cancel(let exchange) where running[exchange.handle.transfer] === exchange:
+                    stop(exchange, among: &running)
+                // It has ended since.
+                case .resume, .cancel: break
                 }
-                return (inbox.starting, inbox.cancelling, inbox.isClosed)
             }
-            for exchange in starting {
-                running[exchange.handle.transfer] = exchange
-                ccurl_multi_add(multi.pointer, exchange.handle.transfer)
+            if isClosed {
+                for exchange in running.values { stop(exchange, among: &running) }
+                break
             }
-            for exchange in isClosed ? Array(running.values) : cancelling
-            where running[exchange.handle.transfer] === exchange {
-                running[exchange.handle.transfer] = nil
-                ccurl_multi_remove(multi.pointer, exchange.handle.transfer)
-                exchange.land(nil)
-            }
-            if isClosed { break }
             var count: CInt = 0
             ccurl_multi_perform(multi.pointer, &count)
             var result: CInt = 0
@@ -196,6 +197,14 @@ final class CurlLoop: Sendable {
             return inbox.ended
         }
         for flight in ended { flight.land(.success(())) }
+    }
+
+    private func stop(
+        _ exchange: CurlExchange, among running: inout [UnsafeMutablePointer<ccurl_transfer>: CurlExchange]
+    ) {
+        running[exchange.handle.transfer] = nil
+        ccurl_multi_remove(multi.pointer, exchange.handle.transfer)
+        exchange.land(nil)
     }
 
     deinit {

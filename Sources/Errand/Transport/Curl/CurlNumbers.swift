@@ -3,8 +3,6 @@
 enum CurlOption {
     static let url: CInt = 10002
     static let proxy: CInt = 10004
-    static let postFields: CInt = 10015
-    static let headers: CInt = 10023
     static let certificate: CInt = 10025
     static let customRequest: CInt = 10036
     static let noBody: CInt = 44

@@ -13,19 +13,17 @@ struct CurlRequest {
     private static let largestHead = 512 << 10
 
     private let request: HTTPRequest
-    private let body: Data?
     private let options: CurlTransport.Options
 
-    init(_ request: HTTPRequest, body: Data?, options: CurlTransport.Options) {
+    init(_ request: HTTPRequest, options: CurlTransport.Options) {
         self.request = request
-        self.body = body
         self.options = options
     }
 
-    /// Sets all options; returns the list of headers, which must live as long as the transfer.
+    /// Sets all options.
     func prepare(
         _ transfer: UnsafeMutablePointer<ccurl_transfer>, context: TransportContext
-    ) -> UnsafeMutableRawPointer? {
+    ) throws(ServiceError) {
         ccurl_set_text(transfer, CurlOption.url, request.url.absoluteString)
         ccurl_set_long(transfer, CurlOption.noSignal, 1)
         ccurl_set_long(transfer, CurlOption.protocols, Self.httpAndHTTPS)
@@ -36,67 +34,85 @@ struct CurlRequest {
         ccurl_set_text(transfer, CurlOption.acceptEncoding, "")
         transfer.pointee.body_limit = context.bodyLimit
         transfer.pointee.head_limit = Self.largestHead
-        prepareConnection(transfer)
-        prepareBody(transfer)
-        let headers = headerList
-        ccurl_set_pointer(transfer, CurlOption.headers, headers)
-        return headers
+        try prepareConnection(transfer)
+        prepareMethod(transfer)
+        try prepareBody(transfer)
+        try addHeaders(to: transfer)
     }
 
-    private func prepareConnection(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {
-        if let file = options.certificateAuthorities { ccurl_set_text(transfer, CurlOption.caFile, file) }
+    private func prepareConnection(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
+        if let file = options.certificateAuthorities {
+            try require(ccurl_set_text(transfer, CurlOption.caFile, file), "a file of trusted certificates")
+        }
         if !options.pinnedPublicKeys.isEmpty {
             let pins = options.pinnedPublicKeys.map { "sha256//\($0)" }.joined(separator: ";")
-            ccurl_set_text(transfer, CurlOption.pinnedKey, pins)
+            try require(ccurl_set_text(transfer, CurlOption.pinnedKey, pins), "pinned public keys")
         }
         if let identity = options.clientCertificate {
-            ccurl_set_text(transfer, CurlOption.certificate, identity.certificate)
-            ccurl_set_text(transfer, CurlOption.privateKey, identity.key)
+            let results = [
+                ccurl_set_text(transfer, CurlOption.certificate, identity.certificate),
+                ccurl_set_text(transfer, CurlOption.privateKey, identity.key),
+            ]
+            for result in results { try require(result, "client certificates") }
         }
         switch options.proxy {
         case .environment: break
         case .none: ccurl_set_text(transfer, CurlOption.proxy, "")
-        case .url(let url): ccurl_set_text(transfer, CurlOption.proxy, url)
+        case .url(let url): try require(ccurl_set_text(transfer, CurlOption.proxy, url), "proxies")
         }
     }
 
-    private func prepareBody(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {
+    /// Some builds of libcurl lack what others have. What was asked for is done, or the call fails.
+    private func require(_ result: CInt, _ feature: String) throws(ServiceError) {
+        guard result != 0 else { return }
+        let version = String(cString: ccurl_version())
+        throw .transport(TransportFailure(.unsupported, "the libcurl that is installed (\(version)) lacks \(feature)"))
+    }
+
+    private func prepareMethod(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {
         switch request.method {
-        case .head:
-            ccurl_set_long(transfer, CurlOption.noBody, 1)
-            return
-        case .get where body == nil:
-            ccurl_set_long(transfer, CurlOption.httpGet, 1)
-            return
-        case .post: ccurl_set_long(transfer, CurlOption.post, 1)
+        case .head: ccurl_set_long(transfer, CurlOption.noBody, 1)
+        case .get where request.body == nil: ccurl_set_long(transfer, CurlOption.httpGet, 1)
         default:
-            if body != nil { ccurl_set_long(transfer, CurlOption.post, 1) }
+            if hasBody { ccurl_set_long(transfer, CurlOption.post, 1) }
             ccurl_set_text(transfer, CurlOption.customRequest, request.method.rawValue)
         }
-        guard request.method == .post || body != nil else { return }
-        let length = body?.count ?? 0
-        ccurl_set_offset(transfer, CurlOption.bodySize, Int64(length))
         // libcurl sends a request a second time, unasked, when a kept connection turns out to be dead. It cannot if the body would
         // have to be read again, or if there is no old connection to begin with.
         let mayRepeat = request.method.isIdempotent || request.headers["Idempotency-Key"] != nil
-        if length == 0 {
-            ccurl_set_text(transfer, CurlOption.postFields, "")
-            if !mayRepeat { ccurl_set_long(transfer, CurlOption.freshConnection, 1) }
-            return
-        }
-        _ = body?.withUnsafeBytes { ccurl_set_upload(transfer, $0.baseAddress, $0.count) }
+        if !mayRepeat, request.body?.length ?? 0 == 0 { ccurl_set_long(transfer, CurlOption.freshConnection, 1) }
     }
 
-    private var headerList: UnsafeMutableRawPointer? {
-        var list: UnsafeMutableRawPointer?
+    /// A POST has a body even if that is empty: servers want to hear of its length.
+    private var hasBody: Bool { request.method != .head && (request.body != nil || request.method == .post) }
+
+    private func prepareBody(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
+        guard hasBody else { return }
+        let body = request.body ?? .empty
+        ccurl_set_offset(transfer, CurlOption.bodySize, body.length.map { Int64($0) } ?? -1)
+        guard let bytes = body.bytes else { return ccurl_stream_upload(transfer) }
+        guard !bytes.isEmpty else { return ccurl_set_empty_upload(transfer) }
+        try requireMemory(bytes.withUnsafeBytes { ccurl_set_upload(transfer, $0.baseAddress, $0.count) })
+    }
+
+    private func addHeaders(to transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
         for field in request.headers {
             // libcurl takes a name without a value as the wish to leave it out; with a semicolon it sends it empty.
-            list = ccurl_list_append(list, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+            let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+            try requireMemory(ccurl_add_header(transfer, line))
         }
         // Nothing that was not asked for: no wait for 100 Continue, no content type of a form.
-        if request.headers["Expect"] == nil { list = ccurl_list_append(list, "Expect:") }
-        if request.headers["Content-Type"] == nil { list = ccurl_list_append(list, "Content-Type:") }
-        return list
+        for name in ["Expect", "Content-Type"] where request.headers[name] == nil {
+            try requireMemory(ccurl_add_header(transfer, "\(name):"))
+        }
+        // libcurl does not find out by itself how a POST of unknown length is to be sent. HTTP/2 leaves this out.
+        if hasBody, request.body?.length == nil, request.body != nil {
+            try requireMemory(ccurl_add_header(transfer, "Transfer-Encoding: chunked"))
+        }
+    }
+
+    private func requireMemory(_ wasThere: CInt) throws(ServiceError) {
+        guard wasThere != 0 else { throw .curlHasNoMemory }
     }
 }
 #endif

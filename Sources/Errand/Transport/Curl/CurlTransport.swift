@@ -64,9 +64,7 @@ public final class CurlTransport: LeashedTransport {
             loop = .failure(.transport(TransportFailure(.unavailable, String(cString: ccurl_problem()))))
             return
         }
-        loop =
-            CurlLoop().map(Result.success)
-            ?? .failure(.transport(TransportFailure(.unavailable, "libcurl has no memory left")))
+        loop = CurlLoop().map(Result.success) ?? .failure(.curlHasNoMemory)
     }
 
     /// The version of the libcurl that is used; `nil` if there is none.
@@ -74,19 +72,44 @@ public final class CurlTransport: LeashedTransport {
         ccurl_open() == 0 ? String(cString: ccurl_version()) : nil
     }
 
-    /// Sends the request, and returns the answer when its body is complete.
+    /// Sends the request, and returns the answer when its body is complete; as a stream, when its head is.
+    ///
+    /// A stream holds the connection until it has been read or dropped; while nobody reads, the connection is not read
+    /// either.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         let loop = try loop.get()
-        guard let handle = loop.borrow() else {
-            throw ServiceError.transport(TransportFailure(.unavailable, "libcurl has no memory left"))
+        guard let handle = loop.borrow() else { throw ServiceError.curlHasNoMemory }
+        let upload = request.body.flatMap { $0.bytes == nil ? CurlUpload($0) : nil }
+        do throws(ServiceError) {
+            try CurlRequest(request, options: options).prepare(handle.transfer, context: context)
+        } catch {
+            loop.giveBack(handle)
+            throw error
         }
-        defer { loop.giveBack(handle) }
-        let body = try await request.body?.collect(upTo: .max, on: context.leash)
-        let headers = CurlRequest(request, body: body, options: options).prepare(handle.transfer, context: context)
-        defer { ccurl_list_free(headers) }
-        let result = try await run(CurlExchange(handle), on: loop, context.leash)
-        guard result == 0 else { throw CurlFailure(code: result, transfer: handle.transfer).error }
-        return try response(of: handle.transfer)
+        switch context.delivery {
+        case .whole:
+            defer { loop.giveBack(handle) }
+            let exchange = CurlExchange(handle, context: context, upload: upload)
+            await run(exchange, on: loop, context, upload, until: exchange.end)
+            // Looked up under the lock under which it was put down: that hands the C side back to this thread.
+            guard case .success(let result?) = exchange.end.outcome else {
+                throw isStopped(context) ? ServiceError.cancelled : .transportShutDown
+            }
+            guard result == 0 else {
+                throw upload?.failure ?? CurlFailure(code: result, transfer: handle.transfer).error
+            }
+            return try CurlAnswer(handle).response()
+        case .stream:
+            let download = CurlDownload { loop.giveBack($0) }
+            let exchange = CurlExchange(handle, context: context, upload: upload, download: download)
+            let reader = CurlReader(download, of: exchange, on: loop, keeping: self)
+            await run(exchange, on: loop, context, upload, until: download.head)
+            guard !isStopped(context), var response = try download.head.outcome?.get() else {
+                throw ServiceError.cancelled
+            }
+            response.body = .stream(length: response.lengthOnTheWire, HTTPBody.Chunks { try await reader.next() })
+            return response
+        }
     }
 
     /// Ends all connections and the thread.
@@ -97,37 +120,36 @@ public final class CurlTransport: LeashedTransport {
         await loop.closed()
     }
 
-    private func run(_ exchange: CurlExchange, on loop: CurlLoop, _ leash: Leash) async throws(ServiceError) -> CInt {
-        await leash.listen {
+    /// Has the exchange begun, and waits until `flight` has landed.
+    private func run<Value>(
+        _ exchange: CurlExchange, on loop: CurlLoop, _ context: TransportContext, _ upload: CurlUpload?,
+        until flight: Flight<Value>
+    ) async {
+        if ccurl_tells_connected() != 0 { context.note(.connecting) }
+        await context.leash.listen {
             if !loop.start(exchange) { exchange.land(nil) }
             // A stop that came before this found nothing to end.
-            if Task.isCancelled || leash.reason != nil { loop.cancel(exchange) }
-            await exchange.end.landed()
+            if isStopped(context) { loop.cancel(exchange) }
+            upload?.start { loop.resume(exchange) }
+            await flight.landed()
         } onStop: {
             loop.cancel(exchange)
         }
-        // Looked up under the lock under which it was put down: that hands the C side back to this thread.
-        if case .success(let result?) = exchange.end.outcome { return result }
-        if Task.isCancelled || leash.reason != nil { throw .cancelled }
-        throw .transport(TransportFailure(.unavailable, "the transport has been shut down", mayHaveReachedServer: true))
     }
 
-    private func response(of transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) -> HTTPResponse {
-        guard transfer.pointee.head_complete != 0 else {
-            throw .transport(TransportFailure(.truncated, "the head of the answer broke off"))
-        }
-        let bytes = UnsafeRawBufferPointer(start: transfer.pointee.head, count: transfer.pointee.head_length)
-        guard let head = CurlHead(bytes.bindMemory(to: UInt8.self)) else {
-            throw .transport(TransportFailure(.malformed, "the answer does not begin with a status line"))
-        }
-        var length = 0
-        let body = ccurl_transfer_take_body(transfer, &length)
-        let data = body.map { Data(bytesNoCopy: $0, count: length, deallocator: .free) } ?? Data()
-        return HTTPResponse(status: head.status, headers: head.headers, body: .bytes(data))
+    private func isStopped(_ context: TransportContext) -> Bool {
+        Task.isCancelled || context.leash.reason != nil
     }
 
     deinit {
         if case .success(let loop) = loop { loop.close() }
+    }
+}
+
+extension HTTPResponse {
+    /// How long the body is, if that was said; what a compressed one comes to is not known.
+    fileprivate var lengthOnTheWire: Int? {
+        headers["Content-Encoding"] == nil ? headers["Content-Length"].flatMap { Int($0) } : nil
     }
 }
 #endif

@@ -1,0 +1,63 @@
+#if os(Linux)
+import CCurl
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What a transfer has brought.
+struct CurlAnswer {
+    private let transfer: UnsafeMutablePointer<ccurl_transfer>
+
+    init(_ handle: CurlExchange.Handle) {
+        transfer = handle.transfer
+    }
+
+    /// The answer with the body that was collected, which can be had once.
+    func response() throws(ServiceError) -> HTTPResponse {
+        var length = 0
+        let body = ccurl_transfer_take_body(transfer, &length)
+        let data = body.map { Data(bytesNoCopy: $0, count: length, deallocator: .free) } ?? Data()
+        return try response(with: .bytes(data))
+    }
+
+    /// The answer with that body.
+    func response(with body: HTTPBody) throws(ServiceError) -> HTTPResponse {
+        guard transfer.pointee.head_complete != 0 else {
+            throw .transport(TransportFailure(.truncated, "the head of the answer broke off"))
+        }
+        let bytes = UnsafeRawBufferPointer(start: transfer.pointee.head, count: transfer.pointee.head_length)
+        guard let head = CurlHead(bytes.bindMemory(to: UInt8.self)) else {
+            throw .transport(TransportFailure(.malformed, "the answer does not begin with a status line"))
+        }
+        var response = HTTPResponse(status: head.status, headers: head.headers, body: body)
+        response.timings = timings
+        return response
+    }
+
+    private var timings: Timings {
+        let raw = ccurl_get_timings(transfer)
+        // libcurl gives the moments of the connection that was made before, too.
+        let isNew = raw.new_connections > 0
+        func moment(_ microseconds: Int64) -> Duration? {
+            isNew && microseconds > 0 ? .microseconds(microseconds) : nil
+        }
+        return Timings(
+            lookedUp: moment(raw.looked_up), connected: isNew ? .microseconds(raw.connected) : nil,
+            encrypted: moment(raw.encrypted), firstByte: .microseconds(raw.first_byte), total: .microseconds(raw.total),
+            bytesSent: Int(raw.sent), bytesReceived: Int(raw.received), httpVersion: Self.version(raw.http_version))
+    }
+
+    /// libcurl's numbers for the versions of HTTP.
+    private static func version(_ number: Int) -> String? {
+        switch number {
+        case 1: "1.0"
+        case 2: "1.1"
+        case 3: "2"
+        case 30, 31: "3"
+        default: nil
+        }
+    }
+}
+#endif

@@ -1,0 +1,135 @@
+#if os(Linux)
+import CCurl
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The body of a streamed answer between libcurl's thread, which fills it, and its reader, who empties it.
+///
+/// While the reader is slow, at most `window` bytes wait here, and the connection is not read.
+final class CurlDownload: Sendable {
+    private struct State {
+        var buffer = Data()
+        var isPaused = false
+        var ending: Result<Void, ServiceError>?
+        /// Lands when there is something new for the reader.
+        var news: Flight<Void>?
+    }
+
+    /// Large enough that the two threads seldom wait for each other, small enough to forget about.
+    private static let window = 512 << 10
+
+    /// Lands when the head of the answer is there, or nothing will come.
+    let head = Flight<HTTPResponse>()
+    private let giveBack: @Sendable (CurlExchange.Handle) -> Void
+    private let state = Lock(State())
+
+    /// Makes one whose handle goes to `giveBack` when the transfer has ended.
+    init(givingBack giveBack: @escaping @Sendable (CurlExchange.Handle) -> Void) {
+        self.giveBack = giveBack
+    }
+
+    // MARK: For libcurl's thread
+
+    /// The head has come.
+    func begin(_ handle: CurlExchange.Handle) {
+        head.land(Result { () throws(ServiceError) in try CurlAnswer(handle).response(with: .empty) })
+    }
+
+    /// Takes bytes of the body, or has libcurl keep them for later.
+    func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+        let (count, news) = state.withLock { state -> (Int, Flight<Void>?) in
+            guard state.buffer.count < Self.window else {
+                state.isPaused = true
+                return (CurlStep.pause, nil)
+            }
+            state.buffer.append(contentsOf: bytes)
+            defer { state.news = nil }
+            return (bytes.count, state.news)
+        }
+        news?.land(.success(()))
+        return count
+    }
+
+    /// The transfer has ended, of itself or for that reason: what is here is the rest.
+    func end(_ result: CInt?, of handle: CurlExchange.Handle, because reason: ServiceError?) {
+        let ending: Result<Void, ServiceError> =
+            switch result {
+            case 0: .success(())
+            case let code?: .failure(reason ?? CurlFailure(code: code, transfer: handle.transfer).error)
+            case nil: .failure(.transportShutDown)
+            }
+        // Only if there was none: an answer whose head was no answer has been told already.
+        if case .failure(let error) = ending { head.land(.failure(error)) } else { begin(handle) }
+        giveBack(handle)
+        let news = state.withLock { state in
+            state.ending = ending
+            defer { state.news = nil }
+            return state.news
+        }
+        news?.land(.success(()))
+    }
+
+    // MARK: For the reader
+
+    private enum Next {
+        case chunk(Data, wasPaused: Bool)
+        case end(Result<Void, ServiceError>)
+        case wait(Flight<Void>)
+    }
+
+    /// The next bytes, as many as there are; `nil` at the end. `resume` is called when libcurl may go on.
+    func next(resuming resume: () -> Void) async throws(ServiceError) -> Data? {
+        while true {
+            let next: Next = state.withLock { state in
+                if !state.buffer.isEmpty {
+                    defer {
+                        state.buffer = Data()
+                        state.isPaused = false
+                    }
+                    return .chunk(state.buffer, wasPaused: state.isPaused)
+                }
+                if let ending = state.ending { return .end(ending) }
+                let news = Flight<Void>()
+                state.news = news
+                return .wait(news)
+            }
+            switch next {
+            case .chunk(let data, let wasPaused):
+                if wasPaused { resume() }
+                return data
+            case .end(let ending):
+                try ending.get()
+                return nil
+            case .wait(let news): try await news.value()
+            }
+        }
+    }
+}
+
+/// The reader's end of a streamed body: when nobody has it any more, the transfer ends.
+final class CurlReader: Sendable {
+    private let download: CurlDownload
+    private let exchange: CurlExchange
+    private let loop: CurlLoop
+    /// Kept, so that a client that goes does not end what is still being read.
+    private let transport: CurlTransport
+
+    init(_ download: CurlDownload, of exchange: CurlExchange, on loop: CurlLoop, keeping transport: CurlTransport) {
+        self.download = download
+        self.exchange = exchange
+        self.loop = loop
+        self.transport = transport
+    }
+
+    func next() async throws -> Data? {
+        try await download.next { loop.resume(exchange) }
+    }
+
+    deinit {
+        loop.cancel(exchange)
+    }
+}
+#endif

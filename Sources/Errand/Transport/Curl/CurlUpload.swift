@@ -1,0 +1,130 @@
+#if os(Linux)
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The body of a streamed request between its stream, which a task reads, and libcurl's thread, which sends it.
+///
+/// While the server is slow, at most `window` bytes and one chunk wait here, and the stream is not read.
+final class CurlUpload: Sendable {
+    private struct State {
+        var buffer = Data()
+        var pulled = 0
+        var ending: Result<Void, ServiceError>?
+        /// Whether libcurl waits for bytes.
+        var isPaused = false
+        /// Lands when there is room for another chunk.
+        var room: Flight<Void>?
+        var task: Task<Void, Never>?
+        var isCancelled = false
+    }
+
+    private static let window = 256 << 10
+
+    private let body: HTTPBody
+    private let state = Lock(State())
+
+    init(_ body: HTTPBody) {
+        self.body = body
+    }
+
+    /// Why the stream could not be sent, if it could not.
+    var failure: ServiceError? {
+        guard case .failure(let error) = state.withLock({ $0.ending }) else { return nil }
+        return error
+    }
+
+    /// How many bytes wait for libcurl.
+    var waiting: Int { state.withLock { $0.buffer.count } }
+
+    /// Begins to read the stream. `resume` is called when libcurl waits and may go on.
+    ///
+    /// The exchange owns the task: it cancels it when it lands.
+    func start(resuming resume: @escaping @Sendable () -> Void) {
+        let task = Task { await self.pull(resuming: resume) }
+        let isCancelled = state.withLock { state in
+            state.task = task
+            return state.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    /// Ends the reading of the stream, or keeps it from beginning.
+    func cancel() {
+        let task = state.withLock { state in
+            state.isCancelled = true
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    /// Gives libcurl's thread what there is; nothing at the end.
+    func fill(_ room: UnsafeMutableRawBufferPointer) -> Int {
+        let (count, waiting) = state.withLock { state -> (Int, Flight<Void>?) in
+            guard !state.buffer.isEmpty else {
+                switch state.ending {
+                case .success: return (0, nil)
+                case .failure: return (CurlStep.abort, nil)
+                case nil:
+                    state.isPaused = true
+                    return (CurlStep.pause, nil)
+                }
+            }
+            let count = min(room.count, state.buffer.count)
+            state.buffer.copyBytes(to: room, count: count)
+            state.buffer = count == state.buffer.count ? Data() : state.buffer.dropFirst(count)
+            guard state.buffer.count < Self.window else { return (count, nil) }
+            defer { state.room = nil }
+            return (count, state.room)
+        }
+        waiting?.land(.success(()))
+        return count
+    }
+
+    private func pull(resuming resume: @Sendable () -> Void) async {
+        let ending: Result<Void, ServiceError>
+        do {
+            for try await chunk in body.chunks {
+                try await put(chunk, resuming: resume)
+            }
+            let pulled = state.withLock { $0.pulled }
+            ending = pulled == body.length ?? pulled ? .success(()) : .failure(.wrongLength(of: body))
+        } catch {
+            ending = .failure(ServiceError(error) { .streamFailed(foreignName(of: $0)) })
+        }
+        let wasPaused = state.withLock { state in
+            state.ending = ending
+            defer { state.isPaused = false }
+            return state.isPaused
+        }
+        if wasPaused { resume() }
+    }
+
+    private func put(_ chunk: Data, resuming resume: @Sendable () -> Void) async throws(ServiceError) {
+        let (wasPaused, isTooLong, room) = state.withLock { state -> (Bool, Bool, Flight<Void>?) in
+            state.pulled += chunk.count
+            if let length = body.length, state.pulled > length { return (false, true, nil) }
+            state.buffer.append(chunk)
+            if state.buffer.count >= Self.window { state.room = Flight() }
+            defer { state.isPaused = false }
+            return (state.isPaused, false, state.room)
+        }
+        if isTooLong { throw .wrongLength(of: body) }
+        if wasPaused { resume() }
+        try await room?.value()
+    }
+}
+
+extension ServiceError {
+    fileprivate static func wrongLength(of body: HTTPBody) -> ServiceError {
+        let message = "the stream of the request's body does not have the \(body.length ?? 0) bytes that it promised"
+        return .transport(TransportFailure(.middleware, message))
+    }
+
+    fileprivate static func streamFailed(_ name: String) -> ServiceError {
+        .transport(TransportFailure(.middleware, "the stream of the request's body threw \(name)"))
+    }
+}
+#endif
