@@ -21,7 +21,12 @@ let package = Package(
             name: "Errand", dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux]))],
             swiftSettings: house),
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: house),
-        .executableTarget(name: "errand-bench", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
+        // The programs that it measures the wire against are built with it; nothing of them is linked.
+        .executableTarget(
+            name: "errand-bench", dependencies: ["Errand", "ErrandTesting", "wire-peer", "wire-urlsession"],
+            swiftSettings: house),
+        .executableTarget(name: "wire-peer"),
+        .executableTarget(name: "wire-urlsession", swiftSettings: house),
         .executableTarget(
             name: "TokenSharer", dependencies: ["Errand"], path: "Tests/TokenSharer", swiftSettings: house),
         .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),

@@ -1,0 +1,76 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Another process, whose first line of output and processor time are of interest.
+struct Child {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private let name: String
+    private let process: pid_t
+    private let output: CInt
+
+    /// Starts a program with its arguments.
+    init(_ program: String, _ arguments: [String]) throws {
+        var ends: [CInt] = [0, 0]
+        guard pipe(&ends) == 0 else { throw Failure(description: "no pipe") }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+        posix_spawn_file_actions_addclose(&actions, ends[0])
+        var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var process: pid_t = 0
+        let result = posix_spawnp(&process, program, &actions, nil, &words, environ)
+        close(ends[1])
+        guard result == 0 else { throw Failure(description: "\(program) could not be started") }
+        name = ([program] + arguments).joined(separator: " ")
+        self.process = process
+        output = ends[0]
+    }
+
+    /// The words of its first line.
+    func line() -> [String] {
+        var bytes: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(output, &byte, 1) == 1, byte != UInt8(ascii: "\n") { bytes.append(byte) }
+        return String(decoding: bytes, as: UTF8.self).split(separator: " ").map(String.init)
+    }
+
+    /// Waits for its end; returns the processor time that it took, in seconds.
+    func end() throws -> Double {
+        close(output)
+        var (status, usage): (CInt, rusage) = (0, rusage())
+        guard wait4(process, &status, 0, &usage) == process, status == 0 else {
+            throw Failure(description: "\(name) ended with \(status)")
+        }
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    }
+
+    /// Ends it.
+    func kill() {
+        #if canImport(Darwin)
+        _ = Darwin.kill(process, SIGTERM)
+        #elseif canImport(Glibc)
+        _ = Glibc.kill(process, SIGTERM)
+        #else
+        _ = Musl.kill(process, SIGTERM)
+        #endif
+        close(output)
+        var status: CInt = 0
+        waitpid(process, &status, 0)
+    }
+}

@@ -1,0 +1,144 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Calls over real connections to a server in another process, beside a bare loop of libcurl in C and beside URLSession; a
+/// large download and upload beside the `curl` program. Everything that is measured runs in a process of its own, in turn.
+enum WireBench {
+    private static let tasks = [1, 16, 64]
+    private static let rounds = 3
+    private static let seconds = 1.0
+    private static let megabytes = 200
+
+    private enum Contender: String, CaseIterable {
+        case errand, libcurl, urlsession
+    }
+
+    private struct Figures {
+        var callsPerSecond: Double
+        var microsecondsOfCPU: Double
+    }
+
+    /// Measures against the server at that URL, or one of our own.
+    static func run(into report: inout Report, url: String?) throws {
+        let server = url == nil ? try Child(sibling("wire-peer"), ["serve"]) : nil
+        defer { server?.kill() }
+        let base = server.map { "http://127.0.0.1:\($0.line().first ?? "")" }
+        let target = url ?? "\(base ?? "")/small"
+        var worst: [String: Double] = [:]
+        for tasks in tasks {
+            let figures = try measure(target, tasks: tasks)
+            guard let errand = figures[.errand] else { continue }
+            add(errand, tasks: tasks, to: &report)
+            for rival in [Contender.urlsession, .libcurl] {
+                guard let other = figures[rival] else { continue }
+                let calls = errand.callsPerSecond / other.callsPerSecond
+                let cpu = errand.microsecondsOfCPU / other.microsecondsOfCPU
+                report.add(
+                    "wire.vs_\(rival)_calls_\(tasks)", .number(calls), "its calls per second to those of \(rival)")
+                report.add(
+                    "wire.vs_\(rival)_cpu_\(tasks)", .number(cpu), "its processor time per call to that of \(rival)")
+                guard tasks > 1 else { continue }
+                worst["wire.vs_\(rival)_calls"] = min(worst["wire.vs_\(rival)_calls"] ?? .infinity, calls)
+                worst["wire.vs_\(rival)_cpu"] = max(worst["wire.vs_\(rival)_cpu"] ?? 0, cpu)
+            }
+        }
+        for (key, value) in worst.sorted(by: { $0.key < $1.key }) {
+            report.add(key, .number(value), "the worse of 16 and 64 tasks")
+        }
+        let one = try worker(["call", target])
+        report.add("wire.rss_mb", .number(one.memory), "MB of memory, at most, in a process that makes one call")
+        if let base { try measureStreams(base, into: &report) }
+    }
+
+    private static func add(_ figures: Figures, tasks: Int, to report: inout Report) {
+        let meaning = "with \(tasks) task\(tasks == 1 ? "" : "s")"
+        report.add("wire.calls_per_s_\(tasks)", .number(figures.callsPerSecond), "typed GETs per second \(meaning)")
+        report.add("wire.cpu_us_per_call_\(tasks)", .number(figures.microsecondsOfCPU), "µs of processor time per call")
+        guard tasks == 64 else { return }
+        report.add("wire.calls_per_s", .number(figures.callsPerSecond), "the same \(meaning)")
+        report.add("wire.cpu_us_per_call", .number(figures.microsecondsOfCPU), "the same \(meaning)")
+    }
+
+    /// The contenders take turns, so that a moment in which the machine is slow is nobody's.
+    private static func measure(_ url: String, tasks: Int) throws -> [Contender: Figures] {
+        var rates: [Contender: [Figures]] = [:]
+        for _ in 0..<rounds {
+            for contender in Contender.allCases {
+                let arguments = [url, "\(tasks)", "\(seconds)"]
+                let child =
+                    switch contender {
+                    case .errand: try Child(own, ["worker", "calls"] + arguments)
+                    case .libcurl: try Child(sibling("wire-peer"), ["loop"] + arguments)
+                    case .urlsession: try Child(sibling("wire-urlsession"), arguments)
+                    }
+                let numbers = child.line().compactMap(Double.init)
+                let cpu = try child.end()
+                guard numbers.count >= 2 else { throw Child.Failure(description: "\(contender) said nothing") }
+                rates[contender, default: []].append(
+                    Figures(callsPerSecond: numbers[0] / numbers[1], microsecondsOfCPU: cpu * 1e6 / numbers[0]))
+            }
+        }
+        return rates.mapValues { figures in
+            Figures(
+                callsPerSecond: median(figures.map(\.callsPerSecond)),
+                microsecondsOfCPU: median(figures.map(\.microsecondsOfCPU)))
+        }
+    }
+
+    private static func measureStreams(_ base: String, into report: inout Report) throws {
+        let url = "\(base)/bytes/\(megabytes << 20)"
+        var (down, up): ([Double], [Double]) = ([], [])
+        var memory = 0.0
+        for _ in 0..<rounds {
+            let download = try worker(["download", url])
+            let upload = try worker(["upload", "\(base)/upload", "\(megabytes)"])
+            memory = max(memory, download.memory, upload.memory)
+            guard let curlDown = curl(["-o", "/dev/null", url]), let curlUp = curlUpload(to: "\(base)/upload") else {
+                continue
+            }
+            down.append(curlDown / download.seconds)
+            up.append(curlUp / upload.seconds)
+        }
+        report.add("wire.stream_rss_mb", .number(memory), "MB of memory, at most, while \(megabytes) MB are streamed")
+        // Without the program there is nothing to compare with.
+        guard !down.isEmpty else { return }
+        report.add("wire.download_vs_curl", .number(median(down)), "the speed of \(megabytes) MB to that of curl")
+        report.add("wire.upload_vs_curl", .number(median(up)), "likewise, sent")
+    }
+
+    private static func worker(_ arguments: [String]) throws -> (seconds: Double, memory: Double) {
+        let child = try Child(own, ["worker"] + arguments)
+        let numbers = child.line().compactMap(Double.init)
+        _ = try child.end()
+        guard numbers.count == 3 else { throw Child.Failure(description: "worker \(arguments) said nothing") }
+        return (numbers[1], numbers[2])
+    }
+
+    /// How long the curl program takes; `nil` if there is none.
+    private static func curl(_ arguments: [String]) -> Double? {
+        // A program that cannot be started, or fails, gives no figure.
+        guard let child = try? Child("curl", ["-s", "-w", "%{time_total}\n"] + arguments) else { return nil }
+        let seconds = child.line().first.flatMap(Double.init)
+        return (try? child.end()) == nil ? nil : seconds
+    }
+
+    private static func curlUpload(to url: String) -> Double? {
+        let file = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(megabytes)").path
+        guard FileManager.default.createFile(atPath: file, contents: Data(count: megabytes << 20)) else { return nil }
+        // Left behind, it is in a folder that the system empties.
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        return curl(["-o", "/dev/null", "-X", "POST", "-H", "Expect:", "-T", file, url])
+    }
+
+    /// This program.
+    private static let own =
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+
+    /// A program that was built beside this one.
+    private static func sibling(_ name: String) -> String {
+        own.lastIndex(of: "/").map { own[...$0] + name } ?? name
+    }
+}

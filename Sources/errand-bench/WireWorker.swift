@@ -1,0 +1,100 @@
+import Errand
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What a process of its own does for the wire's figures: its memory and its processor time are then nobody else's.
+///
+///     errand-bench worker calls <url> <tasks> <seconds>
+///     errand-bench worker call <url>
+///     errand-bench worker download <url>
+///     errand-bench worker upload <url> <megabytes>
+enum WireWorker {
+    struct Model: Decodable {
+        let id: Int
+        let name: String
+        let mail: String
+        let friends: [Int]
+        let active: Bool
+    }
+
+    /// Prints how many calls or bytes there were, how many seconds they took, and the most memory in megabytes.
+    static func run(_ arguments: [String]) async throws {
+        let (kind, url) = (arguments.first ?? "", arguments.dropFirst().first ?? "")
+        let numbers = arguments.dropFirst(2).compactMap(Double.init)
+        let start = ContinuousClock.now
+        let count: Int
+        switch kind {
+        case "calls": count = try await calls(of: url, tasks: Int(numbers[0]), for: .seconds(numbers[1]))
+        case "call": count = try await calls(of: url, tasks: 1, for: .zero)
+        case "download": count = try await download(url)
+        default: count = try await upload(Int(numbers[0]) << 20, to: url)
+        }
+        print(count, start.duration(to: .now) / .seconds(1), mostMemory())
+    }
+
+    private static func calls(of url: String, tasks: Int, for duration: Duration) async throws -> Int {
+        let client = APIClient(url) { $0.rateLimit = .unlimited }
+        let end = ContinuousClock.now + duration
+        return try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<tasks {
+                group.addTask {
+                    var calls = 0
+                    repeat {
+                        _ = try await client.run(Endpoint<Model>.get(""))
+                        calls += 1
+                    } while ContinuousClock.now < end
+                    return calls
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+    }
+
+    #if os(Linux)
+    private static let transport = CurlTransport()
+    #endif
+
+    private static func send(_ method: HTTPMethod, _ url: String, body: HTTPBody? = nil) async throws -> HTTPResponse {
+        #if os(Linux)
+        try await transport.send(
+            HTTPRequest(method: method, url: HTTPURL(url), body: body),
+            context: TransportContext(delivery: .stream, bodyLimit: .max))
+        #else
+        throw ServiceError.transport(TransportFailure(.unsupported, "streams are measured on Linux"))
+        #endif
+    }
+
+    private static func download(_ url: String) async throws -> Int {
+        var count = 0
+        for try await chunk in try await send(.get, url).body.chunks { count += chunk.count }
+        return count
+    }
+
+    private static func upload(_ count: Int, to url: String) async throws -> Int {
+        let chunk = Data(repeating: 7, count: 1 << 18)
+        let left = Counter()
+        left.add(count)
+        let body = HTTPBody.stream(
+            length: count,
+            HTTPBody.Chunks {
+                let size = min(chunk.count, left.value)
+                left.add(-size)
+                return size > 0 ? chunk.prefix(size) : nil
+            })
+        let response = try await send(.post, url, body: body)
+        _ = try await response.body.collect(upTo: 1 << 20)
+        return count
+    }
+
+    /// The most memory that the process has had at any time, in megabytes.
+    private static func mostMemory() -> Double {
+        guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
+            let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
+            let kilobytes = line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Double($0) })
+        else { return 0 }
+        return kilobytes / 1024
+    }
+}

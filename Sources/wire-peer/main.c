@@ -1,0 +1,17 @@
+// What errand-bench measures the wire against: `wire-peer serve`, `wire-peer loop <url> <transfers> <seconds>`.
+#include "peer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int count, char **arguments) {
+#if defined(__linux__)
+    if (count == 2 && strcmp(arguments[1], "serve") == 0) return peer_serve();
+    if (count == 5 && strcmp(arguments[1], "loop") == 0)
+        return peer_loop(arguments[2], atoi(arguments[3]), atof(arguments[4]));
+#endif
+    (void)arguments;
+    fprintf(stderr, "wire-peer is run by errand-bench, on Linux\n");
+    return count > 0;
+}
