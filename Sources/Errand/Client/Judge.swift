@@ -60,9 +60,9 @@ struct Judge: Sendable {
 
     /// The content type, if it is not one in which answers are decoded.
     private func unacceptedType(of headers: HTTPHeaders) -> String? {
-        guard let type = headers["Content-Type"]?.prefix(while: { $0 != ";" }), !type.isEmpty else { return nil }
-        let name = String(type).trimmed.lowercased()
-        return acceptedContentTypes.contains { Self.matches(name, $0) } ? nil : name
+        guard let type = headers["Content-Type"], !acceptedContentTypes.contains(type) else { return nil }
+        let name = String(Substring(type.utf8.prefix { $0 != UInt8(ascii: ";") })).trimmed.lowercased()
+        return name.isEmpty || acceptedContentTypes.contains { Self.matches(name, $0) } ? nil : name
     }
 
     private static func matches(_ name: String, _ pattern: String) -> Bool {

@@ -6,11 +6,14 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     public let host: String
     /// The port, the scheme's own where none was given.
     public let port: Int
+    /// Whether it is this machine: `localhost`, a name below it, 127.0.0.0/8 or ::1. Every send asks for it.
+    let isLoopback: Bool
 
     init(scheme: String, host: String, port: Int?) {
         self.scheme = scheme
         self.host = host
         self.port = port ?? (scheme == "https" ? 443 : 80)
+        isLoopback = Self.isLoopback(host)
     }
 
     /// As it begins a URL; the port only where it is not the scheme's own.
@@ -21,8 +24,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// Whether what is sent there can be read on the way: plain http to another machine.
     var isExposed: Bool { scheme == "http" && !isLoopback }
 
-    /// Whether it is this machine: `localhost`, a name below it, 127.0.0.0/8 or ::1.
-    var isLoopback: Bool {
+    private static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }

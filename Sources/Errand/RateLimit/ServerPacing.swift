@@ -81,9 +81,9 @@ struct ServerPacing {
 extension String {
     /// Without spaces and tabs at the ends.
     var trimmed: String {
-        var text = self[...]
-        while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
-        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-        return String(text)
+        var bytes = utf8[...]
+        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
+        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
+        return String(Substring(bytes))
     }
 }

@@ -1,0 +1,83 @@
+import FoundationEssentials
+import Glibc
+
+/// Every parser of bytes that come from a server, fed with what libFuzzer thinks of. `.ci/fuzz` builds it together with the
+/// library's own sources, so that it sees inside.
+enum Parser: String, CaseIterable {
+    case head, date, pacing, words, url, redaction, answer
+
+    func parse(_ bytes: UnsafeBufferPointer<UInt8>) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        switch self {
+        case .head:
+            guard let head = CurlHead(bytes) else { return }
+            expect((100...599).contains(head.status))
+            expect(head.headers.allSatisfy { !$0.name.isEmpty && !$0.name.contains("\n") && !$0.value.contains("\n") })
+        case .date:
+            // No date that a server may write comes to anything that cannot be reckoned with.
+            if let date = HTTPDate.parse(text, now: Date(timeIntervalSince1970: 1_700_000_000)) {
+                expect(abs(date.timeIntervalSince1970) < 1e12)
+            }
+        case .pacing:
+            let fields = text.split(separator: "\n").map { line in
+                let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+                return HTTPHeaders.Field(name: String(parts[0]), value: parts.count > 1 ? String(parts[1]) : "")
+            }
+            let now = Date(timeIntervalSince1970: 1_700_000_000)
+            for status in [200, 429] {
+                let response = HTTPResponse(status: status, headers: HTTPHeaders(fields))
+                if let pause = ServerPacing.pause(after: response, date: now) {
+                    expect(pause >= .zero)
+                    // Such a pause is added to the present moment.
+                    _ = Instant.zero.advanced(by: pause)
+                }
+            }
+        case .words:
+            let words = ServerWords(Data(bytes)) { $0 }
+            expect(words.message?.isEmpty != true)
+        case .url:
+            guard let base = try? HTTPURL("https://api.test/a/b?c=d") else { return expect(false) }
+            for url in [try? HTTPURL(text), try? base.resolving(text)].compactMap({ $0 }) {
+                // What was read is read again as the same.
+                expect((try? HTTPURL(url.absoluteString)) == url)
+                expect(["http", "https"].contains(url.origin.scheme) && !url.origin.host.isEmpty)
+                expect(url.absoluteString.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F })
+            }
+        case .redaction:
+            let secret = "s3cr3t-of-the-user"
+            let shown = Redactor.standard.text(
+                ofBody: #"{"access_token": "\#(secret)", "x": "\#(text)"}"#, hiding: [secret])
+            expect(!shown.contains(secret))
+            _ = Redactor.standard.text(ofURL: text)
+            _ = Redactor.standard.text(ofBody: text, hiding: [secret])
+        case .answer:
+            let judge = Judge(decoder: JSONDecoder(), acceptedContentTypes: ["application/json"], time: .system)
+            for status in [200, 404] {
+                let response = HTTPResponse(status: status, headers: [:], body: .bytes(Data(bytes)))
+                do throws(ServiceError) {
+                    _ = try judge.value([String: [Int]].self, below: ["a"], in: response) { [] }
+                } catch {
+                    _ = "\(error)"
+                }
+            }
+        }
+    }
+
+    private func expect(_ isSo: Bool) {
+        guard isSo else { fatalError("the parser of \(rawValue) broke its word") }
+    }
+}
+
+/// The one that the environment variable FUZZ names.
+nonisolated(unsafe) private let chosen = getenv("FUZZ").flatMap { Parser(rawValue: String(cString: $0)) }
+
+/// What libFuzzer calls with each input.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzz(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    guard let chosen else {
+        print("set FUZZ to one of \(Parser.allCases.map(\.rawValue))")
+        exit(1)
+    }
+    chosen.parse(UnsafeBufferPointer(start: bytes, count: count))
+    return 0
+}

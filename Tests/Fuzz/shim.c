@@ -1,0 +1,49 @@
+// The callbacks of the shim, fed with heads and bodies in pieces as libFuzzer thinks of them.
+#include "../../Sources/CCurl/ccurl.c"
+
+#include <assert.h>
+
+static ptrdiff_t taken;
+
+static ptrdiff_t take(void *context, const uint8_t *bytes, size_t count) {
+    (void)context;
+    // Every byte is looked at, so that the sanitizer sees one that is not there.
+    for (size_t i = 0; i < count; i++) taken += bytes[i] & 1;
+    return count % 7 == 3 ? CCURL_PAUSE : count % 11 == 5 ? CCURL_ABORT : (ptrdiff_t)count;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
+    ccurl_transfer transfer = {.head_limit = 512, .body_limit = 1024};
+    if (count > 0 && bytes[0] & 1) transfer.hooks.on_body = take;
+    size_t upload = 0;
+    while (count > 2) {
+        size_t length = bytes[1] % 64;
+        int kind = bytes[0] % 4;
+        bytes += 2, count -= 2;
+        if (length > count) length = count;
+        // A copy of just that size: a byte too far is seen.
+        char *piece = malloc(length + (length == 0));
+        memcpy(piece, bytes, length);
+        switch (kind) {
+        case 0:
+        case 1: take_head(piece, 1, length, &transfer); break;
+        case 2: take_body(piece, 1, length, &transfer); break;
+        default:
+            if (!transfer.upload) {
+                transfer.upload = malloc(100);
+                memset(transfer.upload, 1, 100);
+                transfer.upload_length = 100;
+            }
+            upload += give_upload(piece, 1, length, &transfer);
+        }
+        free(piece);
+        bytes += length, count -= length;
+        assert(transfer.head_length <= transfer.head_limit && transfer.body_length <= transfer.body_limit);
+        assert(upload <= 100);
+    }
+    size_t length;
+    free(ccurl_transfer_take_body(&transfer, &length));
+    free(transfer.head);
+    free(transfer.upload);
+    return 0;
+}
