@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 // curl_multi_poll and curl_multi_wakeup came with 7.68.
@@ -361,6 +362,8 @@ long ccurl_get_long(ccurl_transfer *transfer, int info) {
 }
 
 const char *ccurl_describe(int code) { return curl.easy_strerror(code); }
+void ccurl_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
 void *ccurl_multi_new(void) { return curl.multi_init(); }
 void ccurl_multi_free(void *multi) { curl.multi_cleanup(multi); }
 

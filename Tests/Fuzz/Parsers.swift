@@ -69,7 +69,7 @@ enum Parser: String, CaseIterable {
 }
 
 /// The one that the environment variable FUZZ names.
-nonisolated(unsafe) private let chosen = getenv("FUZZ").flatMap { Parser(rawValue: String(cString: $0)) }
+private let chosen = getenv("FUZZ").flatMap { Parser(rawValue: String(cString: $0)) }
 
 /// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -88,6 +88,9 @@ ccurl_timings ccurl_get_timings(ccurl_transfer *transfer);
 long ccurl_get_long(ccurl_transfer *transfer, int info);
 const char *ccurl_describe(int code);
 
+// Names the calling thread.
+void ccurl_name_thread(const char *name);
+
 void *ccurl_multi_new(void);
 void ccurl_multi_free(void *multi);
 int ccurl_multi_set_long(void *multi, int option, long value);

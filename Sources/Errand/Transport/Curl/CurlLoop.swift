@@ -156,6 +156,8 @@ final class CurlLoop: Sendable {
 
     private func work() {
         blockSignals()
+        // For whoever looks at the threads of a program.
+        ccurl_name_thread("errand.curl")
         var running: [UnsafeMutablePointer<ccurl_transfer>: CurlExchange] = [:]
         while true {
             let (jobs, isClosed) = inbox.withLock { inbox in
