@@ -4,65 +4,89 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
+import Synchronization
 
 /// A real HTTP/1.1 server on 127.0.0.1, in the test's own process, which can misbehave on command.
 ///
 ///     let server = try LoopbackServer()
-///     server.on(.get, "/friends") { _ in .json(#"["Ann"]"#) }
-///     server.on(.get, "/slow") { _ in .silence }
+///     server.on(.get, "/friends", .status(503), .json(#"["Ann"]"#))
+///     server.on(.get, "/half", .json(#"["Ann"]"#).cut(.withinBody).always)
+///     server.on(.post, "/echo") { request in .status(200, body: request.body) }
 ///     let client = APIClient(server.baseURL)
 ///
-/// It writes down what it received, byte for byte. A request that nothing was said about is answered with 404. It ends
-/// with `close()`, or when it goes.
+/// It writes down what it received, byte for byte. What was said last about a request goes first; a request that
+/// nothing was said about, or whose replies are used up, is answered with 404. Each connection has a thread, so that a
+/// reply may wait. The server ends with `close()`, or when it goes.
 public final class LoopbackServer: Sendable {
     /// What is done for a request. It runs on a thread of its connection and may wait.
     public typealias Handler = @Sendable (LoopbackRequest) -> LoopbackReply
 
-    /// The server could not be started.
+    /// The server could not be started: the system has no port or no descriptor for it.
     public struct StartFailure: Error, Sendable {}
-
-    fileprivate struct Route: Sendable {
-        var method: HTTPMethod?
-        var path: String
-        var handler: Handler
-    }
-
-    private struct State {
-        var routes: [Route] = []
-        var received: [LoopbackRequest] = []
-        var open: [Int: LoopbackSocket] = [:]
-        var connections = 0
-        var isClosed = false
-    }
 
     /// The port that it listens on.
     public let port: Int
     /// Its URL, without a path.
     public var baseURL: String { "http://127.0.0.1:\(port)" }
 
-    private let listener: LoopbackSocket
-    private let core: Core
+    private let core: LoopbackCore
 
-    /// Starts a server on a free port.
-    public init() throws(StartFailure) {
-        guard let (socket, port) = LoopbackSocket.listening() else { throw StartFailure() }
-        listener = socket
+    /// Starts a server on a free port. One that does not listen has a port too, and refuses all connections until
+    /// `listen()`.
+    public init(isListening: Bool = true) throws(StartFailure) {
+        let traffic = LoopbackTraffic()
+        guard let (socket, port) = LoopbackSocket.bound(counting: traffic) else { throw StartFailure() }
         self.port = port
-        core = Core()
-        LoopbackThread.start { [core] in core.accept(from: socket) }
+        core = LoopbackCore(socket, traffic)
+        if isListening { try listen() }
     }
 
-    /// Answers requests of that method and path, or of that path and query. What was said last goes first.
+    /// Accepts connections from now on. Does nothing if it does so already, or after `close()`.
+    public func listen() throws(StartFailure) {
+        guard core.listen() else { throw StartFailure() }
+    }
+
+    /// Answers requests of that method and path, or of that path and query, with what the handler makes of them.
     @discardableResult
     public func on(_ method: HTTPMethod, _ path: String, answering handler: @escaping Handler) -> LoopbackServer {
-        core.state.withLock { $0.routes.insert(Route(method: method, path: path, handler: handler), at: 0) }
-        return self
+        add(LoopbackRoute(method: method, path: path, answer: .handler(handler)))
+    }
+
+    /// Answers requests of that method and path, or of that path and query, one reply after the other.
+    @discardableResult
+    public func on(_ method: HTTPMethod, _ path: String, _ replies: LoopbackReply...) -> LoopbackServer {
+        add(LoopbackRoute(method: method, path: path, answer: .replies(replies)))
     }
 
     /// Answers all requests that nothing else was said about.
     @discardableResult
     public func onAny(answering handler: @escaping Handler) -> LoopbackServer {
-        core.state.withLock { $0.routes.append(Route(method: nil, path: "*", handler: handler)) }
+        add(LoopbackRoute(answer: .handler(handler)))
+    }
+
+    /// Answers all requests that nothing else was said about, one reply after the other.
+    @discardableResult
+    public func onAny(_ replies: LoopbackReply...) -> LoopbackServer {
+        add(LoopbackRoute(answer: .replies(replies)))
+    }
+
+    /// Answers requests of that method and path as soon as their head has come: their body is still on its way, and is
+    /// read after the reply unless that closes the connection. Where the handler has no reply, the body is read, with
+    /// `100 Continue` for a client that expects it, and the request goes the usual way.
+    ///
+    /// Steps can say when the body is read: `.readBody`.
+    @discardableResult
+    public func onHead(
+        _ method: HTTPMethod, _ path: String, answering handler: @escaping @Sendable (LoopbackRequest) -> LoopbackReply?
+    ) -> LoopbackServer {
+        add(LoopbackRoute(method: method, path: path, answer: .early(handler)))
+    }
+
+    /// Is asked about each connection when it has been made, by its number from 1. If there is a reply, it is done
+    /// before any request is read, and the connection is closed; otherwise the connection is served.
+    @discardableResult
+    public func onConnection(answering handler: @escaping @Sendable (Int) -> LoopbackReply?) -> LoopbackServer {
+        core.state.withLock { $0.onConnection = handler }
         return self
     }
 
@@ -72,97 +96,44 @@ public final class LoopbackServer: Sendable {
     public var connections: Int { core.state.withLock { $0.connections } }
     /// How many connections are open now.
     public var openConnections: Int { core.state.withLock { $0.open.count } }
+    /// How many bytes have come so far.
+    public var bytesReceived: Int { core.traffic.received.load(ordering: .relaxed) }
+    /// How many bytes the system has taken off the server's hands so far. The client need not have read them.
+    public var bytesSent: Int { core.traffic.sent.load(ordering: .relaxed) }
+
+    /// Waits until at least so many requests were received. Ends early if the task is cancelled.
+    public func received(atLeast count: Int) async {
+        await core.wait { $0.received.count >= count }
+    }
+
+    /// Waits until no connection is open. Ends early if the task is cancelled.
+    public func connectionsClosed() async {
+        await core.wait { $0.open.isEmpty }
+    }
 
     /// Closes all connections that are open, and goes on listening.
     public func closeConnections() {
-        for socket in core.state.withLock({ Array($0.open.values) }) { socket.shut() }
+        core.closeConnections()
     }
 
-    /// Ends the server: it listens no more, and all connections are closed.
+    /// Ends the server: it listens no more, all connections are closed, and pauses are cut short. Its threads end soon
+    /// after, each when its handler has returned; `closed()` waits for them.
     public func close() {
-        core.state.withLock { $0.isClosed = true }
-        listener.shut()
-        closeConnections()
+        core.close()
+    }
+
+    /// Waits until the server, which has been told to `close()`, has neither a thread nor a descriptor any more. Ends
+    /// early if the task is cancelled.
+    public func closed() async {
+        await core.wait { $0.isClosed && $0.threads == 0 }
+    }
+
+    private func add(_ route: LoopbackRoute) -> LoopbackServer {
+        core.state.withLock { state in
+            if route.path == nil { state.others.insert(route, at: 0) } else { state.routes.insert(route, at: 0) }
+        }
+        return self
     }
 
     deinit { close() }
-}
-
-extension LoopbackServer {
-    /// What the threads of the server share; it goes when the last of them has ended.
-    private final class Core: Sendable {
-        let state = Lock(State())
-
-        func accept(from listener: LoopbackSocket) {
-            while let socket = listener.accepted() {
-                let number: Int? = state.withLock { state in
-                    guard !state.isClosed else { return nil }
-                    state.connections += 1
-                    state.open[state.connections] = socket
-                    return state.connections
-                }
-                guard let number else { return }
-                LoopbackThread.start { self.serve(socket, number: number) }
-            }
-        }
-
-        private func serve(_ socket: LoopbackSocket, number: Int) {
-            var reader = LoopbackReader(socket, connection: number)
-            while let request = reader.next() {
-                let handler = state.withLock { state in
-                    state.received.append(request)
-                    return state.routes.first { $0.matches(request) }?.handler
-                }
-                let reply = handler?(request) ?? .status(404)
-                guard perform(reply, for: request, on: socket) else { break }
-                if request.headers["Connection"]?.lowercased() == "close" { break }
-            }
-            // With the last reference the socket is closed.
-            state.withLock { $0.open[number] = nil }
-        }
-
-        /// Does what the reply says; `false` if that was the end of the connection.
-        private func perform(_ reply: LoopbackReply, for request: LoopbackRequest, on socket: LoopbackSocket) -> Bool {
-            for step in reply.steps {
-                switch step {
-                case .write(let data):
-                    guard socket.write(request.method == .head ? data.prefix(throughHead: data) : data) else {
-                        return false
-                    }
-                case .drip(let data, let pause):
-                    for byte in data {
-                        guard socket.write([byte]) else { return false }
-                        LoopbackThread.pause(pause)
-                    }
-                case .pause(let pause): LoopbackThread.pause(pause)
-                case .repeatForever(let data):
-                    while socket.write(data) {}
-                    return false
-                case .silence:
-                    while !socket.read().isEmpty {}
-                    return false
-                case .close: return false
-                case .reset:
-                    socket.abort()
-                    return false
-                }
-            }
-            return true
-        }
-    }
-}
-
-extension LoopbackServer.Route {
-    func matches(_ request: LoopbackRequest) -> Bool {
-        guard method == nil || method == request.method else { return false }
-        return path == "*" || path == request.path || path == request.target
-    }
-}
-
-extension Data {
-    /// What an answer to HEAD is: the head of the answer to GET.
-    fileprivate func prefix(throughHead data: Data) -> Data {
-        guard let end = firstRange(of: Data([13, 10, 13, 10])) else { return self }
-        return self[..<end.upperBound]
-    }
 }

@@ -3,6 +3,7 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
+import Synchronization
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -10,6 +11,12 @@ import Musl
 #else
 import Darwin
 #endif
+
+/// How many bytes have come and gone, over all connections of a server.
+final class LoopbackTraffic: Sendable {
+    let received = Atomic(0)
+    let sent = Atomic(0)
+}
 
 /// A TCP socket on this machine, used from one thread that may wait.
 final class LoopbackSocket: Sendable {
@@ -23,29 +30,37 @@ final class LoopbackSocket: Sendable {
     #endif
 
     let descriptor: CInt
+    private let traffic: LoopbackTraffic
 
-    private init(descriptor: CInt) {
+    private init(descriptor: CInt, traffic: LoopbackTraffic) {
         self.descriptor = descriptor
+        self.traffic = traffic
         #if canImport(Darwin)
         setOption(SOL_SOCKET, SO_NOSIGPIPE, CInt(1))
         #endif
     }
 
-    /// Listens on a free port of 127.0.0.1; `nil` if the system will not have it.
-    static func listening() -> (socket: LoopbackSocket, port: Int)? {
-        let socket = LoopbackSocket(descriptor: socket(AF_INET, stream, 0))
+    /// Takes a free port of 127.0.0.1, on which nobody listens yet: whoever connects is refused. `nil` if the system
+    /// will not have it.
+    static func bound(counting traffic: LoopbackTraffic) -> (socket: LoopbackSocket, port: Int)? {
+        let socket = LoopbackSocket(descriptor: socket(AF_INET, stream, 0), traffic: traffic)
         guard socket.descriptor >= 0 else { return nil }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let bound = withUnsafeMutablePointer(to: &address) { pointer in
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(socket.descriptor, pointer, length) == 0 && listen(socket.descriptor, 1024) == 0
+                bind(socket.descriptor, pointer, length) == 0
                     && getsockname(socket.descriptor, pointer, &length) == 0
             }
         }
-        return bound ? (socket, Int(UInt16(bigEndian: address.sin_port))) : nil
+        return isBound ? (socket, Int(UInt16(bigEndian: address.sin_port))) : nil
+    }
+
+    /// Lets others connect; `false` if the system will not have it.
+    func listens() -> Bool {
+        listen(descriptor, 1024) == 0
     }
 
     /// Waits for the next connection; `nil` when the socket is shut.
@@ -53,37 +68,58 @@ final class LoopbackSocket: Sendable {
         while true {
             let descriptor = accept(descriptor, nil, nil)
             if descriptor >= 0 {
-                let socket = LoopbackSocket(descriptor: descriptor)
+                let socket = LoopbackSocket(descriptor: descriptor, traffic: traffic)
                 // Answers are written in a few pieces; none should wait for the others to be acknowledged.
                 socket.setOption(CInt(IPPROTO_TCP), TCP_NODELAY, CInt(1))
                 return socket
             }
-            guard errno == EINTR || errno == ECONNABORTED || errno == EMFILE else { return nil }
+            switch errno {
+            case EINTR, ECONNABORTED: continue
+            // The process has no descriptor left; one may come back.
+            case EMFILE, ENFILE: pause(.milliseconds(10))
+            default: return nil
+            }
         }
     }
 
     /// Waits for bytes; none at the end of the stream, or when the connection is gone.
     func read(upTo count: Int = 65_536) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             var result = -1
             repeat { result = recv(descriptor, buffer.baseAddress, count, 0) } while result < 0 && errno == EINTR
             filled = max(result, 0)
         }
+        traffic.received.wrappingAdd(bytes.count, ordering: .relaxed)
+        return bytes
     }
 
     /// Writes all bytes; `false` if the other side has gone.
-    func write(_ bytes: some Sequence<UInt8>) -> Bool {
-        let bytes = Array(bytes)
-        var written = 0
-        while written < bytes.count {
-            let result = bytes.withUnsafeBytes { buffer in
-                send(descriptor, buffer.baseAddress?.advanced(by: written), buffer.count - written, Self.sendFlags)
+    func write(_ bytes: Data) -> Bool {
+        bytes.withUnsafeBytes { buffer in
+            var rest = buffer[...]
+            while !rest.isEmpty {
+                let part = UnsafeRawBufferPointer(rebasing: rest)
+                let result = send(descriptor, part.baseAddress, part.count, Self.sendFlags)
+                if result < 0, errno == EINTR { continue }
+                guard result > 0 else { return false }
+                traffic.sent.wrappingAdd(result, ordering: .relaxed)
+                rest = rest.dropFirst(result)
             }
-            if result < 0, errno == EINTR { continue }
-            guard result > 0 else { return false }
-            written += result
+            return true
         }
-        return true
+    }
+
+    /// Waits for so long, or until the connection is gone or shut.
+    func pause(_ duration: Duration) {
+        let end = ContinuousClock.now.advanced(by: duration)
+        while true {
+            let (seconds, attoseconds) = ContinuousClock.now.duration(to: end).components
+            guard seconds >= 0, attoseconds > 0 || seconds > 0 else { return }
+            // Rounded up, or the last millisecond would be spun through; a day at a time, for there is no more in a `CInt`.
+            let milliseconds = min(seconds, 86_400) * 1000 + attoseconds / 1_000_000_000_000_000 + 1
+            var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+            if poll(&entry, 1, CInt(milliseconds)) > 0 { return }
+        }
     }
 
     /// Ends the connection with a reset in the place of an orderly close, once it is closed.

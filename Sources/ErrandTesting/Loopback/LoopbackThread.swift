@@ -10,26 +10,29 @@ import Darwin
 enum LoopbackThread {
     private final class Work {
         let body: @Sendable () -> Void
+        let ended: @Sendable () -> Void
 
-        init(_ body: @escaping @Sendable () -> Void) {
+        init(_ body: @escaping @Sendable () -> Void, _ ended: @escaping @Sendable () -> Void) {
             self.body = body
+            self.ended = ended
         }
     }
 
-    /// Runs `body` on a thread of its own. Its stack is small, so that hundreds of them cost little.
-    static func start(_ body: @escaping @Sendable () -> Void) {
+    /// Runs `body` on a thread of its own, and then, when it has let go of all that it held, `ended`. Its stack is
+    /// small, so that hundreds of them cost little. If the system has no thread left, `ended` is called at once.
+    static func start(_ body: @escaping @Sendable () -> Void, ended: @escaping @Sendable () -> Void) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         pthread_attr_setstacksize(&attributes, 512 << 10)
         pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
         defer { pthread_attr_destroy(&attributes) }
-        let work = Unmanaged.passRetained(Work(body)).toOpaque()
+        let work = Unmanaged.passRetained(Work(body, ended)).toOpaque()
         #if canImport(Darwin)
         var thread: pthread_t?
         let result = pthread_create(
             &thread, &attributes,
             { context in
-                Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
+                LoopbackThread.run(context)()
                 return nil
             }, work)
         #else
@@ -38,18 +41,20 @@ enum LoopbackThread {
             &thread, &attributes,
             { context in
                 guard let context else { return nil }
-                Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
+                LoopbackThread.run(context)()
                 return nil
             }, work)
         #endif
-        if result != 0 { Unmanaged<Work>.fromOpaque(work).release() }
+        if result != 0 {
+            Unmanaged<Work>.fromOpaque(work).release()
+            ended()
+        }
     }
 
-    /// Waits in real time.
-    static func pause(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        var rest = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-        var left = rest
-        while nanosleep(&rest, &left) != 0, errno == EINTR { rest = left }
+    /// Does the work and lets go of it; what is left is to say so.
+    private static func run(_ context: UnsafeMutableRawPointer) -> @Sendable () -> Void {
+        let work = Unmanaged<Work>.fromOpaque(context).takeRetainedValue()
+        work.body()
+        return work.ended
     }
 }

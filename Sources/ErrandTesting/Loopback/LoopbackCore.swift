@@ -1,0 +1,227 @@
+import Errand
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What the threads of a `LoopbackServer` share; it goes when the last of them has ended.
+final class LoopbackCore: Sendable {
+    struct State {
+        var routes: [LoopbackRoute] = []
+        /// What is done for requests that no other route is about.
+        var others: [LoopbackRoute] = []
+        var onConnection: (@Sendable (Int) -> LoopbackReply?)?
+        var received: [LoopbackRequest] = []
+        var open: [Int: LoopbackSocket] = [:]
+        var connections = 0
+        /// The socket with the port; gone after the end.
+        var listener: LoopbackSocket?
+        var isListening = false
+        var threads = 0
+        var isClosed = false
+        var watchers: [Watcher] = []
+    }
+
+    /// Someone who waits for something to have happened.
+    struct Watcher: Sendable {
+        var isMet: @Sendable (State) -> Bool
+        var continuation: AsyncStream<Never>.Continuation
+    }
+
+    let traffic: LoopbackTraffic
+    let state: Lock<State>
+
+    init(_ listener: LoopbackSocket, _ traffic: LoopbackTraffic) {
+        self.traffic = traffic
+        state = Lock(State(listener: listener))
+    }
+
+    /// Starts to accept connections; `false` if the system will not have it.
+    func listen() -> Bool {
+        let listener: LoopbackSocket? = state.withLock { state in
+            guard !state.isListening, let listener = state.listener else { return nil }
+            state.isListening = true
+            return listener
+        }
+        guard let listener else { return true }
+        guard listener.listens() else { return false }
+        start { core in core.accept(from: listener) }
+        return true
+    }
+
+    func closeConnections() {
+        for socket in state.withLock({ Array($0.open.values) }) { socket.shut() }
+    }
+
+    func close() {
+        let listener = change { state in
+            state.isClosed = true
+            // A handler may hold what holds the server.
+            (state.routes, state.others, state.onConnection) = ([], [], nil)
+            defer { state.listener = nil }
+            return state.listener
+        }
+        listener?.shut()
+        closeConnections()
+    }
+
+    /// Waits until something has happened, or the task is cancelled.
+    func wait(until isMet: @escaping @Sendable (State) -> Bool) async {
+        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+        change { $0.watchers.append(Watcher(isMet: isMet, continuation: continuation)) }
+        for await _ in stream {}
+    }
+
+    /// Changes the state, and wakes those who have waited for it to be so.
+    @discardableResult
+    private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        let (result, met) = state.withLock { state in
+            let result = body(&state)
+            guard !state.watchers.isEmpty else { return (result, [] as [Watcher]) }
+            let watchers = state.watchers
+            state.watchers = watchers.filter { !$0.isMet(state) }
+            return (result, watchers.filter { $0.isMet(state) })
+        }
+        for watcher in met { watcher.continuation.finish() }
+        return result
+    }
+
+    /// Runs something on a thread of its own, and counts the thread.
+    private func start(_ body: @escaping @Sendable (LoopbackCore) -> Void) {
+        state.withLock { $0.threads += 1 }
+        LoopbackThread.start(
+            { [self] in body(self) },
+            ended: { [self] in change { $0.threads -= 1 } })
+    }
+
+    private func accept(from listener: LoopbackSocket) {
+        while let socket = listener.accepted() {
+            let number: Int? = state.withLock { state in
+                guard !state.isClosed else { return nil }
+                state.connections += 1
+                state.open[state.connections] = socket
+                return state.connections
+            }
+            guard let number else { return }
+            start { core in
+                core.serve(socket, number: number)
+                // With the last reference the socket is closed.
+                core.change { $0.open[number] = nil }
+            }
+        }
+    }
+
+    private func serve(_ socket: LoopbackSocket, number: Int) {
+        if let reply = state.withLock({ $0.onConnection })?(number) {
+            _ = perform(reply.steps, on: socket)
+            return
+        }
+        var reader = LoopbackReader(socket, connection: number)
+        while let request = reader.nextHead() {
+            guard respond(to: request, reader: &reader, on: socket) else { return }
+            if request.headers["Connection"]?.lowercased() == "close" { return }
+        }
+    }
+
+    /// Reads the rest of the request and does what is to be done for it; `false` if that was the end of the connection.
+    private func respond(to head: LoopbackRequest, reader: inout LoopbackReader, on socket: LoopbackSocket) -> Bool {
+        var request = head
+        if let reply = state.withLock({ ($0.routes + $0.others).early(head) })?(head) {
+            return answerEarly(reply, head, reader: &reader, on: socket)
+        }
+        if head.headers["Expect"]?.lowercased() == "100-continue" {
+            guard socket.write(LoopbackReply.head(100)) else { return false }
+        }
+        guard let body = reader.readBody() else { return false }
+        request.body = body
+        let handler = change { [request] state in
+            state.received.append(request)
+            return state.routes.answer(request) ?? state.others.answer(request)
+        }
+        let reply = handler?(request) ?? .status(404, body: Data("nothing was said about \(request.target)".utf8))
+        return perform(reply.steps(for: request.method), on: socket)
+    }
+
+    private func answerEarly(
+        _ reply: LoopbackReply, _ request: LoopbackRequest, reader: inout LoopbackReader, on socket: LoopbackSocket
+    ) -> Bool {
+        let index = change { state in
+            state.received.append(request)
+            return state.received.count - 1
+        }
+        var writer = LoopbackWriter(socket)
+        for step in reply.steps(for: request.method) + [.readBody] {
+            guard case .readBody = step else {
+                guard perform(step, with: &writer, on: socket) else { return false }
+                continue
+            }
+            guard writer.flush(), let body = reader.readBody() else { return false }
+            // The second time there is nothing left of it.
+            if !body.isEmpty { change { $0.received[index].body = body } }
+        }
+        return true
+    }
+
+    /// Does the steps; `false` if that was the end of the connection.
+    private func perform(_ steps: [LoopbackReply.Step], on socket: LoopbackSocket) -> Bool {
+        var writer = LoopbackWriter(socket)
+        for step in steps where !perform(step, with: &writer, on: socket) { return false }
+        return writer.flush()
+    }
+
+    private func perform(
+        _ step: LoopbackReply.Step, with writer: inout LoopbackWriter, on socket: LoopbackSocket
+    ) -> Bool {
+        if case .write(let data) = step { return writer.write(data) }
+        guard writer.flush() else { return false }
+        switch step {
+        case .write, .readBody: return true
+        case .drip(let data, let pause):
+            for byte in data {
+                guard socket.write(Data([byte])) else { return false }
+                socket.pause(pause)
+            }
+            return true
+        case .pause(let pause):
+            socket.pause(pause)
+            return true
+        case .repeatForever(let data):
+            while socket.write(data) {}
+            return false
+        case .silence:
+            while !socket.read().isEmpty {}
+            return false
+        case .close: return false
+        case .reset:
+            socket.abort()
+            return false
+        }
+    }
+}
+
+/// Gathers what is written in pieces, so that a small answer goes out in one.
+private struct LoopbackWriter {
+    /// What is larger is not worth another copy.
+    private static let largest = 65_536
+
+    private let socket: LoopbackSocket
+    private var pending = Data()
+
+    init(_ socket: LoopbackSocket) {
+        self.socket = socket
+    }
+
+    mutating func write(_ data: Data) -> Bool {
+        guard pending.count + data.count > Self.largest else {
+            if pending.isEmpty { pending = data } else { pending += data }
+            return true
+        }
+        return flush() && socket.write(data)
+    }
+
+    mutating func flush() -> Bool {
+        defer { pending = Data() }
+        return pending.isEmpty || socket.write(pending)
+    }
+}

@@ -1,0 +1,126 @@
+public import Errand
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension LoopbackReply {
+    /// Where an answer breaks off.
+    public enum Cut: Sendable, Hashable {
+        /// Before its first byte.
+        case beforeHead
+        /// In the middle of its head.
+        case withinHead
+        /// Between its head and its body.
+        case afterHead
+        /// In the middle of its body.
+        case withinBody
+        /// After so many bytes.
+        case after(Int)
+    }
+
+    /// The same up to there; then the connection is closed, or whatever `end` says.
+    public func cut(_ place: Cut, by end: Step = .close) -> LoopbackReply {
+        with { reply in
+            var left = reply.offset(of: place)
+            var kept: [Step] = []
+            for step in reply.steps {
+                if let length = step.length, length >= left {
+                    kept.append(step.prefix(left))
+                    break
+                }
+                left -= step.length ?? 0
+                kept.append(step)
+            }
+            reply.steps = kept + [end]
+        }
+    }
+
+    /// The same after a pause.
+    public func after(_ pause: Duration) -> LoopbackReply {
+        with { $0.steps.insert(.pause(pause), at: 0) }
+    }
+
+    /// The same byte by byte, with a pause after each.
+    public func dripping(every pause: Duration) -> LoopbackReply {
+        with { reply in
+            reply.steps = reply.steps.map { step in
+                if case .write(let data) = step { .drip(data, every: pause) } else { step }
+            }
+        }
+    }
+
+    /// The same after interim answers: 100, 102 or 103, say.
+    public func preceded(by statuses: Int...) -> LoopbackReply {
+        let interim = statuses.map { Self.head($0, ["X-Interim": "\($0)"]) }.reduce(Data(), +)
+        return with { reply in
+            guard let first = reply.steps.firstIndex(where: { $0.length != nil }) else { return }
+            // One write with the head, so that an answer to HEAD is still known by its first.
+            guard case .write(let head) = reply.steps[first] else {
+                return reply.steps.insert(.write(interim), at: first)
+            }
+            reply.steps[first] = .write(interim + head)
+        }
+    }
+
+    /// The same, and then the connection is closed without a word.
+    public var thenClose: LoopbackReply {
+        with { $0.steps.append(.close) }
+    }
+
+    /// The same, and then the connection is reset.
+    public var thenReset: LoopbackReply {
+        with { $0.steps.append(.reset) }
+    }
+
+    /// The same, and then these bytes, which nobody has asked for.
+    public func followed(by surplus: Data) -> LoopbackReply {
+        with { $0.steps.append(.write(surplus)) }
+    }
+
+    /// An answer of that body in gzip.
+    public static func gzip(_ body: Data, headers: HTTPHeaders = [:]) -> LoopbackReply {
+        packed(Gzip.stored(body), headers)
+    }
+
+    /// A small answer in gzip that unpacks to so many zeros, 160 times its size.
+    public static func bomb(_ count: Int, headers: HTTPHeaders = [:]) -> LoopbackReply {
+        packed(Gzip.zeros(count), headers)
+    }
+
+    private static func packed(_ body: Data, _ headers: HTTPHeaders) -> LoopbackReply {
+        var fields = headers
+        fields["Content-Encoding"] = "gzip"
+        return .status(200, headers: fields, body: body)
+    }
+
+    private func offset(of place: Cut) -> Int {
+        let writes = steps.reduce(into: Data()) { all, step in
+            switch step {
+            case .write(let data), .drip(let data, _): all += data
+            default: break
+            }
+        }
+        let end = writes.firstRange(of: Data("\r\n\r\n".utf8))?.upperBound ?? writes.count
+        return switch place {
+        case .beforeHead: 0
+        case .withinHead: end / 2
+        case .afterHead: end
+        case .withinBody: end + (writes.count - end) / 2
+        case .after(let count): count
+        }
+    }
+}
+
+extension LoopbackReply.Step {
+    /// The step, with no more than so many bytes.
+    fileprivate func prefix(_ count: Int) -> Self {
+        switch self {
+        case .write(let data): .write(Data(data.prefix(count)))
+        case .drip(let data, let pause): .drip(Data(data.prefix(count)), every: pause)
+        case .repeatForever(let data): .write(Data((0..<count).map { data[data.startIndex + $0 % data.count] }))
+        case .pause, .readBody, .silence, .close, .reset: self
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Errand
+
+/// What was said about some requests.
+struct LoopbackRoute: Sendable {
+    enum Answer: Sendable {
+        case handler(LoopbackServer.Handler)
+        case early(@Sendable (LoopbackRequest) -> LoopbackReply?)
+        case replies([LoopbackReply])
+    }
+
+    /// The method; `nil` for any.
+    var method: HTTPMethod?
+    /// The path, or the path and the query; `nil` for any.
+    var path: String?
+    var answer: Answer
+
+    func matches(_ request: LoopbackRequest, path: String) -> Bool {
+        guard method == nil || method == request.method else { return false }
+        return self.path == nil || self.path == path || self.path == request.target
+    }
+
+    /// Takes the next of the replies; `nil` if they are used up.
+    mutating func nextReply() -> LoopbackReply? {
+        guard case .replies(var replies) = answer else { return nil }
+        // A reply that is for no request at all is never given.
+        replies.removeAll { reply in reply.count.map { $0 <= 0 } ?? false }
+        guard let reply = replies.first else { return nil }
+        if let count = reply.count { replies[0].count = count - 1 }
+        answer = .replies(replies)
+        return reply
+    }
+}
+
+extension [LoopbackRoute] {
+    /// What is to be done before the body has come.
+    func early(_ request: LoopbackRequest) -> (@Sendable (LoopbackRequest) -> LoopbackReply?)? {
+        let path = request.path
+        for route in self {
+            if case .early(let handler) = route.answer, route.matches(request, path: path) { return handler }
+        }
+        return nil
+    }
+
+    /// What is to be done for the whole request. A reply out of a row of them is used up by this.
+    mutating func answer(_ request: LoopbackRequest) -> LoopbackServer.Handler? {
+        let path = request.path
+        for index in indices where self[index].matches(request, path: path) {
+            if case .handler(let handler) = self[index].answer { return handler }
+            if let reply = self[index].nextReply() { return { _ in reply } }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,34 @@
+@testable import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("Gzip that is written by hand") struct GzipTests {
+    /// What the system's own gunzip makes of it; `nil` if it refuses, or is not there.
+    private func unpacked(_ packed: Data) throws -> Data? {
+        let file = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID()).gz")
+        try packed.write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["gzip", "-dc", file.path]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return process.terminationStatus == 0 ? data : nil
+    }
+
+    @Test("zeros unpack to as many zeros", arguments: [0, 1, 258, 259, 1000, 5000, 1 << 20, 10_000_001])
+    func zeros(count: Int) throws {
+        let packed = Gzip.zeros(count)
+        #expect(packed.count < 300 + count / 150)
+        #expect(try unpacked(packed) == Data(count: count))
+    }
+
+    @Test("what is stored unpacks to itself", arguments: [0, 1, 65_535, 65_536, 200_000])
+    func stored(count: Int) throws {
+        let bytes = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 * 31) })
+        #expect(try unpacked(Gzip.stored(bytes)) == bytes)
+    }
+}
