@@ -1,0 +1,147 @@
+import Errand
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension TransportConformance {
+    /// C20 to C25: a call ends when it is told to, at every stage, and leaves nothing behind.
+    static let cancellation: [Case] = [
+        Case("C20", "a call that is cancelled before it starts sends nothing") { scene in
+            scene.server.on(.get, "/x", .json("1").always)
+            let client = scene.client()
+            let call = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await client.run(Endpoint<Int>.get("x"))
+            }
+            let outcome = await call.result
+            try scene.expect("cancelled", (outcome.failure as? ServiceError) == .cancelled, seen: outcome)
+            try scene.expect("bytes at the server", scene.server.bytesReceived, is: 0)
+        },
+        stage("while nothing has come", .silence),
+        stage("within the head", LoopbackReply.json("[1, 2]").cut(.withinHead, by: .silence)),
+        stage("after the head", LoopbackReply.json("[1, 2]").cut(.afterHead, by: .silence)),
+        stage("within the body", LoopbackReply.json("[1, 2]").cut(.withinBody, by: .silence)),
+        stage("within an endless body", .endless()),
+        Case("C22", "a hundred calls that are cancelled at once end, all of them cancelled") { scene in
+            scene.server.on(.get, "/x", .silence.always)
+            let errors = try await cancelled(scene) { await scene.server.received(atLeast: 100) }
+            try scene.expect("a hundred times cancelled", errors, is: Array(repeating: .cancelled, count: 100))
+            try await scene.expectNoConnection()
+        },
+        Case("C22", "a hundred calls to a port that refuses end when they are cancelled") { scene in
+            let closed = try LoopbackServer(isListening: false)
+            defer { closed.close() }
+            let errors = try await cancelled(scene, url: closed.baseURL) {}
+            let strange = errors.filter { error in
+                if case .transport(let failure) = error { return failure.kind != .refused }
+                return error != .cancelled
+            }
+            try scene.expect(
+                "cancelled or refused, a hundred times", errors.count == 100 && strange.isEmpty, seen: errors)
+        },
+        Case("C23", "a timeout of 300 ms ends the attempt then; none is endless") { scene in
+            scene.server.on(.get, "/silent", .silence.always)
+            scene.server.on(.get, "/x", .json("1").always)
+            let client = scene.client()
+            let limited = Endpoint<Int>.get("silent").timeout(.milliseconds(300))
+            let (error, duration) = try await scene.failure("a timeout") { () async throws(ServiceError) in
+                try await client.run(limited)
+            }
+            try expectTimeout(scene, error, .attempt)
+            try scene.expect(
+                "after 300 ms, and soon", (.milliseconds(300)..<ConformanceScene.promptly).contains(duration),
+                seen: duration)
+            try await scene.expectNoConnection()
+            let value = try await client.run(Endpoint<Int>.get("x").timeout(.seconds(10_000_000_000)))
+            try scene.expect("the answer", value, is: 1)
+            let sent = scene.server.received.count
+            let zero = try await scene.failure("a timeout") { () async throws(ServiceError) in
+                try await client.run(Endpoint<Int>.get("x").timeout(.zero))
+            }
+            try expectTimeout(scene, zero.error, .attempt)
+            try scene.expect("requests at the server", scene.server.received.count, is: sent)
+        },
+        Case("C24", "an answer that drips ends at the deadline") { scene in
+            scene.server.on(.get, "/x", LoopbackReply.json("1").dripping(every: .milliseconds(500)))
+            let endpoint = Endpoint<Int>.get("x").deadline(.milliseconds(700))
+            let (error, duration) = try await scene.failure("a timeout") { () async throws(ServiceError) in
+                try await scene.client().run(endpoint)
+            }
+            try expectTimeout(scene, error, .deadline)
+            try scene.expect(
+                "soon after 700 ms", (.milliseconds(700)..<ConformanceScene.promptly).contains(duration), seen: duration
+            )
+            try await scene.expectNoConnection()
+        },
+        Case("C25", "after its shutdown a transport has no connection, and sends fail") { scene in
+            scene.server.on(.get, "/x", .json("1").always)
+            scene.server.on(.get, "/silent", .silence.always)
+            _ = try await scene.get()
+            let waiting = Task { try await scene.outcome(of: scene.request(.get, "/silent")) }
+            await scene.server.received(atLeast: 2)
+            await scene.transport.shutdown()
+            let outcome = try await waiting.value
+            try scene.expect("the send that was under way fails", outcome.failure != nil, seen: outcome)
+            try await scene.expectNoConnection()
+            let later = try await scene.outcome(of: scene.request())
+            try scene.expect("a later send fails", later.failure != nil, seen: later)
+            try scene.expect("requests at the server", scene.server.received.count, is: 2)
+        },
+    ]
+
+    /// C21: cancelled at that stage, a call ends at once, closes its connection, and holds up no other.
+    private static func stage(_ name: String, _ reply: LoopbackReply) -> Case {
+        Case("C21", "a call that is cancelled \(name) ends at once and leaves no connection") { scene in
+            scene.server.on(.get, "/x", reply, .json("1").always)
+            let client = scene.client()
+            let call = Task { try await client.run(Endpoint<Int>.get("x")) }
+            await scene.server.received(atLeast: 1)
+            // So that what has been written is there; if it is not, the call is cancelled a stage earlier.
+            try await SystemTime.system.sleep(for: .milliseconds(50))
+            let start = ContinuousClock.now
+            call.cancel()
+            let outcome = await call.result
+            try scene.expect("cancelled", (outcome.failure as? ServiceError) == .cancelled, seen: outcome)
+            let duration = start.duration(to: .now)
+            try scene.expect("at once", duration < ConformanceScene.promptly, seen: duration)
+            try await scene.expectNoConnection()
+            try scene.expect("the next answer", try await client.run(Endpoint<Int>.get("x")), is: 1)
+        }
+    }
+
+    /// The errors of a hundred calls that are cancelled when something has happened.
+    private static func cancelled(
+        _ scene: ConformanceScene, url: String? = nil, when happened: () async -> Void
+    ) async throws -> [ServiceError] {
+        let client = scene.client { if let url { $0.environment = ServerEnvironment("other", url) } }
+        return await withTaskGroup(of: ServiceError?.self) { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    do throws(ServiceError) {
+                        _ = try await client.run(Endpoint<Int>.get("x"))
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            await happened()
+            group.cancelAll()
+            return await group.reduce(into: []) { errors, error in if let error { errors.append(error) } }
+        }
+    }
+
+    static func expectTimeout(_ scene: ConformanceScene, _ error: ServiceError, _ bound: Timeout.Bound) throws {
+        guard case .timedOut(let timeout) = error, timeout.bound == bound else {
+            throw ConformanceScene.surprise(".timedOut(\(bound))", error)
+        }
+    }
+}
+
+extension Result {
+    var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}

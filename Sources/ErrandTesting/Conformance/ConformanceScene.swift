@@ -1,0 +1,145 @@
+import Errand
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What a case of the conformance suite has to work with: a server, the transport, and ways to say what is expected.
+struct ConformanceScene: Sendable {
+    /// An answer with its whole body.
+    struct Answer: Sendable, CustomStringConvertible {
+        var status: Int
+        var headers: HTTPHeaders
+        var body: Data
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+        var description: String { "\(status) with \(body.count) bytes: \(text.prefix(80))" }
+    }
+
+    typealias Outcome = Result<Answer, ServiceError>
+
+    /// The longest that a case may take.
+    static let longest = Duration.seconds(120)
+    /// What takes longer than this has not happened, even on a busy machine under the thread sanitizer.
+    static let patience = Duration.seconds(20)
+    /// What is done "at once" takes less.
+    static let promptly = Duration.seconds(8)
+
+    let server: LoopbackServer
+    let transport: any Transport
+
+    /// A client of the server, with neither a rate limit nor retries, and more time than it needs.
+    func client(_ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
+        var configuration = Configuration(ServerEnvironment("loopback", server.baseURL))
+        configuration.transport = transport
+        configuration.rateLimit = .unlimited
+        configuration.retry = .never
+        configuration.timeout = Self.patience
+        configuration.connectivity = .always
+        configure(&configuration)
+        return APIClient(configuration)
+    }
+
+    /// A request to the server.
+    func request(
+        _ method: HTTPMethod = .get, _ target: String = "/x", headers: HTTPHeaders = [:], body: HTTPBody? = nil
+    ) throws -> HTTPRequest {
+        HTTPRequest(method: method, url: try HTTPURL(server.baseURL + target), headers: headers, body: body)
+    }
+
+    /// Hands a request to the transport, and takes the whole answer.
+    func send(_ request: HTTPRequest, limit: Int = 64 << 20) async throws -> Answer {
+        try await within(Self.patience, "an answer") {
+            let context = TransportContext(bodyLimit: limit, timeout: Self.patience)
+            let response = try await transport.send(request, context: context)
+            let body = try await response.body.collect(upTo: limit)
+            return Answer(status: response.status, headers: response.headers, body: body)
+        }
+    }
+
+    /// Asks for a path, and takes the whole answer.
+    func get(_ target: String = "/x", limit: Int = 64 << 20) async throws -> Answer {
+        try await send(request(.get, target), limit: limit)
+    }
+
+    /// What the transport makes of a request.
+    func outcome(of request: HTTPRequest, limit: Int = 64 << 20) async throws -> Outcome {
+        do {
+            return .success(try await send(request, limit: limit))
+        } catch {
+            guard let error = error as? ServiceError else { throw error }
+            return .failure(error)
+        }
+    }
+
+    /// Expects that a GET fails in one of those ways.
+    func expectFailure(
+        _ what: String, _ kinds: TransportFailure.Kind..., limit: Int = 64 << 20
+    ) async throws {
+        let outcome = try await outcome(of: request(), limit: limit)
+        let names = kinds.map(\.rawValue).joined(separator: " or ")
+        guard case .failure(.transport(let failure)) = outcome, kinds.contains(failure.kind) else {
+            throw Self.surprise("\(what): .transport(\(names))", outcome)
+        }
+    }
+
+    /// Expects that something is so.
+    func expect(_ expected: String, _ isSo: Bool, seen: @autoclosure () -> Any) throws {
+        guard isSo else { throw Self.surprise(expected, seen()) }
+    }
+
+    /// Expects two values to be the same.
+    func expect<Value: Equatable>(_ what: String, _ seen: Value, is expected: Value) throws {
+        guard seen == expected else { throw Self.surprise("\(what): \(expected)", seen) }
+    }
+
+    static func surprise(_ expected: String, _ seen: Any) -> TransportConformance.Surprise {
+        TransportConformance.Surprise(expected, String(reflecting: seen))
+    }
+
+    /// Expects an error of a call, and says how long the call took.
+    func failure<Value: Sendable>(
+        _ expected: String, of operation: () async throws(ServiceError) -> Value
+    ) async throws -> (error: ServiceError, duration: Duration) {
+        let start = ContinuousClock.now
+        let outcome: Result<Value, ServiceError>
+        do throws(ServiceError) {
+            outcome = .success(try await operation())
+        } catch {
+            outcome = .failure(error)
+        }
+        guard case .failure(let error) = outcome else { throw Self.surprise(expected, outcome) }
+        return (error, start.duration(to: .now))
+    }
+
+    /// Runs something that ends when it is cancelled, and cancels it when it takes longer than that.
+    func within<Value: Sendable>(
+        _ limit: Duration, _ expected: String, _ operation: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value?.self) { group in
+            group.addTask { try await operation() }
+            group.addTask {
+                try await SystemTime.system.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let value = try await group.next() ?? nil else {
+                throw Self.surprise(expected, "nothing within \(limit)")
+            }
+            return value
+        }
+    }
+
+    /// Expects that all connections to the server are closed soon.
+    func expectNoConnection() async throws {
+        try await within(Self.patience, "no connection is left") { await server.connectionsClosed() }
+    }
+
+    /// Waits until something is so, looking again and again.
+    func wait(for expected: String, until isSo: @escaping @Sendable () -> Bool) async throws {
+        try await within(Self.patience, expected) {
+            while !isSo() { try await SystemTime.system.sleep(for: .milliseconds(5)) }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+#if os(Linux)
+import Errand
+import ErrandTesting
+import Testing
+
+@Suite("libcurl does on the wire what every transport must", .timeLimit(.minutes(3))) struct CurlConformanceTests {
+    @Test(arguments: TransportConformance.all)
+    func conforms(_ rule: TransportConformance.Case) async throws {
+        try await rule.check { CurlTransport() }
+    }
+}
+#endif
