@@ -4,19 +4,23 @@ import ErrandTesting
 import Foundation
 import Testing
 
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
+
 @Suite("What a loopback server leaves behind", .timeLimit(.minutes(1))) struct LoopbackEndTests {
-    /// What the process has open that belongs to that port, by the system's own table of sockets.
+    /// How many sockets of the process have that port at their own end.
     private func sockets(of port: Int) throws -> Int {
-        let address = "0100007F:" + String(port, radix: 16, uppercase: true).leftPadded(to: 4)
-        let lines = try String(contentsOfFile: "/proc/self/net/tcp", encoding: .utf8).split(separator: "\n")
-        let mine = Set(lines.map { $0.split(separator: " ") }.filter { $0.count > 9 && $0[1] == address }.map { $0[9] })
-        let folder = "/proc/self/fd"
-        return try FileManager.default.contentsOfDirectory(atPath: folder).count { name in
-            // One that another test has closed meanwhile is none of ours.
-            guard let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)") else {
-                return false
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { CInt($0) }.count {
+            descriptor in
+            var address = sockaddr_in()
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let result = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
             }
-            return mine.contains { link == "socket:[\($0)]" }
+            return result == 0 && address.sin_family == AF_INET && UInt16(bigEndian: address.sin_port) == port
         }
     }
 
@@ -60,12 +64,6 @@ import Testing
         server.close()
         await server.closed()
         #expect(try sockets(of: server.port) == 0)
-    }
-}
-
-extension String {
-    fileprivate func leftPadded(to width: Int) -> String {
-        String(repeating: "0", count: max(0, width - count)) + self
     }
 }
 #endif

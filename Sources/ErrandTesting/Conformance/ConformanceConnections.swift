@@ -42,7 +42,7 @@ extension TransportConformance {
             scene.server.on(.get, "/silent", .silence.always)
             scene.server.onAny { request in .status(200, body: Data(request.target.utf8)) }
             let silent = Task { try await scene.outcome(of: scene.request(.get, "/silent")) }
-            await scene.server.received(atLeast: 1)
+            try await scene.received(atLeast: 1)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<200 {
                     group.addTask {

@@ -17,11 +17,12 @@ extension TransportConformance {
             ])),
         surplus(
             "two different lengths",
-            .raw("HTTP/1.1 200 OK\r\nContent-Length: 6\r\nContent-Length: 60\r\n\r\nhonest\(forgedText)", then: nil)),
+            .raw("HTTP/1.1 200 OK\r\nContent-Length: 6\r\nContent-Length: 8\r\n\r\nhonest\(forgedText)", then: nil)),
         surplus(
             "a length beside chunks",
             .raw(
-                "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nhonest\r\n0\r\n\r\n\(forgedText)",
+                "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    + "6\r\nhonest\r\n0\r\n\r\n\(forgedText)",
                 then: nil)),
         Case("C34", "an answer of two different lengths is malformed") { scene in
             scene.server.on(
@@ -62,7 +63,12 @@ extension TransportConformance {
         ),
     ]
 
+    /// What an honest server answers.
     static let honest = Data("honest".utf8)
+    /// Five megabytes in which no part is like its neighbours.
+    static let large = (0..<5000).reduce(into: Data()) {
+        $0 += Data(repeating: UInt8(truncatingIfNeeded: $1), count: 1009)
+    }
     private static let forgedText = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
     private static let forged = Data(forgedText.utf8)
 

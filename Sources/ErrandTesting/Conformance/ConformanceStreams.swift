@@ -122,7 +122,7 @@ extension TransportConformance {
                 let response = try await scene.open("/x")
                 return try await response.body.collect(upTo: .max)
             }
-            await scene.server.received(atLeast: 1)
+            try await scene.received(atLeast: 1)
             try await SystemTime.system.sleep(for: .milliseconds(50))
             reading.cancel()
             let outcome = await reading.result

@@ -6,12 +6,12 @@ public import Errand
 ///
 ///     @Test(arguments: TransportConformance.all)
 ///     func conforms(_ rule: TransportConformance.Case) async throws {
-///         try await rule.check { FixedTransport() }
+///         try await rule.check { MyTransport() }
 ///     }
 ///
 /// A case has a server of its own and asks for a transport of its own, so all of them may run at once. Everything goes
-/// over plain HTTP to 127.0.0.1. Some cases are about time and let a second of it pass; their bounds are wide enough for
-/// a busy machine. A transport that does not stream bodies is held to `whole` only.
+/// over plain HTTP to 127.0.0.1. Some cases are about time and let a second of it pass; their bounds are wide enough
+/// for a busy machine. A transport that does not stream bodies is held to `whole` only.
 public enum TransportConformance {
     /// All cases.
     public static let all: [Case] = whole + streamed

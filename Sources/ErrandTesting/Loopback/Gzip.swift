@@ -27,7 +27,8 @@ enum Gzip {
     }
 
     /// So many zeros, in one block of the fixed code (RFC 1951, 3.2.6). "Once more the last byte, 258 times" takes 13
-    /// bits there: the length 258 is `11000101`, the distance 1 is `00000`. So eight of them are 13 bytes, which repeat.
+    /// bits there: the length 258 is `11000101`, the distance 1 is `00000`. So eight of them are 13 bytes, which
+    /// repeat.
     static func zeros(_ count: Int) -> Data {
         guard count > 0 else { return stored(Data()) }
         let (runs, single) = (count - 1).quotientAndRemainder(dividingBy: longestRun)
@@ -84,8 +85,11 @@ private struct BitWriter {
         let start = bytes.count
         for _ in 0..<8 { writeRun() }
         let period = [UInt8](bytes[start...])
-        bytes.reserveCapacity(bytes.count + (times - 2) * period.count)
-        for _ in 0..<times - 2 { bytes += period }
+        // A thousand at a time: a bomb has a hundred thousand of them.
+        let (thousands, rest) = (times - 2).quotientAndRemainder(dividingBy: 1000)
+        let thousand = Data(repeatElement(period, count: 1000).joined())
+        for _ in 0..<thousands { bytes += thousand }
+        for _ in 0..<rest { bytes += period }
     }
 }
 

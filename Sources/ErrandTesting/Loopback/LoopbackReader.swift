@@ -18,8 +18,8 @@ struct LoopbackReader {
     private let socket: LoopbackSocket
     private let connection: Int
     private var requests = 0
-    /// What has come; what lies before `position` has been read. It is cut off only when more has to be fetched, so that
-    /// no byte is moved again and again.
+    /// What has come; what lies before `position` has been read. It is cut off only when more has to be fetched, so
+    /// that no byte is moved again and again.
     private var buffer: [UInt8] = []
     private var position = 0
     /// How the rest of the present request is framed.
@@ -50,8 +50,8 @@ struct LoopbackReader {
             head: Data(head), connection: connection, number: requests)
     }
 
-    /// What is still to be read of the present request: its body, put together if it comes in chunks. `nil` if it breaks
-    /// off or makes no sense.
+    /// What is still to be read of the present request: its body, put together if it comes in chunks. `nil` if it
+    /// breaks off or makes no sense.
     mutating func readBody() -> Data? {
         defer { rest = .none }
         switch rest {

@@ -115,7 +115,7 @@ final class LoopbackSocket: Sendable {
         while true {
             let (seconds, attoseconds) = ContinuousClock.now.duration(to: end).components
             guard seconds >= 0, attoseconds > 0 || seconds > 0 else { return }
-            // Rounded up, or the last millisecond would be spun through; a day at a time, for there is no more in a `CInt`.
+            // Rounded up, or the last millisecond would be spun through; a day at a time, or it would not fit.
             let milliseconds = min(seconds, 86_400) * 1000 + attoseconds / 1_000_000_000_000_000 + 1
             var entry = pollfd(fd: descriptor, events: 0, revents: 0)
             if poll(&entry, 1, CInt(milliseconds)) > 0 { return }

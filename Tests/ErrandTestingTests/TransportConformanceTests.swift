@@ -1,0 +1,58 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("What the conformance suite finds", .timeLimit(.minutes(1))) struct TransportConformanceTests {
+    /// Answers everything with a number, and never asks the server.
+    private struct Inventor: Transport {
+        func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
+            HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: .bytes(Data("1".utf8)))
+        }
+
+        func shutdown() async {}
+    }
+
+    private func violation(_ number: String, _ transport: some Transport) async throws -> TransportConformance.Violation
+    {
+        let rule = try #require(TransportConformance.all.first { $0.number == number })
+        return try await #require(throws: TransportConformance.Violation.self) {
+            try await rule.check { transport }
+        }
+    }
+
+    @Test("a transport that makes its answers up is found out, with what was expected and what was seen")
+    func inventor() async throws {
+        let violation = try await violation("C31", Inventor())
+        #expect(violation.rule.hasPrefix("C31: "))
+        #expect(violation.expected == "a timeout")
+        #expect(violation.seen.contains("1"))
+        #expect(try await self.violation("C40", Inventor()).expected.contains(".transport(tooLarge)"))
+        #expect(try await self.violation("C41", Inventor()).expected == "connections: 1")
+    }
+
+    @Test("an error where an answer should be is what was seen")
+    func unavailable() async throws {
+        let violation = try await violation("C37", UnavailableTransport(advice: "none here"))
+        #expect(violation.expected == "no error")
+        #expect(violation.seen.contains("none here"))
+    }
+
+    @Test("a case whose task is cancelled ends at once, without a verdict")
+    func cancelled() async throws {
+        let rule = try #require(TransportConformance.all.first { $0.number == "C31" })
+        let check = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await rule.check { Inventor() }
+        }
+        await #expect(throws: CancellationError.self) { try await check.value }
+    }
+
+    @Test("every case of the catalogue that needs no encryption is there, and none twice")
+    func complete() {
+        let numbers = Set(TransportConformance.all.map(\.number))
+        let wanted = [11] + Array(20...25) + Array(30...43) + Array(45...48) + Array(50...53) + [60, 61]
+        #expect(numbers == Set(wanted.map { "C\($0)" }))
+        #expect(Set(TransportConformance.all.map(\.description)).count == TransportConformance.all.count)
+    }
+}
