@@ -15,6 +15,9 @@ let package = Package(
         .library(name: "Errand", targets: ["Errand"]),
         .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
     ],
+    traits: [
+        .trait(name: "URLSession", description: "Builds URLSessionTransport on Linux too, where it is not the default.")
+    ],
     targets: [
         .target(name: "CCurl"),
         .target(

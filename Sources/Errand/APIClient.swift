@@ -197,8 +197,12 @@ extension APIClient {
     private static var platformTransport: any Transport {
         #if os(Linux)
         CurlTransport()
+        #elseif URLSession || canImport(Darwin)
+        URLSessionTransport()
         #else
-        UnavailableTransport(advice: "no transport is built in here yet; set `transport` in the client's configuration")
+        UnavailableTransport(
+            advice: "none is built in on this platform; set `transport` in the client's configuration, or try the "
+                + "package trait URLSession")
         #endif
     }
 }

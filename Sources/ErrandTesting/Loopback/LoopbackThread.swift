@@ -5,6 +5,10 @@ import Musl
 #else
 import Darwin
 #endif
+#if URLSession
+// FoundationNetworking brings this along, and to the compiler it then owns the types of pthread.
+import CDispatch
+#endif
 
 /// A thread that may wait: the tasks of a test are many, and the threads they run on are few.
 enum LoopbackThread {

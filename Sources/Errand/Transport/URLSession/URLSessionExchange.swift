@@ -1,0 +1,202 @@
+#if URLSession || canImport(Darwin)
+import Foundation
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// One request and what has come for it.
+///
+/// States: not begun (a stop is remembered and keeps the task from starting), running, stopped (the task was cancelled,
+/// and its end is awaited), ended. The answer lands at the end or, as a stream, with the head; whatever comes first
+/// counts.
+final class URLSessionExchange: Sendable {
+    typealias Chunk = Result<Data?, ServiceError>
+
+    private struct State {
+        var task: URLSessionDataTask?
+        /// Why the exchange was stopped.
+        var reason: ServiceError?
+        var head: HTTPResponse?
+        /// All of the body, or of a streamed one what nobody has read yet.
+        var body = Data()
+        var received = 0
+        var isPaused = false
+        var end: Result<Void, ServiceError>?
+        var reader: CheckedContinuation<Chunk, Never>?
+    }
+
+    /// On Linux a task that is resumed begins again, and sends its request again.
+    #if canImport(Darwin)
+    private static let canPause = true
+    #else
+    private static let canPause = false
+    #endif
+
+    /// Lands when there is an answer to return, or will never be one. It does not hold the answer, whose body may hold
+    /// on to the exchange.
+    let answer = Flight<Void>()
+    let ended = Flight<Void>()
+    private let context: TransportContext
+    private let readAhead: Int
+    private let state = Lock(State())
+
+    init(_ context: TransportContext, readAhead: Int) {
+        self.context = context
+        self.readAhead = readAhead
+    }
+
+    /// Starts the task, or ends it if the exchange has been stopped already.
+    func begin(_ task: URLSessionDataTask) {
+        let isStopped = state.withLock { state in
+            state.task = task
+            return state.reason != nil
+        }
+        // A task that was never resumed is cancelled all the same, so that the session forgets it.
+        if isStopped { task.cancel() } else { task.resume() }
+    }
+
+    /// Ends the exchange with that reason, if nothing else has ended it.
+    func stop(_ reason: ServiceError) {
+        let task: URLSessionDataTask? = state.withLock { state in
+            guard state.end == nil, state.reason == nil else { return nil }
+            state.reason = reason
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    func receive(_ response: URLResponse) {
+        guard let head = HTTPResponse(response) else {
+            return stop(.transport(TransportFailure(.malformed, "the answer has no status that HTTP knows")))
+        }
+        // What comes before the answer (100, 103) is not the answer.
+        guard head.status >= 200 else { return }
+        let isFirst = state.withLock { state in
+            defer { state.head = state.head ?? head }
+            return state.head == nil
+        }
+        guard isFirst else { return }
+        context.note(.receiving)
+        if context.delivery == .stream { answer.land(.success(())) }
+    }
+
+    func receive(_ data: Data) {
+        let isTooLarge = state.withLock { state in
+            state.received += data.count
+            return state.received > context.bodyLimit
+        }
+        if isTooLarge {
+            let message = "the answer is larger than the limit of \(context.bodyLimit) bytes"
+            return stop(.transport(TransportFailure(.tooLarge, message)))
+        }
+        let (reader, pausing): (CheckedContinuation<Chunk, Never>?, URLSessionDataTask?) = state.withLock { state in
+            guard state.reason == nil else { return (nil, nil) }
+            guard state.reader == nil else { return (state.reader.take(), nil) }
+            state.body.append(data)
+            let isFull = context.delivery == .stream && state.body.count >= readAhead
+            guard Self.canPause, isFull, !state.isPaused else { return (nil, nil) }
+            state.isPaused = true
+            return (nil, state.task)
+        }
+        reader?.resume(returning: .success(data))
+        pausing?.suspend()
+    }
+
+    /// The task has ended.
+    func end(_ error: (any Error)?) {
+        let (end, reader) = state.withLock { state in
+            let end: Result<Void, ServiceError>
+            if let reason = state.reason {
+                end = .failure(reason)
+            } else if let error {
+                end = .failure(URLSessionFailure(error, hasAnswer: state.head != nil).error)
+            } else if state.head == nil {
+                end = .failure(.transport(TransportFailure(.malformed, "there is no head in the answer")))
+            } else {
+                end = .success(())
+            }
+            state.end = end
+            state.task = nil
+            return (end, state.reader.take())
+        }
+        reader?.resume(returning: end.map { nil })
+        answer.land(end)
+        ended.land(.success(()))
+    }
+
+    /// The answer: whole at the end, or with a body to be read once its head is there. To be asked for once.
+    func response() async throws(ServiceError) -> HTTPResponse {
+        await answer.landed()
+        let (outcome, head, body) = state.withLock { state in
+            (state.end ?? .success(()), state.head, context.delivery == .whole ? state.body : nil)
+        }
+        guard var response = head else {
+            try outcome.get()
+            throw .transport(TransportFailure(.malformed, "there is no head in the answer"))
+        }
+        if let body {
+            try outcome.get()
+            response.body = .bytes(body)
+        } else {
+            let reader = URLSessionBodyReader(self)
+            response.body = .stream(HTTPBody.Chunks(unfolding: { try await reader.nextChunk() }))
+        }
+        return response
+    }
+
+    /// The next piece of a streamed body; `nil` at its end.
+    func nextChunk() async throws(ServiceError) -> Data? {
+        let chunk: Chunk = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let (ready, resuming): (Chunk?, URLSessionDataTask?) = state.withLock { state in
+                    if !state.body.isEmpty {
+                        defer {
+                            state.body = Data()
+                            state.isPaused = false
+                        }
+                        return (.success(state.body), state.isPaused ? state.task : nil)
+                    }
+                    if let end = state.end { return (end.map { nil }, nil) }
+                    state.reader = continuation
+                    return (nil, nil)
+                }
+                resuming?.resume()
+                if let ready { continuation.resume(returning: ready) }
+            }
+        } onCancel: {
+            stop(.cancelled)
+        }
+        return try chunk.get()
+    }
+}
+
+/// Whoever reads a streamed body. When it goes, nobody wants the rest.
+private final class URLSessionBodyReader: Sendable {
+    private let exchange: URLSessionExchange
+
+    init(_ exchange: URLSessionExchange) {
+        self.exchange = exchange
+    }
+
+    func nextChunk() async throws(ServiceError) -> Data? {
+        try await exchange.nextChunk()
+    }
+
+    deinit {
+        exchange.stop(.cancelled)
+    }
+}
+
+extension HTTPResponse {
+    /// The head of an answer; `nil` if it is none of HTTP's.
+    init?(_ response: URLResponse) {
+        guard let response = response as? HTTPURLResponse, (100...599).contains(response.statusCode) else { return nil }
+        // Foundation keeps no order; an order that is always the same is the next best.
+        let fields = response.allHeaderFields.compactMap { name, value -> HTTPHeaders.Field? in
+            guard let name = name as? String, let value = value as? String else { return nil }
+            return HTTPHeaders.Field(name: name, value: value)
+        }
+        self.init(status: response.statusCode, headers: HTTPHeaders(fields.sorted { $0.name < $1.name }))
+    }
+}
+#endif

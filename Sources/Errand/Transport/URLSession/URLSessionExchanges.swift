@@ -1,0 +1,147 @@
+#if URLSession || canImport(Darwin)
+import Foundation
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// The exchanges of a transport by their task, and its sessions. As the delegate of these it tells each exchange what
+/// came for it.
+///
+/// A session holds on to its delegate until it has been invalidated, so this goes after its last session.
+final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
+    private struct State {
+        var running: [ObjectIdentifier: URLSessionExchange] = [:]
+        var kept: URLSession?
+        /// All sessions that are not invalid yet.
+        var sessions: [ObjectIdentifier: URLSession] = [:]
+        var isClosed = false
+    }
+
+    private let options: URLSessionTransport.Options
+    private let queue = OperationQueue()
+    private let state = Lock(State())
+    private let over = Flight<Void>()
+
+    init(_ options: URLSessionTransport.Options) {
+        self.options = options
+        // What is told of a request has to arrive in its order.
+        queue.maxConcurrentOperationCount = 1
+    }
+
+    /// Starts the request: in the session that is kept, or else in one of its own, which has no connection yet.
+    func begin(
+        _ exchange: URLSessionExchange, _ request: URLRequest, inKeptSession isKept: Bool
+    ) throws(ServiceError) {
+        // Under the lock, because a session that has been invalidated ends the process when it is asked for a task.
+        let begun: (task: URLSessionDataTask, session: URLSession)? = state.withLock { state in
+            guard !state.isClosed else { return nil }
+            let session = isKept ? state.kept ?? makeSession() : makeSession()
+            if isKept { state.kept = session }
+            state.sessions[ObjectIdentifier(session)] = session
+            let task = session.dataTask(with: request)
+            state.running[ObjectIdentifier(task)] = exchange
+            return (task, session)
+        }
+        guard let begun else {
+            throw .transport(TransportFailure(.unavailable, "the transport has been shut down"))
+        }
+        exchange.begin(begun.task)
+        if !isKept { begun.session.finishTasksAndInvalidate() }
+    }
+
+    /// Lets nothing begin any more; returns what still runs.
+    @discardableResult
+    func close() -> [URLSessionExchange] {
+        let (running, kept, isOver) = state.withLock { state in
+            state.isClosed = true
+            return (Array(state.running.values), state.kept.take(), state.sessions.isEmpty)
+        }
+        kept?.finishTasksAndInvalidate()
+        if isOver { over.land(.success(())) }
+        return running
+    }
+
+    /// Waits until the last session is invalid.
+    func closed() async {
+        await over.landed()
+    }
+
+    private func makeSession() -> URLSession {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.urlCache = nil
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.urlCredentialStorage = nil
+        configuration.httpCookieStorage = nil
+        configuration.httpCookieAcceptPolicy = .never
+        configuration.httpShouldSetCookies = false
+        configuration.httpMaximumConnectionsPerHost = options.connectionsPerHost
+        configuration.httpAdditionalHeaders = ["Accept": "*/*"]
+        // The client bounds each attempt; a second limit, in whole seconds, would only be in its way.
+        configuration.timeoutIntervalForRequest = 7 * 24 * 3600
+        return URLSession(configuration: configuration, delegate: self, delegateQueue: queue)
+    }
+
+    private func exchange(of task: URLSessionTask) -> URLSessionExchange? {
+        state.withLock { $0.running[ObjectIdentifier(task)] }
+    }
+
+    private func end(_ task: URLSessionTask, _ error: (any Error)?) {
+        state.withLock { $0.running.removeValue(forKey: ObjectIdentifier(task)) }?.end(error)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        // On Linux this is the only word of the answer's head.
+        exchange(of: task)?.receive(response)
+        completionHandler(nil)
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        exchange(of: dataTask)?.receive(response)
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        exchange(of: dataTask)?.receive(data)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        end(task, error)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        #if canImport(Security)
+        if let trusts = options.trusts, let trust = challenge.protectionSpace.serverTrust {
+            guard trusts(trust, challenge.protectionSpace.host) else {
+                exchange(of: task)?.stop(.transport(TransportFailure(.untrustedCertificate, "it was refused")))
+                return completionHandler(.cancelAuthenticationChallenge, nil)
+            }
+            return completionHandler(.useCredential, URLCredential(trust: trust))
+        }
+        #endif
+        #if canImport(Darwin)
+        completionHandler(.performDefaultHandling, nil)
+        #else
+        // The whole 401 is here. Default handling would never end the task, every other way would throw the 401 away.
+        end(task, nil)
+        completionHandler(.cancelAuthenticationChallenge, nil)
+        #endif
+    }
+
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+        let isLast = state.withLock { state in
+            state.sessions[ObjectIdentifier(session)] = nil
+            return state.isClosed && state.sessions.isEmpty
+        }
+        if isLast { over.land(.success(())) }
+    }
+}
+#endif

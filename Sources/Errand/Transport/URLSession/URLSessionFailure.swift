@@ -1,0 +1,58 @@
+#if URLSession || canImport(Darwin)
+import Foundation
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// What an error of a session means.
+struct URLSessionFailure {
+    #if canImport(FoundationNetworking)
+    // Nothing else is reported so on Linux than a connection that was closed without an answer.
+    private static let badServerResponse = TransportFailure.Kind.reset
+    #else
+    private static let badServerResponse = TransportFailure.Kind.malformed
+    #endif
+
+    private let code: URLError.Code?
+    private let words: String
+    private let hasAnswer: Bool
+
+    init(_ error: any Error, hasAnswer: Bool) {
+        code = (error as? URLError)?.code
+        words = error.localizedDescription
+        self.hasAnswer = hasAnswer
+    }
+
+    var error: ServiceError {
+        switch code {
+        case .cancelled: return .cancelled
+        case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive:
+            return .noInternetConnection
+        case .cannotFindHost, .dnsLookupFailed: return failure(.dns)
+        case .cannotConnectToHost: return failure(.refused)
+        case .timedOut: return failure(.unreachable, mayHaveReachedServer: true)
+        case .networkConnectionLost: return failure(hasAnswer ? .truncated : .reset)
+        case .secureConnectionFailed, .clientCertificateRequired, .clientCertificateRejected: return failure(.tls)
+        case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateNotYetValid,
+            .serverCertificateHasUnknownRoot:
+            return failure(.untrustedCertificate)
+        case .appTransportSecurityRequiresSecureConnection: return failure(.unsupported)
+        case .cannotParseResponse, .cannotDecodeRawData, .cannotDecodeContentData: return failure(.malformed)
+        case .badServerResponse: return failure(Self.badServerResponse)
+        default: return failure(spokenKind ?? (hasAnswer ? .truncated : .other))
+        }
+    }
+
+    /// On Linux most that can go wrong has no code of its own; libcurl's words tell some of it apart.
+    private var spokenKind: TransportFailure.Kind? {
+        let malformed = ["chunked-encoding", "HTTP/0.9", "response code", "writing header"]
+        if malformed.contains(where: words.contains) { return .malformed }
+        return words.contains("certificate") && !hasAnswer ? .untrustedCertificate : nil
+    }
+
+    private func failure(_ kind: TransportFailure.Kind, mayHaveReachedServer: Bool? = nil) -> ServiceError {
+        let mayHave = mayHaveReachedServer ?? (hasAnswer || kind.mayComeAfterSending)
+        return .transport(TransportFailure(kind, words, mayHaveReachedServer: mayHave))
+    }
+}
+#endif

@@ -1,0 +1,23 @@
+#if URLSession || canImport(Darwin)
+import Foundation
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+extension URLRequest {
+    /// The request as Foundation is told of it. Fields of one name become one, as RFC 9110 allows (5.2).
+    init(_ request: HTTPRequest, body: Data?) throws(ServiceError) {
+        guard let url = URL(string: request.url.absoluteString, encodingInvalidCharacters: false) else {
+            throw .badURL(request.url.absoluteString, "Foundation does not read it")
+        }
+        guard request.method != .get || (body ?? Data()).isEmpty else {
+            throw .transport(TransportFailure(.unsupported, "URLSession sends no body with a GET"))
+        }
+        self.init(url: url)
+        httpMethod = request.method.rawValue
+        httpBody = body
+        httpShouldHandleCookies = false
+        for field in request.headers { addValue(field.value, forHTTPHeaderField: field.name) }
+    }
+}
+#endif
