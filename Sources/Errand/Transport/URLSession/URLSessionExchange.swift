@@ -25,17 +25,16 @@ final class URLSessionExchange: Sendable {
         var reader: CheckedContinuation<Chunk, Never>?
     }
 
-    /// On Linux a task that is resumed begins again, and sends its request again.
     #if canImport(Darwin)
     private static let canPause = true
     #else
+    // On Linux a task that is resumed begins again, and sends its request again.
     private static let canPause = false
     #endif
 
     /// Lands when there is an answer to return, or will never be one. It does not hold the answer, whose body may hold
     /// on to the exchange.
-    let answer = Flight<Void>()
-    let ended = Flight<Void>()
+    private let answer = Flight<Void>()
     private let context: TransportContext
     private let readAhead: Int
     private let state = Lock(State())
@@ -89,17 +88,19 @@ final class URLSessionExchange: Sendable {
             let message = "the answer is larger than the limit of \(context.bodyLimit) bytes"
             return stop(.transport(TransportFailure(.tooLarge, message)))
         }
-        let (reader, pausing): (CheckedContinuation<Chunk, Never>?, URLSessionDataTask?) = state.withLock { state in
-            guard state.reason == nil else { return (nil, nil) }
-            guard state.reader == nil else { return (state.reader.take(), nil) }
+        let reader: CheckedContinuation<Chunk, Never>? = state.withLock { state in
+            guard state.reason == nil else { return nil }
+            if let reader = state.reader.take() { return reader }
             state.body.append(data)
             let isFull = context.delivery == .stream && state.body.count >= readAhead
-            guard Self.canPause, isFull, !state.isPaused else { return (nil, nil) }
-            state.isPaused = true
-            return (nil, state.task)
+            if Self.canPause, isFull, !state.isPaused {
+                state.isPaused = true
+                // Under the lock, so that no reader resumes the task before it is suspended.
+                state.task?.suspend()
+            }
+            return nil
         }
         reader?.resume(returning: .success(data))
-        pausing?.suspend()
     }
 
     /// The task has ended.
@@ -121,7 +122,6 @@ final class URLSessionExchange: Sendable {
         }
         reader?.resume(returning: end.map { nil })
         answer.land(end)
-        ended.land(.success(()))
     }
 
     /// The answer: whole at the end, or with a body to be read once its head is there. To be asked for once.
@@ -148,19 +148,21 @@ final class URLSessionExchange: Sendable {
     func nextChunk() async throws(ServiceError) -> Data? {
         let chunk: Chunk = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let (ready, resuming): (Chunk?, URLSessionDataTask?) = state.withLock { state in
+                let ready: Chunk? = state.withLock { state in
                     if !state.body.isEmpty {
-                        defer {
-                            state.body = Data()
+                        defer { state.body = Data() }
+                        if state.isPaused {
                             state.isPaused = false
+                            state.task?.resume()
                         }
-                        return (.success(state.body), state.isPaused ? state.task : nil)
+                        return .success(state.body)
                     }
-                    if let end = state.end { return (end.map { nil }, nil) }
+                    if let end = state.end { return end.map { nil } }
+                    // A stream has one reader; a second one that comes meanwhile gets nothing.
+                    guard state.reader == nil else { return .success(nil) }
                     state.reader = continuation
-                    return (nil, nil)
+                    return nil
                 }
-                resuming?.resume()
                 if let ready { continuation.resume(returning: ready) }
             }
         } onCancel: {
@@ -184,19 +186,6 @@ private final class URLSessionBodyReader: Sendable {
 
     deinit {
         exchange.stop(.cancelled)
-    }
-}
-
-extension HTTPResponse {
-    /// The head of an answer; `nil` if it is none of HTTP's.
-    init?(_ response: URLResponse) {
-        guard let response = response as? HTTPURLResponse, (100...599).contains(response.statusCode) else { return nil }
-        // Foundation keeps no order; an order that is always the same is the next best.
-        let fields = response.allHeaderFields.compactMap { name, value -> HTTPHeaders.Field? in
-            guard let name = name as? String, let value = value as? String else { return nil }
-            return HTTPHeaders.Field(name: name, value: value)
-        }
-        self.init(status: response.statusCode, headers: HTTPHeaders(fields.sorted { $0.name < $1.name }))
     }
 }
 #endif

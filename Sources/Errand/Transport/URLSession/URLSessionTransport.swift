@@ -12,9 +12,9 @@ public import Security
 /// `CurlTransport` is the default.
 ///
 /// One session serves the requests of a transport and ends with `shutdown()`, or when the transport itself goes. A
-/// request that could do harm twice gets a session, and so a connection, of its own: `URLSession` repeats what it sent on
-/// a kept connection that was dead. It follows no redirect, keeps no cookies and no credentials, and caches nothing. A
-/// task that is cancelled cancels its request and returns when the session has let go of it. Bodies that are streamed
+/// request that could do harm twice gets a session, and so a connection, of its own: `URLSession` repeats what it sent
+/// on a kept connection that was dead. It follows no redirect, keeps no cookies and no credentials, and caches nothing.
+/// A task that is cancelled cancels its request and returns when the session has let go of it. Bodies that are streamed
 /// out are collected first.
 ///
 /// An answer that is wanted as a stream is returned when its head is there. On Apple's platforms the request is
@@ -70,8 +70,8 @@ public final class URLSessionTransport: Transport {
         await exchanges.closed()
     }
 
-    /// A session sends a request a second time, unasked, when a kept connection turns out to be dead. It cannot if it has
-    /// no old connection to begin with.
+    /// A session sends a request a second time, unasked, when a kept connection turns out to be dead. It cannot if it
+    /// has no old connection to begin with.
     private static func suitsKeptConnection(_ request: HTTPRequest, _ body: Data?) -> Bool {
         #if canImport(FoundationNetworking)
         // The second time stops half-way, for good, if there is a body to be sent.

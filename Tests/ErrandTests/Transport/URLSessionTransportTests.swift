@@ -1,0 +1,224 @@
+#if URLSession || canImport(Darwin)
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// What comes over the wire and what goes, with real time only where it is the subject.
+@Suite struct URLSessionTransportTests {
+    private let server: LoopbackServer
+    private let transport = URLSessionTransport()
+
+    init() throws {
+        server = try LoopbackServer()
+    }
+
+    private func client(_ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
+        var configuration = Configuration(ServerEnvironment("loopback", server.baseURL))
+        configuration.transport = transport
+        configuration.rateLimit = .unlimited
+        configuration.retry = .never
+        // Real time: a busy machine is no reason to fail.
+        configuration.timeout = .seconds(60)
+        configure(&configuration)
+        return APIClient(configuration)
+    }
+
+    private func failure(_ endpoint: Endpoint<Int>, _ client: APIClient) async -> TransportFailure? {
+        do throws(ServiceError) {
+            _ = try await client.run(endpoint)
+        } catch {
+            if case .transport(let failure) = error { return failure }
+        }
+        return nil
+    }
+
+    @Test("a call goes out as it was built and comes back decoded")
+    func roundTrip() async throws {
+        server.on(.post, "/echo") { request in
+            .json(String(decoding: request.body, as: UTF8.self), headers: ["X-One": "1"])
+        }
+        let reply = try await client().reply(
+            to: Endpoint<[Int]>.post("echo", headers: ["X-Two": "2"], body: .json([1, 2, 3])))
+        #expect(reply.value == [1, 2, 3])
+        #expect(reply.headers["x-one"] == "1")
+        let request = try #require(server.received.first)
+        #expect(request.headers["X-Two"] == "2")
+        #expect(request.headers["Content-Type"] == "application/json")
+        #expect(request.headers["Content-Length"] == "7")
+        #expect(request.headers["Expect"] == nil)
+    }
+
+    @Test("a status is a value, with its body", arguments: [200, 201, 304, 400, 403, 404, 407, 429, 500, 503])
+    func statuses(status: Int) async throws {
+        let body = Data((status == 304 ? "" : "why").utf8)
+        server.on(.get, "/x") { _ in .status(status, body: body) }
+        let response = try await transport.send(try request("/x"), context: TransportContext())
+        #expect(response.status == status)
+        #expect(response.body.bytes == body)
+    }
+
+    @Test(
+        "a 401 is a value, whatever it asks for",
+        arguments: ["Basic realm=\"a\"", "Bearer error=\"invalid_token\"", "Digest realm=\"a\", nonce=\"b\""],
+        [TransportContext.Delivery.whole, .stream])
+    func unauthorized(challenge: String, delivery: TransportContext.Delivery) async throws {
+        server.on(.get, "/x") { _ in .status(401, headers: ["WWW-Authenticate": challenge], body: Data("no".utf8)) }
+        let response = try await transport.send(try request("/x"), context: TransportContext(delivery: delivery))
+        #expect(response.status == 401)
+        #expect(response.headers["WWW-Authenticate"] == challenge)
+        #expect(try await response.body.collect(upTo: 10) == Data("no".utf8))
+        #expect(server.received.count == 1)
+    }
+
+    @Test("C30: a refused connection and an unknown host are told apart, and reached nobody")
+    func refusedAndUnknown() async throws {
+        let port = server.port
+        server.close()
+        let refused = APIClient("http://127.0.0.1:\(port)") {
+            $0.transport = transport
+            $0.retry = .never
+        }
+        let failure = try #require(await failure(.get("x"), refused))
+        #expect(failure.kind == .refused && !failure.mayHaveReachedServer)
+        let unknown = APIClient("https://nobody.invalid") {
+            $0.transport = transport
+            $0.retry = .never
+        }
+        let other = try #require(await self.failure(.get("x"), unknown))
+        #expect(other.kind == .dns && !other.mayHaveReachedServer)
+    }
+
+    @Test(
+        "C32, C33, C35, C36: what breaks, breaks by kind",
+        arguments: [
+            ("", .reset),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123", .truncated),
+            ("what is this?\r\n\r\n", .malformed),
+            ("HTTP/1.1 42 No\r\n\r\n", .malformed),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n123", .malformed),
+        ] as [(String, TransportFailure.Kind)])
+    func brokenAnswers(raw: String, kind: TransportFailure.Kind) async throws {
+        server.on(.get, "/x") { _ in .raw(raw) }
+        let failure = try #require(await failure(.get("x"), client()))
+        #expect(failure.kind == kind && failure.mayHaveReachedServer)
+    }
+
+    @Test("C31: silence is a timeout of the attempt, and the connection is closed")
+    func silence() async throws {
+        server.on(.get, "/x") { _ in .silence }
+        do throws(ServiceError) {
+            _ = try await client().run(Endpoint<Int>.get("x").timeout(.milliseconds(300)))
+            Issue.record("an answer out of silence")
+        } catch {
+            guard case .timedOut(let timeout) = error else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(timeout.bound == .attempt && timeout.phase == .waitingForResponse)
+        }
+        while server.openConnections > 0 { await Task.yield() }
+    }
+
+    @Test("C37: what comes before the answer is not the answer")
+    func interim() async throws {
+        server.on(.get, "/x") { _ in
+            .raw(
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\n"
+                    + "Content-Length: 1\r\n\r\n7")
+        }
+        let reply = try await client().reply(to: Endpoint<Int>.get("x"))
+        #expect(reply.value == 7 && reply.status == 200)
+        #expect(reply.headers["Content-Length"] == "1")
+    }
+
+    @Test("C40: an endless body stops at the limit", arguments: [TransportContext.Delivery.whole, .stream])
+    func endless(delivery: TransportContext.Delivery) async throws {
+        server.on(.get, "/x") { _ in
+            LoopbackReply([
+                .write(Data("HTTP/1.1 200 OK\r\n\r\n".utf8)), .repeatForever(Data(repeating: 32, count: 65_536)),
+            ])
+        }
+        let context = TransportContext(delivery: delivery, bodyLimit: 1 << 20)
+        let error = await #expect(throws: ServiceError.self) {
+            _ = try await transport.send(try request("/x"), context: context).body.collect(upTo: .max)
+        }
+        guard case .transport(let failure)? = error else { throw CancellationError() }
+        #expect(failure.kind == .tooLarge)
+        while server.openConnections > 0 { await Task.yield() }
+    }
+
+    @Test("C39: gzip is unpacked, within the limit on what comes out")
+    func compressed() async throws {
+        let one = try #require(Data(base64Encoded: "H4sIAGbtAGsC/zMEALfv3IMBAAAA"))
+        server.on(.get, "/x") { _ in .status(200, headers: ["Content-Encoding": "gzip"], body: one) }
+        #expect(try await client().run(.get("x")) == 1)
+    }
+
+    @Test("C41: a thousand calls use one connection")
+    func keepAlive() async throws {
+        server.on(.get, "/x") { _ in .json("1") }
+        let client = client()
+        for _ in 0..<1000 { #expect(try await client.run(.get("x")) == 1) }
+        #expect(server.connections == 1)
+    }
+
+    @Test("C11: what could do harm twice is sent once when the kept connection is dead", arguments: ["", "body"])
+    func noSecondPost(body: String) async throws {
+        server.on(.get, "/warm") { _ in .json("1") }
+        server.on(.post, "/x") { _ in .close }
+        let client = client()
+        for _ in 0..<10 {
+            _ = try await client.run(Endpoint<Int>.get("warm"))
+            let endpoint = Endpoint<Int>.post("x", body: .data(Data(body.utf8), contentType: "text/plain"))
+            #expect(await failure(endpoint, client)?.kind == .reset)
+        }
+        #expect(server.received.count { $0.method == .post } == 10)
+    }
+
+    @Test("C43: an answer that does not come holds up none of two hundred others")
+    func slowOne() async throws {
+        server.on(.get, "/slow") { _ in .silence }
+        server.on(.get, "/x") { _ in .json("1") }
+        let client = client()
+        let slow = Task { try await client.run(Endpoint<Int>.get("slow")) }
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<200 { group.addTask { try await client.run(.get("x")) } }
+            for try await value in group { #expect(value == 1) }
+        }
+        slow.cancel()
+        await #expect(throws: ServiceError.cancelled) { try await slow.value }
+    }
+
+    @Test("no redirect is followed, and no token goes where it leads", arguments: [301, 302, 303, 307, 308])
+    func redirects(status: Int) async throws {
+        let other = try LoopbackServer()
+        let location = other.baseURL + "/y"
+        server.on(.get, "/x") { _ in .status(status, headers: ["Location": location], body: Data("moved".utf8)) }
+        var request = try request("/x")
+        request.headers["Authorization"] = "Bearer t"
+        let response = try await transport.send(request, context: TransportContext())
+        #expect(response.status == status)
+        #expect(response.headers["Location"] == location)
+        #expect(response.body.bytes == Data("moved".utf8))
+        #expect(other.connections == 0)
+    }
+
+    @Test("a GET with a body is refused, and not sent")
+    func getWithBody() async throws {
+        var request = try request("/x")
+        request.body = .bytes(Data("a".utf8))
+        let sent = request
+        let error = await #expect(throws: ServiceError.self) {
+            try await transport.send(sent, context: TransportContext())
+        }
+        guard case .transport(let failure)? = error else { throw CancellationError() }
+        #expect(failure.kind == .unsupported && !failure.mayHaveReachedServer)
+        #expect(server.connections == 0)
+    }
+
+    private func request(_ path: String) throws -> HTTPRequest {
+        HTTPRequest(method: .get, url: try HTTPURL(server.baseURL + path))
+    }
+}
+#endif
