@@ -5,7 +5,7 @@ import Musl
 #else
 import Darwin
 #endif
-#if URLSession
+#if URLSession && os(Linux)
 // FoundationNetworking brings this along, and to the compiler it then owns the types of pthread.
 import CDispatch
 #endif
