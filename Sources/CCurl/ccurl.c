@@ -2,11 +2,15 @@
 
 #if defined(__linux__)
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <time.h>
 
 // curl_multi_poll and curl_multi_wakeup came with 7.68.
@@ -16,6 +20,7 @@
 #define OPT_WRITEDATA 10001
 #define OPT_READDATA 10009
 #define OPT_HEADERDATA 10029
+#define OPT_FRESH_CONNECT 74
 #define OPT_ERRORBUFFER 10010
 #define OPT_POSTFIELDS 10015
 #define OPT_HTTPHEADER 10023
@@ -36,6 +41,9 @@
 #define INFO_LOOKED_UP 0x600033
 #define INFO_CONNECTED 0x600034
 #define INFO_ENCRYPTED 0x600038
+#define INFO_TO_PORT 0x200028
+#define INFO_FROM_PORT 0x20002A
+#define INFO_SOCKET 0x50002C
 #define PAUSED 0x10000001
 #define ABORTED 0x10000000
 #define GLOBAL_ALL 3
@@ -164,16 +172,74 @@ static void tell(ccurl_transfer *transfer, int step) {
     if (transfer->hooks.on_step) transfer->hooks.on_step(transfer->hooks.context, step);
 }
 
+static int object(ccurl_transfer *transfer, int objection) {
+    transfer->objection = objection;
+    return 0;
+}
+
+// The sockets of connections that are kept, by their ports: libcurl tells the socket at the end of a transfer only. An entry
+// may be out of date, so it is a hint.
+static _Atomic int sockets[1 << 16];
+
+static _Atomic int *socket_between(int to_port, int from_port) {
+    return &sockets[(unsigned)(to_port * 31 ^ from_port) % (sizeof sockets / sizeof *sockets)];
+}
+
+static void remember_socket(ccurl_transfer *transfer) {
+    int socket = -1;
+    if (transfer->is_encrypted || curl.easy_getinfo(transfer->easy, INFO_SOCKET, &socket) != 0 || socket < 0) return;
+    *socket_between(ccurl_get_long(transfer, INFO_TO_PORT), ccurl_get_long(transfer, INFO_FROM_PORT)) = socket;
+}
+
+static int has_port(int (*ask)(int, struct sockaddr *, socklen_t *), int socket, int port) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    if (ask(socket, (struct sockaddr *)&address, &length) != 0) return 0;
+    if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port) == port;
+    return address.ss_family == AF_INET6 && ntohs(((struct sockaddr_in6 *)&address)->sin6_port) == port;
+}
+
+// Whether bytes have come on a connection that is to be used again: libcurl 7.88 would take them for the next answer. On an
+// encrypted one they may be TLS's own, or HTTP/2's.
+static int is_stale(ccurl_transfer *transfer, int to_port, int from_port) {
+    if (transfer->is_encrypted || ccurl_get_long(transfer, INFO_NEW_CONNECTIONS) > 0) return 0;
+    int socket = *socket_between(to_port, from_port);
+    char byte;
+    if (socket <= 0 || recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) return 0;
+    return has_port(getpeername, socket, to_port) && has_port(getsockname, socket, from_port);
+}
+
 static int note_connected(void *context, char *to, char *from, int to_port, int from_port) {
-    (void)to, (void)from, (void)to_port, (void)from_port;
+    (void)to, (void)from;
+    if (is_stale(context, to_port, from_port)) return !object(context, CCURL_STALE);
     tell(context, CCURL_CONNECTED);
     return 0;
 }
 
+static int has_status(const ccurl_transfer *transfer, const char *beginning) {
+    const char *space = memchr(transfer->head, ' ', transfer->head_length);
+    size_t count = strlen(beginning);
+    return space && space + count < transfer->head + transfer->head_length && memcmp(space + 1, beginning, count) == 0;
+}
+
 // Whether the status of the head is 1xx: then another head follows. 101 would be the end of HTTP, which nobody asked for.
 static int is_interim(const ccurl_transfer *transfer) {
-    const char *space = memchr(transfer->head, ' ', transfer->head_length);
-    return space && space + 1 < transfer->head + transfer->head_length && space[1] == '1';
+    return has_status(transfer, "1");
+}
+
+// Whether the line is a second Content-Length that differs from the first.
+static int has_other_length(ccurl_transfer *transfer, const char *line, size_t count) {
+    static const char name[] = "content-length:";
+    size_t i = sizeof name - 1;
+    if (count <= i || strncasecmp(line, name, i) != 0) return 0;
+    int64_t length = 0;
+    while (i < count && (line[i] == ' ' || line[i] == '\t')) i++;
+    // Eighteen digits: what is longer is no length, as libcurl finds out.
+    for (size_t end = i + 18; i < count && i < end && line[i] >= '0' && line[i] <= '9'; i++)
+        length = length * 10 + (line[i] - '0');
+    int is_other = transfer->length >= 0 && transfer->length != length;
+    transfer->length = length;
+    return is_other;
 }
 
 static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
@@ -181,18 +247,22 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
     size_t length = size * count;
     if (!transfer->first_byte) transfer->first_byte = now();
     // A new status line begins a new head: the last was an interim one. What comes after the body is a trailer.
-    if (length >= 5 && memcmp(bytes, "HTTP/", 5) == 0) transfer->head_length = transfer->head_complete = 0;
-    else if (transfer->head_complete) return length;
-    if (transfer->head_length + length > transfer->head_limit) {
-        transfer->head_too_large = 1;
-        return 0;
+    if (length >= 5 && memcmp(bytes, "HTTP/", 5) == 0) {
+        if (transfer->head_complete && !is_interim(transfer)) return object(transfer, CCURL_SETTLED);
+        transfer->head_length = transfer->head_complete = 0;
+        transfer->length = -1;
+    } else if (transfer->head_complete) {
+        return length;
     }
+    if (transfer->head_length + length > transfer->head_limit) return object(transfer, CCURL_HEAD_TOO_LARGE);
+    if (has_other_length(transfer, bytes, length)) return object(transfer, CCURL_TWO_LENGTHS);
     if (!reserve((void **)&transfer->head, &transfer->head_capacity, transfer->head_length, length)) return 0;
     memcpy(transfer->head + transfer->head_length, bytes, length);
     transfer->head_length += length;
     if (length > 0 && (*bytes == '\r' || *bytes == '\n')) {
         transfer->head_complete = 1;
         if (!is_interim(transfer)) tell(transfer, CCURL_HEAD_COMPLETE);
+        if (transfer->expects && has_status(transfer, "417")) return object(transfer, CCURL_SETTLED);
     }
     return length;
 }
@@ -200,10 +270,7 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
 static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     size_t length = size * count;
-    if (length > transfer->body_limit - transfer->body_length) {
-        transfer->body_too_large = 1;
-        return 0;
-    }
+    if (length > transfer->body_limit - transfer->body_length) return object(transfer, CCURL_BODY_TOO_LARGE);
     if (transfer->hooks.on_body) {
         ptrdiff_t taken = transfer->hooks.on_body(transfer->hooks.context, (uint8_t *)bytes, length);
         if (taken == CCURL_PAUSE) return PAUSED;
@@ -379,6 +446,14 @@ int ccurl_multi_perform(void *multi, int *running) { return curl.multi_perform(m
 int ccurl_multi_poll(void *multi, int milliseconds) { return curl.multi_poll(multi, NULL, 0, milliseconds, NULL); }
 int ccurl_multi_wakeup(void *multi) { return curl.multi_wakeup(multi); }
 
+// Begins anew on a new connection: of the old one nothing was used.
+static void restart(void *multi, ccurl_transfer *transfer) {
+    curl.multi_remove_handle(multi, transfer->easy);
+    transfer->objection = 0;
+    curl.easy_setopt(transfer->easy, OPT_FRESH_CONNECT, 1L);
+    curl.multi_add_handle(multi, transfer->easy);
+}
+
 ccurl_transfer *ccurl_multi_next_ended(void *multi, int *result) {
     int left;
     multi_message *message;
@@ -387,7 +462,10 @@ ccurl_transfer *ccurl_multi_next_ended(void *multi, int *result) {
         *result = message->data.result;
         ccurl_transfer *transfer = NULL;
         curl.easy_getinfo(message->easy, INFO_PRIVATE, &transfer);
-        return transfer;
+        remember_socket(transfer);
+        if (transfer->objection == CCURL_SETTLED) *result = 0;
+        if (transfer->objection != CCURL_STALE) return transfer;
+        restart(multi, transfer);
     }
     return NULL;
 }

@@ -18,6 +18,18 @@ const char *ccurl_version(void);
 // How far a transfer has come.
 enum { CCURL_CONNECTED = 1, CCURL_HEAD_COMPLETE = 2 };
 
+// Why the shim has ended a transfer.
+enum {
+    CCURL_HEAD_TOO_LARGE = 1,
+    CCURL_BODY_TOO_LARGE,
+    // Two Content-Lengths that differ: whoever wrote one of them takes other bytes for the next answer.
+    CCURL_TWO_LENGTHS,
+    // This is the answer, though libcurl would send the request again: it does after a 417.
+    CCURL_SETTLED,
+    // The connection that was to be used again has bytes that no request has asked for. Nothing was sent.
+    CCURL_STALE,
+};
+
 // What a hook returns, in the place of a count, to be called again after ccurl_resume; or to end the transfer.
 enum { CCURL_PAUSE = -1, CCURL_ABORT = -2 };
 
@@ -41,6 +53,10 @@ typedef struct ccurl_transfer {
     // The body, as far as it has come. With a hook for it only its length is kept.
     uint8_t *body;
     size_t body_length, body_capacity, body_limit;
+    // Whether the request asks to be told to go on before its body is sent.
+    int expects;
+    // Whether it goes over TLS.
+    int is_encrypted;
     // The request's body.
     uint8_t *upload;
     size_t upload_length, upload_position;
@@ -48,10 +64,12 @@ typedef struct ccurl_transfer {
     void *header_list;
     // Microseconds of the monotonic clock: libcurl takes the first byte that is sent for the first that comes.
     int64_t started, first_byte;
-    // Set when a limit was passed.
-    int head_too_large, body_too_large;
+    // Why the transfer was ended here, if it was.
+    int objection;
     // Set when the empty line after a head has come.
     int head_complete;
+    // The Content-Length of the head; -1 if it has none yet.
+    int64_t length;
     char error[256];
 } ccurl_transfer;
 

@@ -12,11 +12,13 @@ struct CurlFailure {
     let transfer: UnsafeMutablePointer<ccurl_transfer>
 
     var error: ServiceError {
-        if transfer.pointee.body_too_large != 0 {
+        switch Int(transfer.pointee.objection) {
+        case CCURL_BODY_TOO_LARGE:
             return failure(.tooLarge, "the answer is larger than the limit of \(transfer.pointee.body_limit) bytes")
-        }
-        if transfer.pointee.head_too_large != 0 {
+        case CCURL_HEAD_TOO_LARGE:
             return failure(.malformed, "the head of the answer is larger than \(transfer.pointee.head_limit) bytes")
+        case CCURL_TWO_LENGTHS: return failure(.malformed, "the answer has two different lengths")
+        default: break
         }
         switch code {
         case 6: return failure(.dns)
@@ -28,11 +30,15 @@ struct CurlFailure {
         case 51, 60, 90, 91: return failure(.untrustedCertificate)
         case 18: return failure(.truncated)
         case 52, 55, 65: return failure(.reset)
-        // libcurl has one result for a connection that broke off and for chunks that make no sense.
-        case 56 where words.contains("chunked-encoding"): return failure(.malformed)
+        // libcurl has one result for a connection that broke off, for chunks that make no sense and for too large a head.
+        case 56 where words.contains("chunked-encoding") || words.contains("response headers"):
+            return failure(.malformed)
         case 56, 92: return failure(hasAnswer ? .truncated : .reset)
         case 1, 8, 16, 61: return failure(.malformed)
         case 4, 53, 54, 58, 59, 66, 77, 82, 83: return failure(.unsupported)
+        // A line of more than 100 kilobytes is a lack of memory to libcurl.
+        case 27 where hasAnswer && transfer.pointee.head_complete == 0:
+            return failure(.malformed, "a line in the head of the answer is too long")
         case 27: return failure(.unavailable)
         default: return failure(.other)
         }

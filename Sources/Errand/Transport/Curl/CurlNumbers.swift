@@ -19,6 +19,7 @@ enum CurlOption {
     static let pinnedKey: CInt = 10230
     static let pathAsIs: CInt = 234
     static let waitForMultiplexing: CInt = 237
+    static let hidesProxyHeads: CInt = 265
     static let allowsHTTP09: CInt = 285
 }
 

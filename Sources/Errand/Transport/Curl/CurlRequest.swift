@@ -32,6 +32,10 @@ struct CurlRequest {
         ccurl_set_long(transfer, CurlOption.httpVersion, Self.http2OverTLS)
         ccurl_set_long(transfer, CurlOption.waitForMultiplexing, request.url.origin.scheme == "https" ? 1 : 0)
         ccurl_set_text(transfer, CurlOption.acceptEncoding, "")
+        // What a proxy says of its own is no answer.
+        ccurl_set_long(transfer, CurlOption.hidesProxyHeads, 1)
+        transfer.pointee.expects = request.headers["Expect"] == nil ? 0 : 1
+        transfer.pointee.is_encrypted = request.url.origin.scheme == "https" ? 1 : 0
         transfer.pointee.body_limit = context.bodyLimit
         transfer.pointee.head_limit = Self.largestHead
         try prepareConnection(transfer)
