@@ -83,6 +83,11 @@ final class RawClient {
         return String(decoding: all, as: UTF8.self)
     }
 
+    /// Ends the connection in both directions, and with it whatever waits for it.
+    func shut() {
+        shutdown(descriptor, CInt(SHUT_RDWR))
+    }
+
     private func write(_ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
         #if canImport(Darwin)
         Darwin.send(descriptor, bytes, count, 0)

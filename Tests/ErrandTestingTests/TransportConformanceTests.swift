@@ -31,6 +31,14 @@ import Testing
         #expect(try await self.violation("C41", Inventor()).expected == "connections: 1")
     }
 
+    @Test(
+        "the cases about streams can be met",
+        // This one keeps no connection.
+        arguments: TransportConformance.streamed.filter { !$0.title.contains("the connection goes on") })
+    func streaming(_ rule: TransportConformance.Case) async throws {
+        try await rule.check { StreamingTransport() }
+    }
+
     @Test("an error where an answer should be is what was seen")
     func unavailable() async throws {
         let violation = try await violation("C37", UnavailableTransport(advice: "none here"))
