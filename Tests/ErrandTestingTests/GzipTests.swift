@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite("Gzip that is written by hand") struct GzipTests {
-    /// What the system's own gunzip makes of it; `nil` if it refuses, or is not there.
+    /// What the system's own gunzip makes of it; `nil` if it refuses.
     private func unpacked(_ packed: Data) throws -> Data? {
         let file = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID()).gz")
         try packed.write(to: file)

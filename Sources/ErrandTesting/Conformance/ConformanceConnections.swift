@@ -52,8 +52,8 @@ extension TransportConformance {
                 try await group.waitForAll()
             }
             silent.cancel()
-            let outcome = try? await silent.value
-            try scene.expect("no answer", outcome?.failure != nil || outcome == nil, seen: outcome as Any)
+            let outcome = await silent.result
+            if case .success(.success(let answer)) = outcome { throw ConformanceScene.surprise("no answer", answer) }
         },
     ]
 

@@ -45,9 +45,7 @@ final class LoopbackCore: Sendable {
             return listener
         }
         guard let listener else { return true }
-        guard listener.listens() else { return false }
-        start { core in core.accept(from: listener) }
-        return true
+        return listener.listens() && start { core in core.accept(from: listener) }
     }
 
     func closeConnections() {
@@ -87,12 +85,20 @@ final class LoopbackCore: Sendable {
         return result
     }
 
-    /// Runs something on a thread of its own, and counts the thread.
-    private func start(_ body: @escaping @Sendable (LoopbackCore) -> Void) {
+    /// Runs something on a thread of its own, and counts the thread; `false` if there is none left. With the thread the
+    /// connection ends that it serves.
+    @discardableResult
+    private func start(for connection: Int? = nil, _ body: @escaping @Sendable (LoopbackCore) -> Void) -> Bool {
         state.withLock { $0.threads += 1 }
-        LoopbackThread.start(
+        return LoopbackThread.start(
             { [self] in body(self) },
-            ended: { [self] in change { $0.threads -= 1 } })
+            ended: { [self] in
+                change { state in
+                    // With the last reference the socket is closed.
+                    if let connection { state.open[connection] = nil }
+                    state.threads -= 1
+                }
+            })
     }
 
     private func accept(from listener: LoopbackSocket) {
@@ -104,11 +110,7 @@ final class LoopbackCore: Sendable {
                 return state.connections
             }
             guard let number else { return }
-            start { core in
-                core.serve(socket, number: number)
-                // With the last reference the socket is closed.
-                core.change { $0.open[number] = nil }
-            }
+            start(for: number) { core in core.serve(socket, number: number) }
         }
     }
 
@@ -127,7 +129,7 @@ final class LoopbackCore: Sendable {
     /// Reads the rest of the request and does what is to be done for it; `false` if that was the end of the connection.
     private func respond(to head: LoopbackRequest, reader: inout LoopbackReader, on socket: LoopbackSocket) -> Bool {
         var request = head
-        if let reply = state.withLock({ ($0.routes + $0.others).early(head) })?(head) {
+        if let reply = state.withLock({ $0.routes.early(head) ?? $0.others.early(head) })?(head) {
             return answerEarly(reply, head, reader: &reader, on: socket)
         }
         if head.headers["Expect"]?.lowercased() == "100-continue" {
@@ -187,7 +189,7 @@ final class LoopbackCore: Sendable {
             socket.pause(pause)
             return true
         case .repeatForever(let data):
-            while socket.write(data) {}
+            while !data.isEmpty, socket.write(data) {}
             return false
         case .silence:
             while !socket.read().isEmpty {}

@@ -23,7 +23,7 @@ extension LoopbackReply {
     /// The same up to there; then the connection is closed, or whatever `end` says.
     public func cut(_ place: Cut, by end: Step = .close) -> LoopbackReply {
         with { reply in
-            var left = reply.offset(of: place)
+            var left = max(0, reply.offset(of: place))
             var kept: [Step] = []
             for step in reply.steps {
                 if let length = step.length, length >= left {
@@ -64,7 +64,7 @@ extension LoopbackReply {
         }
     }
 
-    /// The same, and then the connection is closed without a word.
+    /// The same, and then the connection is closed. A server with manners has said so: `Connection: close`.
     public var thenClose: LoopbackReply {
         with { $0.steps.append(.close) }
     }
@@ -119,6 +119,7 @@ extension LoopbackReply.Step {
         switch self {
         case .write(let data): .write(Data(data.prefix(count)))
         case .drip(let data, let pause): .drip(Data(data.prefix(count)), every: pause)
+        case .repeatForever(let data) where data.isEmpty: self
         case .repeatForever(let data): .write(Data((0..<count).map { data[data.startIndex + $0 % data.count] }))
         case .pause, .readBody, .silence, .close, .reset: self
         }

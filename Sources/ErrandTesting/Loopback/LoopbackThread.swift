@@ -23,8 +23,9 @@ enum LoopbackThread {
     }
 
     /// Runs `body` on a thread of its own, and then, when it has let go of all that it held, `ended`. Its stack is
-    /// small, so that hundreds of them cost little. If the system has no thread left, `ended` is called at once.
-    static func start(_ body: @escaping @Sendable () -> Void, ended: @escaping @Sendable () -> Void) {
+    /// small, so that hundreds of them cost little. If the system has no thread left, `ended` is called at once, and
+    /// the result is `false`.
+    static func start(_ body: @escaping @Sendable () -> Void, ended: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         pthread_attr_setstacksize(&attributes, 512 << 10)
@@ -49,10 +50,12 @@ enum LoopbackThread {
                 return nil
             }, work)
         #endif
-        if result != 0 {
+        guard result == 0 else {
             Unmanaged<Work>.fromOpaque(work).release()
             ended()
+            return false
         }
+        return true
     }
 
     /// Does the work and lets go of it; what is left is to say so.
