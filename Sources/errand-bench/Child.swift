@@ -17,6 +17,21 @@ struct Child {
         let description: String
     }
 
+    /// This program.
+    static let own =
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+
+    /// A program that was built beside this one.
+    static func sibling(_ name: String) -> String {
+        own.lastIndex(of: "/").map { own[...$0] + name } ?? name
+    }
+
+    /// Writes a line for the process that has started this one, which waits for it.
+    static func tellParent(_ line: String) {
+        let bytes = Array("\(line)\n".utf8)
+        _ = write(1, bytes, bytes.count)
+    }
+
     private let name: String
     private let process: pid_t
     private let output: CInt

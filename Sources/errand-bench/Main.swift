@@ -1,21 +1,42 @@
-/// Measures the library against its budgets: `swift run -c release errand-bench [--json] [--core | --wire] [--url <url>]`.
+/// Measures the library against its budgets: `swift run -c release errand-bench [--json]`.
+///
+///     --core            only what a call costs by itself
+///     --wire            only calls over real connections
+///     --url <url>       measures the wire against that server
+///     --faults <calls>  calls over everything that a server may do
+///     --soak <minutes>  calls at full speed, and the memory after each minute
 @main
 enum Main {
     static func main() async throws {
-        let arguments = CommandLine.arguments.dropFirst()
+        let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments.first == "worker" { return try await WireWorker.run(Array(arguments.dropFirst())) }
-        let url = arguments.firstIndex(of: "--url").flatMap { arguments.dropFirst($0 - arguments.startIndex + 1).first }
-        var report = Report()
-        if !arguments.contains("--wire") {
-            try await CoreBench.run(into: &report)
-            if !arguments.contains("--core") {
-                try await TokenBench.run(into: &report)
-                try await LimiterBench.run(into: &report)
-                try await CancelBench.run(into: &report)
-                try await DecodeBench.run(into: &report)
-            }
+        func value(of option: String) -> String? {
+            arguments.firstIndex(of: option).flatMap { arguments.dropFirst($0 + 1).first }
         }
-        if !arguments.contains("--core") { try WireBench.run(into: &report, url: url) }
+        var report = Report()
+        if let calls = value(of: "--faults").flatMap({ Int($0) }) {
+            try await FaultBench.run(into: &report, calls: calls)
+        } else if let minutes = value(of: "--soak").flatMap({ Int($0) }) {
+            try await SoakBench.run(into: &report, minutes: minutes)
+        } else {
+            try await measure(
+                into: &report, isCoreOnly: arguments.contains("--core"), isWireOnly: arguments.contains("--wire"),
+                url: value(of: "--url"))
+        }
         print(arguments.contains("--json") ? report.json : report.table)
+    }
+
+    private static func measure(into report: inout Report, isCoreOnly: Bool, isWireOnly: Bool, url: String?)
+        async throws
+    {
+        if !isWireOnly { try await CoreBench.run(into: &report) }
+        if isCoreOnly { return }
+        if !isWireOnly {
+            try await TokenBench.run(into: &report)
+            try await LimiterBench.run(into: &report)
+            try await CancelBench.run(into: &report)
+            try await DecodeBench.run(into: &report)
+        }
+        try WireBench.run(into: &report, url: url)
     }
 }

@@ -23,7 +23,7 @@ enum WireBench {
 
     /// Measures against the server at that URL, or one of our own.
     static func run(into report: inout Report, url: String?) throws {
-        let server = url == nil ? try Child(sibling("wire-peer"), ["serve"]) : nil
+        let server = url == nil ? try Child(Child.sibling("wire-peer"), ["serve"]) : nil
         defer { server?.kill() }
         let base = server.map { "http://127.0.0.1:\($0.line().first ?? "")" }
         let target = url ?? "\(base ?? "")/small"
@@ -70,9 +70,9 @@ enum WireBench {
                 let arguments = [url, "\(tasks)", "\(seconds)"]
                 let child =
                     switch contender {
-                    case .errand: try Child(own, ["worker", "calls"] + arguments)
-                    case .libcurl: try Child(sibling("wire-peer"), ["loop"] + arguments)
-                    case .urlsession: try Child(sibling("wire-urlsession"), arguments)
+                    case .errand: try Child(Child.own, ["worker", "calls"] + arguments)
+                    case .libcurl: try Child(Child.sibling("wire-peer"), ["loop"] + arguments)
+                    case .urlsession: try Child(Child.sibling("wire-urlsession"), arguments)
                     }
                 let numbers = child.line().compactMap(Double.init)
                 let cpu = try child.end()
@@ -110,7 +110,7 @@ enum WireBench {
     }
 
     private static func worker(_ arguments: [String]) throws -> (seconds: Double, memory: Double) {
-        let child = try Child(own, ["worker"] + arguments)
+        let child = try Child(Child.own, ["worker"] + arguments)
         let numbers = child.line().compactMap(Double.init)
         _ = try child.end()
         guard numbers.count == 3 else { throw Child.Failure(description: "worker \(arguments) said nothing") }
@@ -131,14 +131,5 @@ enum WireBench {
         // Left behind, it is in a folder that the system empties.
         defer { try? FileManager.default.removeItem(atPath: file) }
         return curl(["-o", "/dev/null", "-X", "POST", "-H", "Expect:", "-T", file, url])
-    }
-
-    /// This program.
-    private static let own =
-        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
-
-    /// A program that was built beside this one.
-    private static func sibling(_ name: String) -> String {
-        own.lastIndex(of: "/").map { own[...$0] + name } ?? name
     }
 }

@@ -11,6 +11,7 @@ import Foundation
 ///     errand-bench worker call <url>
 ///     errand-bench worker download <url>
 ///     errand-bench worker upload <url> <megabytes>
+///     errand-bench worker faults
 enum WireWorker {
     struct Model: Decodable {
         let id: Int
@@ -22,6 +23,7 @@ enum WireWorker {
 
     /// Prints how many calls or bytes there were, how many seconds they took, and the most memory in megabytes.
     static func run(_ arguments: [String]) async throws {
+        if arguments == ["faults"] { return try await Fault.serve() }
         let (kind, url) = (arguments.first ?? "", arguments.dropFirst().first ?? "")
         let numbers = arguments.dropFirst(2).compactMap(Double.init)
         let start = ContinuousClock.now
@@ -32,7 +34,7 @@ enum WireWorker {
         case "download": count = try await download(url)
         default: count = try await upload(Int(numbers[0]) << 20, to: url)
         }
-        print(count, start.duration(to: .now) / .seconds(1), mostMemory())
+        print(count, start.duration(to: .now) / .seconds(1), ProcessFigures.now.mostMegabytes)
     }
 
     private static func calls(of url: String, tasks: Int, for duration: Duration) async throws -> Int {
@@ -87,14 +89,5 @@ enum WireWorker {
         let response = try await send(.post, url, body: body)
         _ = try await response.body.collect(upTo: 1 << 20)
         return count
-    }
-
-    /// The most memory that the process has had at any time, in megabytes.
-    private static func mostMemory() -> Double {
-        guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
-            let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
-            let kilobytes = line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Double($0) })
-        else { return 0 }
-        return kilobytes / 1024
     }
 }

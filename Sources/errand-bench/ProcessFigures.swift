@@ -1,0 +1,32 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What the system says that this process holds.
+struct ProcessFigures {
+    var descriptors: Int
+    var threads: Int
+    var megabytes: Double
+    var mostMegabytes: Double
+
+    static var now: ProcessFigures {
+        ProcessFigures(
+            descriptors: count("/proc/self/fd"), threads: count("/proc/self/task"), megabytes: memory("VmRSS:"),
+            mostMegabytes: memory("VmHWM:"))
+    }
+
+    /// What is not there, as on other systems than Linux, counts for nothing.
+    private static func count(_ folder: String) -> Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? 0
+    }
+
+    private static func memory(_ name: String) -> Double {
+        guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
+            let line = status.split(separator: "\n").first(where: { $0.hasPrefix(name) }),
+            let kilobytes = line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Double($0) })
+        else { return 0 }
+        return kilobytes / 1024
+    }
+}
