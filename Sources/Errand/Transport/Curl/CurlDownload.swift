@@ -40,17 +40,27 @@ final class CurlDownload: Sendable {
 
     /// Takes bytes of the body, or has libcurl keep them for later.
     func take(_ bytes: UnsafeRawBufferPointer) -> Int {
-        let (count, news) = state.withLock { state -> (Int, Flight<Void>?) in
+        state.withLock { state in
             guard state.buffer.count < Self.window else {
                 state.isPaused = true
-                return (CurlStep.pause, nil)
+                return CurlStep.pause
             }
+            // At once as large as it may become: growing would move every byte a few times.
+            if state.buffer.isEmpty { state.buffer.reserveCapacity(Self.window + bytes.count) }
             state.buffer.append(contentsOf: bytes)
+            return bytes.count
+        }
+    }
+
+    /// Wakes the reader if there is something for it: once for all that has come in one go, for libcurl brings it in small
+    /// pieces.
+    func flush() {
+        let news = state.withLock { state in
+            guard !state.buffer.isEmpty else { return nil as Flight<Void>? }
             defer { state.news = nil }
-            return (bytes.count, state.news)
+            return state.news
         }
         news?.land(.success(()))
-        return count
     }
 
     /// The transfer has ended, of itself or for that reason: what is here is the rest.

@@ -24,6 +24,14 @@ final class CurlExchange: Sendable {
         installHooks()
     }
 
+    /// Whether the answer is handed over as it comes.
+    var isStreamed: Bool { download != nil }
+
+    /// Hands over what has come.
+    func flush() {
+        download?.flush()
+    }
+
     /// Ends the exchange: with libcurl's result, or with `nil` if it was stopped before.
     func land(_ result: CInt?) {
         upload?.cancel()

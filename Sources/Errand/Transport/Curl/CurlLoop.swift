@@ -10,6 +10,8 @@ import Musl
 ///
 /// It lives until `close`; the transport closes it when it goes.
 final class CurlLoop: Sendable {
+    private typealias Exchanges = [UnsafeMutablePointer<ccurl_transfer>: CurlExchange]
+
     private enum Job {
         case start(CurlExchange)
         case resume(CurlExchange)
@@ -158,7 +160,8 @@ final class CurlLoop: Sendable {
         blockSignals()
         // For whoever looks at the threads of a program.
         ccurl_name_thread("errand.curl")
-        var running: [UnsafeMutablePointer<ccurl_transfer>: CurlExchange] = [:]
+        var running: Exchanges = [:]
+        var streamed: Exchanges = [:]
         while true {
             let (jobs, isClosed) = inbox.withLock { inbox in
                 defer { inbox.jobs = [] }
@@ -168,10 +171,12 @@ final class CurlLoop: Sendable {
                 switch job {
                 case .start(let exchange):
                     running[exchange.handle.transfer] = exchange
+                    if exchange.isStreamed { streamed[exchange.handle.transfer] = exchange }
                     ccurl_multi_add(multi.pointer, exchange.handle.transfer)
                 case .resume(let exchange) where running[exchange.handle.transfer] === exchange:
                     ccurl_resume(exchange.handle.transfer)
                 case .cancel(let exchange) where running[exchange.handle.transfer] === exchange:
+                    streamed[exchange.handle.transfer] = nil
                     stop(exchange, among: &running)
                 // It has ended since.
                 case .resume, .cancel: break
@@ -183,9 +188,11 @@ final class CurlLoop: Sendable {
             }
             var count: CInt = 0
             ccurl_multi_perform(multi.pointer, &count)
+            for exchange in streamed.values { exchange.flush() }
             var result: CInt = 0
             while let transfer = ccurl_multi_next_ended(multi.pointer, &result) {
                 ccurl_multi_remove(multi.pointer, transfer)
+                streamed[transfer] = nil
                 running.removeValue(forKey: transfer)?.land(result)
             }
             // Woken by a socket, by libcurl's own timers or by a wakeup. The bound only matters if all three were lost.
@@ -201,9 +208,7 @@ final class CurlLoop: Sendable {
         for flight in ended { flight.land(.success(())) }
     }
 
-    private func stop(
-        _ exchange: CurlExchange, among running: inout [UnsafeMutablePointer<ccurl_transfer>: CurlExchange]
-    ) {
+    private func stop(_ exchange: CurlExchange, among running: inout Exchanges) {
         running[exchange.handle.transfer] = nil
         ccurl_multi_remove(multi.pointer, exchange.handle.transfer)
         exchange.land(nil)

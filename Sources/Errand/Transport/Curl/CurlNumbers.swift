@@ -10,6 +10,7 @@ enum CurlOption {
     static let caFile: CInt = 10065
     static let freshConnection: CInt = 74
     static let httpGet: CInt = 80
+    static let readSize: CInt = 98
     static let httpVersion: CInt = 84
     static let privateKey: CInt = 10087
     static let noSignal: CInt = 99

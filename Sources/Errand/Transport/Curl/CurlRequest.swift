@@ -11,6 +11,8 @@ struct CurlRequest {
     private static let httpAndHTTPS = 3
     private static let http2OverTLS = 4
     private static let largestHead = 512 << 10
+    /// A stream is expected to be large: it is read in larger pieces than libcurl's 16 kilobytes.
+    private static let streamReadSize = 128 << 10
 
     private let request: HTTPRequest
     private let options: CurlTransport.Options
@@ -32,6 +34,7 @@ struct CurlRequest {
         ccurl_set_long(transfer, CurlOption.httpVersion, Self.http2OverTLS)
         ccurl_set_long(transfer, CurlOption.waitForMultiplexing, request.url.origin.scheme == "https" ? 1 : 0)
         ccurl_set_text(transfer, CurlOption.acceptEncoding, "")
+        if context.delivery == .stream { ccurl_set_long(transfer, CurlOption.readSize, Self.streamReadSize) }
         // What a proxy says of its own is no answer.
         ccurl_set_long(transfer, CurlOption.hidesProxyHeads, 1)
         transfer.pointee.expects = request.headers["Expect"] == nil ? 0 : 1

@@ -10,7 +10,11 @@ import Foundation
 /// While the server is slow, at most `window` bytes and one chunk wait here, and the stream is not read.
 final class CurlUpload: Sendable {
     private struct State {
-        var buffer = Data()
+        /// The chunks that wait, and how much of the first has been sent.
+        var chunks: [Data] = []
+        var sent = 0
+        /// How many bytes wait, and how many were read in all.
+        var waiting = 0
         var pulled = 0
         var ending: Result<Void, ServiceError>?
         /// Whether libcurl waits for bytes.
@@ -37,7 +41,7 @@ final class CurlUpload: Sendable {
     }
 
     /// How many bytes wait for libcurl.
-    var waiting: Int { state.withLock { $0.buffer.count } }
+    var waiting: Int { state.withLock { $0.waiting } }
 
     /// Begins to read the stream. `resume` is called when libcurl waits and may go on.
     ///
@@ -63,7 +67,7 @@ final class CurlUpload: Sendable {
     /// Gives libcurl's thread what there is; nothing at the end.
     func fill(_ room: UnsafeMutableRawBufferPointer) -> Int {
         let (count, waiting) = state.withLock { state -> (Int, Flight<Void>?) in
-            guard !state.buffer.isEmpty else {
+            guard let first = state.chunks.first else {
                 switch state.ending {
                 case .success: return (0, nil)
                 case .failure: return (CurlStep.abort, nil)
@@ -72,10 +76,15 @@ final class CurlUpload: Sendable {
                     return (CurlStep.pause, nil)
                 }
             }
-            let count = min(room.count, state.buffer.count)
-            state.buffer.copyBytes(to: room, count: count)
-            state.buffer = count == state.buffer.count ? Data() : state.buffer.dropFirst(count)
-            guard state.buffer.count < Self.window else { return (count, nil) }
+            let count = min(room.count, first.count - state.sent)
+            first.dropFirst(state.sent).copyBytes(to: room, count: count)
+            state.sent += count
+            state.waiting -= count
+            if state.sent == first.count {
+                state.chunks.removeFirst()
+                state.sent = 0
+            }
+            guard state.waiting < Self.window else { return (count, nil) }
             defer { state.room = nil }
             return (count, state.room)
         }
@@ -106,8 +115,10 @@ final class CurlUpload: Sendable {
         let (wasPaused, isTooLong, room) = state.withLock { state -> (Bool, Bool, Flight<Void>?) in
             state.pulled += chunk.count
             if let length = body.length, state.pulled > length { return (false, true, nil) }
-            state.buffer.append(chunk)
-            if state.buffer.count >= Self.window { state.room = Flight() }
+            // An empty one would be taken for the end.
+            if !chunk.isEmpty { state.chunks.append(chunk) }
+            state.waiting += chunk.count
+            if state.waiting >= Self.window { state.room = Flight() }
             defer { state.isPaused = false }
             return (state.isPaused, false, state.room)
         }
