@@ -1,10 +1,12 @@
 /// Measures the library against its budgets: `swift run -c release errand-bench [--json]`.
 ///
-///     --core            only what a call costs by itself
-///     --wire            only calls over real connections
-///     --url <url>       measures the wire against that server
-///     --faults <calls>  calls over everything that a server may do
-///     --soak <minutes>  calls at full speed, and the memory after each minute
+/// ```text
+/// --core            only what a call costs by itself
+/// --wire            only calls over real connections
+/// --url <url>       measures the wire against that server
+/// --faults <calls>  calls over everything that a server may do
+/// --soak <minutes>  calls at full speed, and the memory after each minute
+/// ```
 @main
 enum Main {
     static func main() async throws {

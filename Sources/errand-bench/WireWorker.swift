@@ -7,11 +7,13 @@ import Foundation
 
 /// What a process of its own does for the wire's figures: its memory and its processor time are then nobody else's.
 ///
-///     errand-bench worker calls <url> <tasks> <seconds>
-///     errand-bench worker call <url>
-///     errand-bench worker download <url>
-///     errand-bench worker upload <url> <megabytes>
-///     errand-bench worker faults
+/// ```text
+/// errand-bench worker calls <url> <tasks> <seconds>
+/// errand-bench worker call <url>
+/// errand-bench worker download <url>
+/// errand-bench worker upload <url> <megabytes>
+/// errand-bench worker faults
+/// ```
 enum WireWorker {
     struct Model: Decodable {
         let id: Int
