@@ -4,106 +4,180 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// A TLS server of OpenSSL's, with a certificate that is made for the test; it answers each GET with a page.
-private final class TLSServer {
-    let port: Int
-    let folder: URL
-    private let process = Process()
+/// Who is believed, and who is not, against OpenSSL's own server.
+@Suite(
+    "TLS through libcurl", .enabled(if: Program.openssl.isInstalled, "openssl is not installed"),
+    .timeLimit(.minutes(2)))
+struct CurlTLSTests {
+    private let authority: TestAuthority
 
-    init?(host: String = "localhost", days: String = "2") throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // A port that was free a moment ago.
-        let probe = try LoopbackServer()
-        port = probe.port
-        probe.close()
-        guard FileManager.default.isExecutableFile(atPath: Self.openssl) else { return nil }
-        let made = try Self.run([
-            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", path("key.pem"), "-out", path("cert.pem"),
-            "-days", days, "-subj", "/CN=\(host)", "-addext", "subjectAltName=DNS:\(host)",
-        ])
-        guard made == 0 else { return nil }
-        process.executableURL = URL(filePath: Self.openssl)
-        process.arguments = [
-            "s_server", "-accept", "127.0.0.1:\(port)", "-www", "-cert", path("cert.pem"), "-key", path("key.pem"),
-        ]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
+    init() throws {
+        authority = try TestAuthority()
     }
 
-    func path(_ name: String) -> String { folder.appending(path: name).path }
-
-    private static let openssl = "/usr/bin/openssl"
-
-    private static func run(_ arguments: [String]) throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(filePath: openssl)
-        process.arguments = arguments
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus
+    private var trusting: CurlTransport.Options {
+        var options = CurlTransport.Options()
+        options.certificateAuthorities = authority.file
+        // The tests' own surroundings are no part of them.
+        options.proxy = .none
+        return options
     }
 
-    deinit {
-        process.terminate()
-        try? FileManager.default.removeItem(at: folder)
-    }
-}
-
-@Suite struct CurlTLSTests {
-    /// What a call ends with, once the server is up.
-    private func outcome(_ server: TLSServer, _ options: CurlTransport.Options) async throws -> Result<
-        Data, ServiceError
-    > {
-        let client = APIClient("https://localhost:\(server.port)") {
+    /// What a call ends with, and how often it was tried.
+    private func outcome(
+        _ url: String, _ options: CurlTransport.Options
+    ) async -> (result: Result<Reply<Data>, ServiceError>, attempts: Int) {
+        let attempts = Counter()
+        let client = APIClient(url) {
             $0.transport = CurlTransport(options)
-            $0.retry = .never
+            $0.rateLimit = .unlimited
+            $0.perAttempt = [attempts]
             // Real time: a busy machine is no reason to fail.
             $0.timeout = .seconds(60)
         }
-        for _ in 0..<200 {
-            do throws(ServiceError) {
-                return .success(try await client.run(Endpoint<Data>.get("")))
-            } catch {
-                guard case .transport(let failure) = error, failure.kind == .refused else { return .failure(error) }
-                try await Task.sleep(for: .milliseconds(20))
+        let result = await Result(of: { () async throws(ServiceError) in
+            try await client.reply(to: Endpoint<Data>.get(""))
+        })
+        await client.shutdown()
+        return (result, attempts.count.value)
+    }
+
+    private func failure(_ url: String, _ options: CurlTransport.Options) async throws -> TransportFailure {
+        let outcome = await outcome(url, options)
+        guard case .failure(.transport(let failure)) = outcome.result else {
+            throw try #require(outcome.result.failure, "it was believed")
+        }
+        return failure
+    }
+
+    // MARK: The server's certificate
+
+    enum Refusal: CaseIterable {
+        case expired, selfSigned, wrongHost, wrongPin, unknownAuthority
+    }
+
+    @Test(
+        "C18, C30: a server that is not to be believed is refused, once, and it is said why",
+        arguments: Refusal.allCases)
+    func refused(_ refusal: Refusal) async throws {
+        var options = trusting
+        var certificate = try authority.issue()
+        let words: String
+        switch refusal {
+        case .expired:
+            certificate = try authority.issue(dates: TestAuthority.longAgo)
+            words = "expired"
+        case .selfSigned:
+            certificate = try authority.selfSigned()
+            words = "self-signed"
+        case .wrongHost:
+            certificate = try authority.issue(to: "other.test")
+            words = "does not match|no alternative certificate subject name"
+        case .wrongPin:
+            options.pinnedPublicKeys = [Data(repeating: 7, count: 32).base64EncodedString()]
+            words = "pinned"
+        case .unknownAuthority:
+            options.certificateAuthorities = nil
+            words = "unable to get local issuer certificate|self-signed"
+        }
+        let server = try TLSServer(certificate)
+        let outcome = await outcome(server.url, options)
+        guard case .failure(.transport(let failure)) = outcome.result else {
+            throw try #require(outcome.result.failure, "it was believed")
+        }
+        #expect(failure.kind == .untrustedCertificate)
+        #expect(!failure.mayHaveReachedServer)
+        #expect(words.split(separator: "|").contains { failure.message.contains($0) }, "\(failure.message)")
+        #expect(outcome.attempts == 1)
+    }
+
+    @Test("a server whose authority is trusted is believed; the time that TLS took is told")
+    func trusted() async throws {
+        let server = try TLSServer(authority.issue())
+        let reply = try await outcome(server.url, trusting).result.get()
+        #expect(!reply.value.isEmpty)
+        let timings = try #require(reply.timings)
+        let (connected, encrypted) = (try #require(timings.connected), try #require(timings.encrypted))
+        #expect(connected < encrypted && encrypted <= timings.firstByte)
+        #expect(timings.httpVersion == "1.0")
+    }
+
+    @Test("a server whose key is one of those pinned is believed, if its certificate is good too")
+    func pinned() async throws {
+        let certificate = try authority.issue()
+        let server = try TLSServer(certificate)
+        var options = trusting
+        options.pinnedPublicKeys = [Data(repeating: 7, count: 32).base64EncodedString(), try certificate.pin]
+        #expect(try await !outcome(server.url, options).result.get().value.isEmpty)
+        options.certificateAuthorities = nil
+        #expect(try await failure(server.url, options).kind == .untrustedCertificate)
+    }
+
+    @Test("a file of trusted certificates that is not there is named, and nothing is sent")
+    func noAuthorities() async throws {
+        let server = try TLSServer(authority.issue())
+        var options = trusting
+        options.certificateAuthorities = "/nowhere/authority.pem"
+        let failure = try await failure(server.url, options)
+        #expect(failure.kind == .unsupported && !failure.mayHaveReachedServer)
+        #expect(failure.message.contains("/nowhere/authority.pem"), "\(failure.message)")
+    }
+
+    // MARK: The client's certificate
+
+    @Test(
+        "a client shows its certificate to a server that asks for one; without it the handshake fails",
+        arguments: ["-tls1_2", "-tls1_3"])
+    func clientCertificate(version: String) async throws {
+        let server = try TLSServer(
+            authority.issue(), version, "-Verify", "1", "-verify_return_error", "-CAfile", authority.file)
+        let mine = try authority.issue(to: "me")
+        var options = trusting
+        options.clientCertificate = .init(certificate: mine.file, key: mine.key)
+        #expect(try await !outcome(server.url, options).result.get().value.isEmpty)
+        let failure = try await failure(server.url, trusting)
+        #expect(failure.kind == .tls, "\(failure.message)")
+        #expect(!failure.mayHaveReachedServer)
+    }
+
+    @Test("a client certificate or key that is not there is named, and nothing is sent", arguments: [true, false])
+    func noClientCertificate(isKeyMissing: Bool) async throws {
+        let server = try TLSServer(authority.issue())
+        let mine = try authority.issue(to: "me")
+        var options = trusting
+        options.clientCertificate = .init(
+            certificate: isKeyMissing ? mine.file : "/nowhere/mine.pem",
+            key: isKeyMissing ? "/nowhere/mine.pem" : mine.key)
+        let failure = try await failure(server.url, options)
+        #expect(failure.kind == .unsupported && !failure.mayHaveReachedServer)
+        #expect(failure.message.contains("/nowhere/mine.pem"), "\(failure.message)")
+    }
+
+    // MARK: Broken connections
+
+    @Test("a handshake that breaks off is a failure of TLS")
+    func cutOff() async throws {
+        let server = try LoopbackServer()
+        let closing = Task {
+            while !Task.isCancelled {
+                server.closeConnections()
+                await Task.yield()
             }
         }
-        throw CancellationError()
+        defer { closing.cancel() }
+        let failure = try await failure("https://127.0.0.1:\(server.port)", trusting)
+        #expect(failure.kind == .tls)
+        #expect(!failure.mayHaveReachedServer)
     }
+}
 
-    private func isUntrusted(_ outcome: Result<Data, ServiceError>) -> Bool {
-        guard case .failure(.transport(let failure)) = outcome else { return false }
-        return failure.kind == .untrustedCertificate && !failure.mayHaveReachedServer
-    }
+/// Counts how often a call is tried.
+private struct Counter: Middleware {
+    let count = Noted(0)
 
-    @Test("C30: a certificate that nobody vouches for is refused; with its authority it is not")
-    func untrusted() async throws {
-        guard let server = try TLSServer() else { return print("skipped: openssl is not installed") }
-        #expect(isUntrusted(try await outcome(server, CurlTransport.Options())))
-        var trusting = CurlTransport.Options()
-        trusting.certificateAuthorities = server.path("cert.pem")
-        #expect(try await outcome(server, trusting).get().count > 0)
-    }
-
-    @Test("C30: a certificate for another host is refused")
-    func wrongHost() async throws {
-        guard let server = try TLSServer(host: "other.test") else { return print("skipped: openssl is not installed") }
-        var trusting = CurlTransport.Options()
-        trusting.certificateAuthorities = server.path("cert.pem")
-        #expect(isUntrusted(try await outcome(server, trusting)))
-    }
-
-    @Test("a pinned key that is another's is refused, even with a certificate to be trusted")
-    func pinning() async throws {
-        guard let server = try TLSServer() else { return print("skipped: openssl is not installed") }
-        var pinning = CurlTransport.Options()
-        pinning.certificateAuthorities = server.path("cert.pem")
-        pinning.pinnedPublicKeys = [Data(repeating: 7, count: 32).base64EncodedString()]
-        #expect(isUntrusted(try await outcome(server, pinning)))
+    func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+        count.update { $0 += 1 }
+        return try await next(request, context)
     }
 }
 #endif

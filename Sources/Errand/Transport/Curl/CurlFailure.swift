@@ -30,6 +30,7 @@ struct CurlFailure {
         case 51, 60, 90, 91: return failure(.untrustedCertificate)
         case 18: return failure(.truncated)
         case 52, 55, 65: return failure(.reset)
+        case 56 where hasRefusedClient: return failure(.tls)
         // libcurl has one result for a connection that broke off, for chunks that make no sense and for too large a head.
         case 56 where words.contains("chunked-encoding") || words.contains("response headers"):
             return failure(.malformed)
@@ -52,11 +53,23 @@ struct CurlFailure {
         }
     }
 
+    /// In TLS 1.3 a server says only after the handshake that it will not have this client.
+    private var hasRefusedClient: Bool {
+        !hasAnswer && words.contains(" alert ")
+            && ["certificate", "unknown ca", "access denied"].contains { words.contains($0) }
+    }
+
     private var hasSent: Bool { ccurl_get_long(transfer, CurlInfo.requestSize) > 0 }
     private var hasAnswer: Bool { transfer.pointee.head_length > 0 }
 
     private func failure(_ kind: TransportFailure.Kind, _ message: String? = nil) -> ServiceError {
-        .transport(TransportFailure(kind, message ?? words, mayHaveReachedServer: hasSent))
+        let mayHaveReachedServer =
+            switch kind {
+            // What was sent was for the proxy.
+            case .tls, .untrustedCertificate, .proxy: false
+            default: hasSent
+            }
+        return .transport(TransportFailure(kind, message ?? words, mayHaveReachedServer: mayHaveReachedServer))
     }
 
     /// libcurl's own words on what happened, or else on what kind of thing that is.

@@ -1,0 +1,83 @@
+#if os(Linux)
+import Foundation
+
+/// A certificate and its private key, as PEM files.
+struct TestCertificate: Sendable {
+    let file: String
+    let key: String
+
+    /// The hash of its public key, as a client pins it.
+    var pin: String {
+        get throws {
+            let key = try Program.openssl.run(["x509", "-in", file, "-pubkey", "-noout"])
+            let bytes = try Program.openssl.run(["pkey", "-pubin", "-outform", "der"], input: key)
+            return try Program.openssl.run(["dgst", "-sha256", "-binary"], input: bytes).base64EncodedString()
+        }
+    }
+}
+
+/// A certificate authority of a test's own, and what it vouches for. All of it goes with the test.
+final class TestAuthority: Sendable {
+    /// When a certificate is good for nothing any more.
+    static let longAgo = ["-startdate", "20200101000000Z", "-enddate", "20210101000000Z"]
+
+    private let scratch: Scratch
+    private static let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+
+    init() throws {
+        scratch = try Scratch()
+        // What `openssl ca` insists on; it is the one command whose every version takes dates.
+        try scratch.write(
+            """
+            [ca]
+            default_ca = authority
+            [authority]
+            database = \(scratch.path("index"))
+            new_certs_dir = \(scratch.folder)
+            rand_serial = yes
+            default_md = sha256
+            default_days = 2
+            unique_subject = no
+            copy_extensions = copy
+            policy = names
+            [names]
+            commonName = supplied
+            """, to: "configuration")
+        try scratch.write("", to: "index")
+        try makeOwnCertificate("authority", subject: "Errand's tests")
+    }
+
+    /// The file of its own certificate, for those who trust it.
+    var file: String { scratch.path("authority.pem") }
+
+    /// A certificate that it signs.
+    func issue(to host: String = "localhost", dates: [String] = []) throws -> TestCertificate {
+        let name = UUID().uuidString
+        let (request, certificate) = (scratch.path("\(name).csr"), certificate(name))
+        try Program.openssl.run(
+            ["req"] + Self.newKey + ["-keyout", certificate.key, "-out", request, "-subj", "/CN=\(host)"]
+                + ["-addext", "subjectAltName=DNS:\(host)"])
+        try Program.openssl.run(
+            ["ca", "-batch", "-notext", "-config", scratch.path("configuration"), "-in", request]
+                + ["-cert", file, "-keyfile", scratch.path("authority-key.pem"), "-out", certificate.file] + dates)
+        return certificate
+    }
+
+    /// A certificate that nobody vouches for but its own key.
+    func selfSigned() throws -> TestCertificate {
+        try makeOwnCertificate("own", subject: "localhost", ["-addext", "subjectAltName=DNS:localhost"])
+        return certificate("own")
+    }
+
+    private func makeOwnCertificate(_ name: String, subject: String, _ more: [String] = []) throws {
+        let certificate = certificate(name)
+        try Program.openssl.run(
+            ["req", "-x509"] + Self.newKey + ["-keyout", certificate.key, "-out", certificate.file, "-days", "2"]
+                + ["-subj", "/CN=\(subject)"] + more)
+    }
+
+    private func certificate(_ name: String) -> TestCertificate {
+        TestCertificate(file: scratch.path("\(name).pem"), key: scratch.path("\(name)-key.pem"))
+    }
+}
+#endif
