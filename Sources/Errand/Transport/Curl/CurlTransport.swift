@@ -75,7 +75,8 @@ public final class CurlTransport: LeashedTransport {
     /// Sends the request, and returns the answer when its body is complete; as a stream, when its head is.
     ///
     /// A stream holds the connection until it has been read or dropped; while nobody reads, the connection is not read
-    /// either.
+    /// either. Cancelling ends the exchange at once. Where it shares an HTTP/2 connection, the server hears of that with
+    /// the next exchange on it at the latest.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         let loop = try loop.get()
         guard let handle = loop.borrow() else { throw ServiceError.curlHasNoMemory }
