@@ -32,6 +32,8 @@ let package = Package(
         .executableTarget(name: "wire-urlsession", swiftSettings: house),
         .executableTarget(
             name: "TokenSharer", dependencies: ["Errand"], path: "Tests/TokenSharer", swiftSettings: house),
+        .executableTarget(
+            name: "TransportProbe", dependencies: ["Errand"], path: "Tests/TransportProbe", swiftSettings: house),
         .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
         .testTarget(name: "SampleTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
         .testTarget(name: "ErrandTestingTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),

@@ -1,18 +1,26 @@
 import Foundation
 import Testing
 
-/// A `TokenSharer`: another process that uses the same session.
+/// Another process: a `TokenSharer`, which uses the same session, or a `TransportProbe`, which has an environment of its own.
 final class Child: Sendable {
     private let process: Process
     private let input = Pipe()
     private let output = Pipe()
     private let ended: AsyncStream<Void>
 
-    /// Starts one.
-    init(_ arguments: String...) throws {
+    /// Starts a `TokenSharer`.
+    convenience init(_ arguments: String...) throws {
+        try self.init("TokenSharer", arguments)
+    }
+
+    /// Starts one. A proxy that the tests' own environment names is none of its business.
+    init(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws {
         process = Process()
-        process.executableURL = try Self.executable()
+        process.executableURL = try Self.executable(program)
         process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment
+            .filter { !$0.key.lowercased().hasSuffix("_proxy") }
+            .merging(environment) { $1 }
         process.standardInput = input
         process.standardOutput = output
         let (ended, continuation) = AsyncStream<Void>.makeStream()
@@ -50,10 +58,10 @@ final class Child: Sendable {
     }
 
     /// The executable lies beside the tests' own, wherever that was built.
-    private static func executable() throws -> URL {
+    private static func executable(_ program: String) throws -> URL {
         let neighbours = CommandLine.arguments.prefix(1) + Bundle.allBundles.map(\.bundlePath)
         let places = neighbours.map {
-            URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent("TokenSharer")
+            URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent(program)
         }
         return try #require(places.first { FileManager.default.isExecutableFile(atPath: $0.path) })
     }
