@@ -64,6 +64,8 @@ typedef struct ccurl_transfer {
     void *header_list;
     // Microseconds of the monotonic clock: libcurl takes the first byte that is sent for the first that comes.
     int64_t started, first_byte;
+    // Set by the caller where a proxy of its own was given.
+    int has_own_proxy;
     // Why the transfer was ended here, if it was.
     int objection;
     // Set when the empty line after a head has come.

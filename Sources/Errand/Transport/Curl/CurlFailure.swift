@@ -23,6 +23,7 @@ struct CurlFailure {
         switch code {
         case 6: return failure(.dns)
         case 5, 97: return failure(.proxy)
+        case 56 where hasNoTunnel: return failure(.proxy)
         case 7: return couldNotConnect
         case 28:
             return .transport(TransportFailure(.unreachable, "no connection in time", mayHaveReachedServer: hasSent))
@@ -49,9 +50,15 @@ struct CurlFailure {
         switch CInt(truncatingIfNeeded: ccurl_get_long(transfer, CurlInfo.systemError)) {
         case ENETUNREACH, ENETDOWN: .noInternetConnection
         case EHOSTUNREACH, EHOSTDOWN, ETIMEDOUT: failure(.unreachable)
-        default: failure(.refused)
+        default: failure(isForProxy || hasNoTunnel || ownWords.hasPrefix("Unsupported proxy") ? .proxy : .refused)
         }
     }
+
+    /// Whether it is a proxy that connections are made to. Of one that the environment names, libcurl does not tell.
+    private var isForProxy: Bool { transfer.pointee.has_own_proxy != 0 }
+
+    /// The proxy has refused to make a tunnel, or has gone while it was asked to.
+    private var hasNoTunnel: Bool { words.contains("CONNECT") }
 
     /// In TLS 1.3 a server says only after the handshake that it will not have this client.
     private var hasRefusedClient: Bool {
@@ -72,12 +79,17 @@ struct CurlFailure {
         return .transport(TransportFailure(kind, message ?? words, mayHaveReachedServer: mayHaveReachedServer))
     }
 
-    /// libcurl's own words on what happened, or else on what kind of thing that is.
+    /// What libcurl says happened, or else what kind of thing that is.
     private var words: String {
-        let own = withUnsafePointer(to: &transfer.pointee.error) { pointer in
+        let own = ownWords
+        // A proxy's URL that it does not understand libcurl shows whole, with the password.
+        return own.isEmpty || own.contains("@") ? String(cString: ccurl_describe(code)) : own
+    }
+
+    private var ownWords: String {
+        withUnsafePointer(to: &transfer.pointee.error) { pointer in
             pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
         }
-        return own.isEmpty ? String(cString: ccurl_describe(code)) : own
     }
 }
 

@@ -17,6 +17,7 @@ enum CurlOption {
     static let acceptEncoding: CInt = 10102
     static let bodySize: CInt = 30120
     static let protocols: CInt = 181
+    static let hostsWithoutProxy: CInt = 10177
     static let pinnedKey: CInt = 10230
     static let pathAsIs: CInt = 234
     static let waitForMultiplexing: CInt = 237

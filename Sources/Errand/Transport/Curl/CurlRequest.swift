@@ -63,9 +63,15 @@ struct CurlRequest {
             for result in results { try require(result, "client certificates") }
         }
         switch options.proxy {
+        // What need not be encrypted, because it stays on this machine, has to stay there.
+        case .environment where request.url.origin.isLoopback: ccurl_set_text(transfer, CurlOption.proxy, "")
         case .environment: break
         case .none: ccurl_set_text(transfer, CurlOption.proxy, "")
-        case .url(let url): try require(ccurl_set_text(transfer, CurlOption.proxy, url), "proxies")
+        case .url(let url):
+            try require(ccurl_set_text(transfer, CurlOption.proxy, url), "proxies")
+            // The exceptions that the environment makes are those of the environment's proxy.
+            ccurl_set_text(transfer, CurlOption.hostsWithoutProxy, "")
+            transfer.pointee.has_own_proxy = 1
         }
     }
 

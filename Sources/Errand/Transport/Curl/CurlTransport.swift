@@ -18,11 +18,13 @@ public final class CurlTransport: LeashedTransport {
     public struct Options: Sendable, Hashable {
         /// Which proxy is used.
         public enum Proxy: Sendable, Hashable {
-            /// The one that `https_proxy`, `http_proxy` and `no_proxy` name, if they do.
+            /// The one that `https_proxy`, `http_proxy` and `no_proxy` name, if they do; none for what is meant for this
+            /// machine.
             case environment
             /// None, whatever the environment says.
             case none
-            /// This one: `http://proxy.example.com:3128`.
+            /// This one, for all hosts: `http://proxy.example.com:3128`, with `user:password@` before the host where
+            /// the proxy wants to know who is calling.
             case url(String)
         }
 

@@ -1,0 +1,199 @@
+#if os(Linux)
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// Requests that go through somebody else.
+@Suite("Proxies through libcurl", .timeLimit(.minutes(2))) struct CurlProxyTests {
+    private func send(
+        _ url: String, through proxy: CurlTransport.Options.Proxy, authorities: String? = nil,
+        headers: HTTPHeaders = [:]
+    ) async throws -> HTTPResponse {
+        var options = CurlTransport.Options()
+        options.proxy = proxy
+        options.certificateAuthorities = authorities
+        let request = HTTPRequest(method: .get, url: try HTTPURL(url), headers: headers)
+        return try await CurlTransport(options).send(request, context: TransportContext())
+    }
+
+    /// How a request ends that must not succeed.
+    private func failure(
+        _ url: String, through proxy: String, authorities: String? = nil
+    ) async throws -> TransportFailure {
+        do {
+            let response = try await send(url, through: .url(proxy), authorities: authorities)
+            Issue.record("answered with \(response.status)")
+            throw CancellationError()
+        } catch ServiceError.transport(let failure) {
+            return failure
+        }
+    }
+
+    private static let basic = "Basic \(Data("ann:secret".utf8).base64EncodedString())"
+
+    // MARK: A proxy that was named
+
+    @Test("plain http asks the proxy for the whole URL, and shows it the credentials")
+    func forward() async throws {
+        let proxy = try LoopbackServer()
+        proxy.on(.get, "http://service.test/x?y=1") { _ in .json("1") }
+        let response = try await send(
+            "http://service.test/x?y=1", through: .url("http://ann:secret@127.0.0.1:\(proxy.port)"))
+        #expect(response.status == 200)
+        let request = try #require(proxy.received.first)
+        #expect(request.headers["Host"] == "service.test")
+        #expect(request.headers["Proxy-Authorization"] == Self.basic)
+        #expect(request.headers["Authorization"] == nil)
+    }
+
+    @Test(
+        "https goes through a tunnel: the proxy sees no header of the request, the server none for the proxy",
+        .enabled(if: Program.openssl.isInstalled && Program.nginx.isInstalled, "openssl or nginx is not installed"))
+    func tunnel() async throws {
+        let authority = try TestAuthority()
+        let server = try HTTP2Server(authority.issue())
+        server.backend.on(.get, "/x") { _ in .json("1") }
+        let proxy = try TunnelProxy()
+        let response = try await send(
+            server.url + "/x", through: .url("http://ann:secret@127.0.0.1:\(proxy.port)"), authorities: authority.file,
+            headers: ["Authorization": "Bearer mine"])
+        #expect(response.status == 200)
+        #expect(response.timings?.httpVersion == "2")
+        let head = try #require(proxy.received.first)
+        #expect(proxy.received.count == 1)
+        #expect(head.hasPrefix("CONNECT \(server.url.dropFirst("https://".count)) HTTP/1.1\r\n"))
+        #expect(head.contains("Proxy-Authorization: \(Self.basic)\r\n"))
+        #expect(!head.contains("Bearer"))
+        let request = try #require(server.backend.received.first)
+        #expect(request.headers["Authorization"] == "Bearer mine")
+        #expect(request.headers["Proxy-Authorization"] == nil)
+    }
+
+    // MARK: A proxy that fails
+
+    @Test(
+        "a proxy that makes no tunnel is the proxy's failure, and nothing has reached the server",
+        arguments: [
+            "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 200 Conn",
+            "what is this?\r\n\r\n",
+            "",
+        ])
+    func noTunnel(answer: String) async throws {
+        let proxy = try LoopbackServer()
+        proxy.onAny { _ in .raw(answer) }
+        let failure = try await failure("https://service.test", through: "http://ann:secret@127.0.0.1:\(proxy.port)")
+        #expect(failure.kind == .proxy, "\(failure.message)")
+        #expect(!failure.mayHaveReachedServer)
+        if let status = answer.split(separator: " ").dropFirst().first, status.first == "4" || status.first == "5" {
+            #expect(failure.message.contains(status), "\(failure.message)")
+        }
+        #expect(!"\(failure)".contains("secret"))
+    }
+
+    @Test(
+        "C90: a proxy that is not there, or makes no sense, is the proxy's failure; its password is shown nowhere",
+        arguments: [
+            "http://ann:secret@127.0.0.1:PORT", "http://ann:secret@proxy.invalid:80",
+            "http://ann:secret@127.0.0.1:99999",
+            "http://ann:sec ret secret@127.0.0.1:80", "gopher://ann:secret@127.0.0.1:80", "ann:secret@:80",
+            "http://ann:secret@",
+        ], ["http", "https"])
+    func noProxy(url: String, scheme: String) async throws {
+        let closed = try LoopbackServer()
+        closed.close()
+        let url = url.replacing("PORT", with: "\(closed.port)")
+        let failure = try await failure("\(scheme)://service.test", through: url)
+        #expect(failure.kind == .proxy, "\(failure.message)")
+        #expect(!failure.mayHaveReachedServer)
+        var options = CurlTransport.Options()
+        options.proxy = .url(url)
+        var dumped = ""
+        dump(options, to: &dumped)
+        dump(CurlTransport(options), to: &dumped)
+        for text in [
+            "\(failure)", failure.message, "\(options)", "\(options.proxy)", "\(CurlTransport(options))", dumped,
+        ] {
+            #expect(!text.contains("secret"), "\(text)")
+        }
+    }
+
+    @Test(
+        "behind a proxy, too, a certificate that is not to be believed is refused before anything is sent",
+        .enabled(if: Program.openssl.isInstalled, "openssl is not installed"))
+    func untrusted() async throws {
+        let authority = try TestAuthority()
+        let server = try TLSServer(authority.issue(dates: TestAuthority.longAgo))
+        let proxy = try TunnelProxy()
+        let failure = try await failure(
+            server.url, through: "http://127.0.0.1:\(proxy.port)", authorities: authority.file)
+        #expect(failure.kind == .untrustedCertificate)
+        #expect(!failure.mayHaveReachedServer)
+        #expect(proxy.received.count == 1)
+    }
+
+    @Test("a handshake that breaks off behind a proxy is a failure of TLS before anything is sent")
+    func cutOff() async throws {
+        let proxy = try LoopbackServer()
+        proxy.onAny { _ in .raw("HTTP/1.1 200 OK\r\n\r\n") }
+        let failure = try await failure("https://service.test", through: "http://127.0.0.1:\(proxy.port)")
+        #expect(failure.kind == .tls, "\(failure.message)")
+        #expect(!failure.mayHaveReachedServer)
+    }
+
+    // MARK: The environment
+
+    /// What a process with that environment makes of a GET.
+    private func probe(_ arguments: String..., environment: [String: String]) async throws -> String {
+        let probe = try Child("TransportProbe", ["get"] + arguments, environment: environment)
+        return try await probe.end().lines.joined(separator: "\n")
+    }
+
+    @Test("the environment's proxy is used, but for the hosts that it excepts, and for none if none is wanted")
+    func environment() async throws {
+        let proxy = try LoopbackServer()
+        proxy.on(.get, "http://service.invalid/x") { _ in .json("1") }
+        var environment = ["http_proxy": "http://ann:secret@127.0.0.1:\(proxy.port)"]
+        #expect(try await probe("http://service.invalid/x", environment: environment) == "200 1")
+        #expect(proxy.received.first?.headers["Proxy-Authorization"] == Self.basic)
+        let direct = try await probe("http://service.invalid/x", "proxy=none", environment: environment)
+        #expect(direct.hasPrefix("dns false"), "\(direct)")
+        environment["no_proxy"] = "service.invalid"
+        let excepted = try await probe("http://service.invalid/x", environment: environment)
+        #expect(excepted.hasPrefix("dns false"), "\(excepted)")
+        #expect(proxy.received.count == 1)
+    }
+
+    @Test("a proxy that was named is used whatever the environment says")
+    func named() async throws {
+        let (proxy, other) = (try LoopbackServer(), try LoopbackServer())
+        proxy.on(.get, "http://service.test/x") { _ in .json("1") }
+        let environment = ["http_proxy": "http://127.0.0.1:\(other.port)", "no_proxy": "service.test"]
+        let answer = try await probe(
+            "http://service.test/x", "proxy=http://127.0.0.1:\(proxy.port)", environment: environment)
+        #expect(answer == "200 1")
+        #expect(other.received.isEmpty)
+    }
+
+    @Test("C63: what is meant for this machine does not go to the environment's proxy")
+    func loopback() async throws {
+        let (server, proxy) = (try LoopbackServer(), try LoopbackServer())
+        server.on(.get, "/x") { _ in .json("1") }
+        let environment = ["http_proxy": "http://127.0.0.1:\(proxy.port)"]
+        #expect(try await probe("\(server.baseURL)/x", environment: environment) == "200 1")
+        #expect(try await probe("http://localhost:\(server.port)/x", environment: environment) == "200 1")
+        #expect(proxy.received.isEmpty)
+    }
+
+    @Test("C90: an environment's proxy that makes no sense shows its password nowhere")
+    func senseless() async throws {
+        let environment = ["https_proxy": "gopher://ann:secret@127.0.0.1:80"]
+        let words = try await probe("https://service.test/x", environment: environment)
+        #expect(words.hasPrefix("proxy false"), "\(words)")
+        #expect(!words.contains("secret"))
+    }
+}
+#endif
