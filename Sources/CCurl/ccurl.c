@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -94,8 +95,14 @@ static version_info *version;
 static void open_library(void) {
     void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        problem = "libcurl is not installed (libcurl.so.4 was not found): install it, on Debian and Ubuntu with "
-                  "`apt install libcurl4`, on Fedora with `dnf install libcurl`, on Alpine with `apk add libcurl`";
+        // It may be missing, but so may a library that it needs itself: the reason tells which.
+        static char reason[512];
+        const char *own = dlerror();
+        snprintf(reason, sizeof reason,
+                 "libcurl cannot be opened (%s): install it, on Debian and Ubuntu with `apt install libcurl4`, on Fedora "
+                 "with `dnf install libcurl`, on Alpine with `apk add libcurl`",
+                 own ? own : "libcurl.so.4");
+        problem = reason;
         return;
     }
     struct {

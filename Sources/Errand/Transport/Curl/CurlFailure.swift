@@ -36,6 +36,8 @@ struct CurlFailure {
         case 56 where words.contains("chunked-encoding") || words.contains("response headers"):
             return failure(.malformed)
         case 56, 92: return failure(hasAnswer ? .truncated : .reset)
+        // The scheme, or the version of HTTP that came.
+        case 1 where !words.contains("HTTP/0.9"): return failure(.unsupported)
         case 1, 8, 16, 61: return failure(.malformed)
         case 4, 53, 54, 58, 59, 66, 77, 82, 83: return failure(.unsupported)
         // A line of more than 100 kilobytes is a lack of memory to libcurl.

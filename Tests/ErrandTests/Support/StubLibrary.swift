@@ -1,0 +1,95 @@
+#if os(Linux)
+import Foundation
+
+/// A `libcurl.so.4` that is not what it should be, in a folder where a process of its own finds it first.
+final class StubLibrary: Sendable {
+    private let scratch: Scratch
+
+    /// One whose every function is there, but says that this is version `version`, knows none of the options `lacking`,
+    /// and ends each transfer with `result`.
+    convenience init(version: Int = 0x075801, lacking: [Int] = [], result: Int = 0) throws {
+        try self.init(
+            source: """
+                #define VERSION_NUMBER \(version)
+                #define LACKING {\((lacking + [0]).map(String.init).joined(separator: ", "))}
+                #define RESULT \(result)
+                \(Self.source)
+                """)
+    }
+
+    /// One that is made of that C code.
+    init(source: String) throws {
+        scratch = try Scratch()
+        try scratch.write(source, to: "stub.c")
+        try Program.clang.run(
+            ["-shared", "-fPIC", "-o", scratch.path("libcurl.so.4"), scratch.path("stub.c")])
+    }
+
+    /// One that is no library at all.
+    init(text: String) throws {
+        scratch = try Scratch()
+        try scratch.write(text, to: "libcurl.so.4")
+    }
+
+    /// What a process with that library makes of a GET.
+    func probe(_ arguments: String...) async throws -> String {
+        let others = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"].map { ":\($0)" } ?? ""
+        let probe = try Child(
+            "TransportProbe", ["get", "https://localhost:1/"] + arguments,
+            environment: ["LD_LIBRARY_PATH": scratch.folder + others])
+        return try await probe.end().lines.joined(separator: "\n")
+    }
+
+    private static let source = """
+        #include <stdarg.h>
+        #include <stddef.h>
+        #include <stdlib.h>
+        #include <unistd.h>
+        typedef struct { int age; const char *version; unsigned number; } version_info;
+        typedef struct { int message; void *easy; union { void *other; int result; } data; } message;
+        static version_info info = {0, "stub", VERSION_NUMBER};
+        static void *added;
+        version_info *curl_version_info(int now) { return &info; }
+        int curl_global_init(long flags) { return 0; }
+        void *curl_easy_init(void) { return calloc(1, sizeof(void *)); }
+        void curl_easy_reset(void *easy) {}
+        void curl_easy_cleanup(void *easy) { free(easy); }
+        int curl_easy_setopt(void *easy, int option, ...) {
+            static const int lacking[] = LACKING;
+            for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
+                if (lacking[i] == option) return 48;
+            va_list arguments;
+            va_start(arguments, option);
+            if (option == 10103) *(void **)easy = va_arg(arguments, void *);
+            va_end(arguments);
+            return 0;
+        }
+        int curl_easy_getinfo(void *easy, int asked, ...) {
+            va_list arguments;
+            va_start(arguments, asked);
+            if (asked == 0x100015) *va_arg(arguments, void **) = *(void **)easy;
+            va_end(arguments);
+            return 0;
+        }
+        int curl_easy_pause(void *easy, int what) { return 0; }
+        const char *curl_easy_strerror(int code) { return "as the stub says"; }
+        void *curl_slist_append(void *list, const char *line) { return &info; }
+        void curl_slist_free_all(void *list) {}
+        void *curl_multi_init(void) { return &added; }
+        int curl_multi_cleanup(void *multi) { return 0; }
+        int curl_multi_setopt(void *multi, int option, ...) { return 0; }
+        int curl_multi_add_handle(void *multi, void *easy) { added = easy; return 0; }
+        int curl_multi_remove_handle(void *multi, void *easy) { return 0; }
+        int curl_multi_perform(void *multi, int *running) { return 0; }
+        int curl_multi_poll(void *multi, void *more, unsigned count, int time, int *ready) { return usleep(1000); }
+        int curl_multi_wakeup(void *multi) { return 0; }
+        message *curl_multi_info_read(void *multi, int *left) {
+            static message done;
+            if (!added) return NULL;
+            done = (message){.message = 1, .easy = added, .data = {.result = RESULT}};
+            added = NULL;
+            return &done;
+        }
+        """
+}
+#endif

@@ -1,0 +1,60 @@
+#if os(Linux)
+import Foundation
+import Testing
+
+/// Machines whose libcurl is not there, or is not what it should be: each is a process that finds another library first.
+@Suite("The libcurl that is installed", .timeLimit(.minutes(2))) struct CurlLibraryTests {
+    @Test("without a libcurl that can be opened, a call says what to install")
+    func notThere() async throws {
+        let said = try await StubLibrary(text: "no library").probe()
+        #expect(said.hasPrefix("unavailable false"), "\(said)")
+        #expect(said.contains("apt install libcurl4"), "\(said)")
+        #expect(said.contains("libcurl.so.4"), "\(said)")
+    }
+
+    private static let needsCompiler: Comment = "clang is not installed"
+
+    @Test(
+        "a libcurl that is too old is told from none", .enabled(if: Program.clang.isInstalled, needsCompiler),
+        arguments: [0, 0x074300])
+    func tooOld(version: Int) async throws {
+        let library = version == 0 ? try StubLibrary(source: "int nothing;") : try StubLibrary(version: version)
+        let said = try await library.probe()
+        #expect(said.hasPrefix("unavailable false"), "\(said)")
+        #expect(said.contains("older than 7.68"), "\(said)")
+    }
+
+    @Test(
+        "what a libcurl cannot do and was asked for fails the call, and is named",
+        .enabled(if: Program.clang.isInstalled, needsCompiler),
+        arguments: [
+            (10230, "pin=AAAA", "pinned public keys"), (10025, "identity=/x.pem", "client certificates"),
+            (10087, "identity=/x.pem", "client certificates"), (10065, "authorities=/x.pem", "trusted certificates"),
+            (10004, "proxy=http://127.0.0.1:1", "proxies"),
+        ])
+    func lacking(option: Int, asked: String, words: String) async throws {
+        let library = try StubLibrary(lacking: [option])
+        let said = try await library.probe(asked)
+        #expect(said.hasPrefix("unsupported false"), "\(said)")
+        #expect(said.contains(words) && said.contains("stub"), "\(said)")
+    }
+
+    @Test(
+        "a libcurl without TLS is told from a server that makes no sense",
+        .enabled(if: Program.clang.isInstalled, needsCompiler))
+    func withoutTLS() async throws {
+        // CURLE_UNSUPPORTED_PROTOCOL.
+        let said = try await StubLibrary(result: 1).probe()
+        #expect(said.hasPrefix("unsupported false"), "\(said)")
+    }
+
+    @Test(
+        "what cannot be had from an old libcurl, and matters little, is done without",
+        .enabled(if: Program.clang.isInstalled, needsCompiler))
+    func older() async throws {
+        // CURLE_COULDNT_CONNECT; before 7.80 nothing is told of connections.
+        let said = try await StubLibrary(version: 0x074400, lacking: [20312, 10313], result: 7).probe()
+        #expect(said.hasPrefix("refused false"), "\(said)")
+    }
+}
+#endif
