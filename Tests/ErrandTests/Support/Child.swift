@@ -4,8 +4,8 @@ import Testing
 /// Another process: a `TokenSharer`, which uses the same session, or a `TransportProbe`, which has an environment of its own.
 final class Child: Sendable {
     private let process: Process
-    private let input = Pipe()
-    private let output = Pipe()
+    private let input: Pipe
+    private let output: Pipe
     private let ended: AsyncStream<Void>
 
     /// Starts a `TokenSharer`.
@@ -15,18 +15,23 @@ final class Child: Sendable {
 
     /// Starts one. A proxy that the tests' own environment names is none of its business.
     init(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws {
-        process = Process()
+        let process = Process()
         process.executableURL = try Self.executable(program)
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment
             .filter { !$0.key.lowercased().hasSuffix("_proxy") }
             .merging(environment) { $1 }
-        process.standardInput = input
-        process.standardOutput = output
         let (ended, continuation) = AsyncStream<Void>.makeStream()
         self.ended = ended
         process.terminationHandler = { _ in continuation.finish() }
-        try process.run()
+        (input, output) = try spawning.withLock {
+            let pipes = (Pipe(), Pipe())
+            process.standardInput = pipes.0
+            process.standardOutput = pipes.1
+            try process.run()
+            return pipes
+        }
+        self.process = process
     }
 
     /// Waits for the end; the lines that were printed, and the status or the signal that ended it.

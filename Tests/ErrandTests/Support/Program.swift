@@ -25,17 +25,22 @@ enum Program: String {
     @discardableResult
     func run(_ arguments: [String], input: Data = Data()) throws -> Data {
         let process = try process(arguments)
-        let (given, output, said) = (Pipe(), Pipe(), Pipe())
-        process.standardInput = given
-        process.standardOutput = output
-        process.standardError = said
-        try process.run()
+        let hasEnded = DispatchSemaphore(value: 0)
+        process.terminationHandler = { _ in hasEnded.signal() }
+        let (given, output, said) = try spawning.withLock {
+            let pipes = (Pipe(), Pipe(), Pipe())
+            process.standardInput = pipes.0
+            process.standardOutput = pipes.1
+            process.standardError = pipes.2
+            try process.run()
+            return pipes
+        }
         // What is written and read here fits into a pipe.
         given.fileHandleForWriting.write(input)
         try given.fileHandleForWriting.close()
         let data = try output.fileHandleForReading.readToEnd() ?? Data()
         let words = try said.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
+        hasEnded.wait()
         guard process.terminationStatus == 0 else {
             throw Failure(program: self, said: String(decoding: words, as: UTF8.self))
         }
@@ -57,15 +62,20 @@ final class ServerProcess: Sendable {
     let greeting: String
     private let process: Process
     /// Held: a server that finds nobody at the other end of its pipe may give up.
-    private let words = Pipe()
+    private let words: Pipe
 
     /// Starts a program and waits until it has said `word`, wherever it says such things.
     init(_ program: Program, _ arguments: [String], readyAfter word: String) throws {
-        process = try program.process(arguments)
+        let process = try program.process(arguments)
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = words
-        process.standardError = words
-        try process.run()
+        let words = try spawning.withLock {
+            let words = Pipe()
+            process.standardOutput = words
+            process.standardError = words
+            try process.run()
+            return words
+        }
+        (self.process, self.words) = (process, words)
         var said = ""
         while !said.contains(word) || said.last != "\n" {
             let more = words.fileHandleForReading.availableData
@@ -76,7 +86,8 @@ final class ServerProcess: Sendable {
     }
 
     deinit {
-        process.terminate()
+        // A process inherits what the thread that starts it has blocked: SIGTERM, if that is one of Dispatch's.
+        kill(process.processIdentifier, SIGKILL)
     }
 }
 #endif
