@@ -35,10 +35,11 @@ struct CurlFailure {
         // libcurl has one result for a connection that broke off, for chunks that make no sense and for too large a head.
         case 56 where words.contains("chunked-encoding") || words.contains("response headers"):
             return failure(.malformed)
-        case 56, 92: return failure(hasAnswer ? .truncated : .reset)
+        // 16 and 92 are HTTP/2's: the connection, or the stream. A server that ends its connections brings about both.
+        case 16, 56, 92: return failure(hasAnswer ? .truncated : .reset)
         // The scheme, or the version of HTTP that came.
         case 1 where !words.contains("HTTP/0.9"): return failure(.unsupported)
-        case 1, 8, 16, 61: return failure(.malformed)
+        case 1, 8, 61: return failure(.malformed)
         case 4, 53, 54, 58, 59, 66, 77, 82, 83: return failure(.unsupported)
         // A line of more than 100 kilobytes is a lack of memory to libcurl.
         case 27 where hasAnswer && transfer.pointee.head_complete == 0:
