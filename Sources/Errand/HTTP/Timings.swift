@@ -13,14 +13,16 @@ public struct Timings: Sendable, Hashable {
     public var firstByte: Duration
     /// When all was over.
     public var total: Duration
-    /// How many bytes were sent, the head included.
-    public var bytesSent: Int
-    /// How many bytes came, as they were on the wire: compressed, the head included.
-    public var bytesReceived: Int
+    /// How many bytes were sent, the head included; `nil` if the transport cannot tell.
+    public var bytesSent: Int?
+    /// How many bytes came, as they were on the wire: compressed, the head included; `nil` if the transport cannot tell.
+    public var bytesReceived: Int?
     /// The version of HTTP that was spoken, like `1.1` or `2`; `nil` if that is not known.
     public var httpVersion: String?
+    /// Whether a connection was used that had served another exchange before; `nil` if the transport cannot tell.
+    public var isConnectionReused: Bool?
 
-    /// Makes timings.
+    /// Makes timings. Without a moment at which a connection was made, one was used again.
     public init(
         lookedUp: Duration? = nil, connected: Duration? = nil, encrypted: Duration? = nil, firstByte: Duration,
         total: Duration, bytesSent: Int, bytesReceived: Int, httpVersion: String? = nil
@@ -33,10 +35,14 @@ public struct Timings: Sendable, Hashable {
         self.bytesSent = bytesSent
         self.bytesReceived = bytesReceived
         self.httpVersion = httpVersion
+        isConnectionReused = connected == nil
     }
 
-    /// Whether a connection was used that had served another exchange before.
-    public var isConnectionReused: Bool { connected == nil }
+    /// Makes the timings of a transport that knows when the answer came, and nothing of its connection.
+    public init(firstByte: Duration, total: Duration) {
+        self.firstByte = firstByte
+        self.total = total
+    }
 }
 
 extension Timings: CustomStringConvertible {
@@ -46,7 +52,7 @@ extension Timings: CustomStringConvertible {
         if let lookedUp { steps.append("looked up after \(lookedUp.spoken)") }
         if let connected { steps.append("connected after \(connected.spoken)") }
         if let encrypted { steps.append("encrypted after \(encrypted.spoken)") }
-        if isConnectionReused { steps.append("connection used again") }
+        if isConnectionReused == true { steps.append("connection used again") }
         steps.append("first byte after \(firstByte.spoken)")
         return steps.joined(separator: ", ")
     }
