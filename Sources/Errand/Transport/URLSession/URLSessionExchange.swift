@@ -22,6 +22,8 @@ final class URLSessionExchange: Sendable {
         var received = 0
         var isPaused = false
         var end: Result<Void, ServiceError>?
+        /// What the session has measured.
+        var timings: Timings?
         var reader: CheckedContinuation<Chunk, Never>?
     }
 
@@ -37,11 +39,13 @@ final class URLSessionExchange: Sendable {
     private let answer = Flight<Void>()
     private let context: TransportContext
     private let readAhead: Int
+    private let start: Instant
     private let state = Lock(State())
 
     init(_ context: TransportContext, readAhead: Int) {
         self.context = context
         self.readAhead = readAhead
+        start = context.time.now
     }
 
     /// Starts the task, or ends it if the exchange has been stopped already.
@@ -65,14 +69,18 @@ final class URLSessionExchange: Sendable {
     }
 
     func receive(_ response: URLResponse) {
-        guard let head = HTTPResponse(response) else {
-            return stop(.transport(TransportFailure(.malformed, "the answer has no status that HTTP knows")))
+        guard var head = HTTPResponse(response) else {
+            return stop(
+                .transport(TransportFailure(.malformed, "the answer has no status that HTTP knows, or two lengths")))
         }
         // What comes before the answer (100, 103) is not the answer.
         guard head.status >= 200 else { return }
-        let isFirst = state.withLock { state in
-            defer { state.head = state.head ?? head }
-            return state.head == nil
+        let moment = start.duration(to: context.time.now)
+        head.timings = Timings(firstByte: moment, total: moment)
+        let isFirst = state.withLock { [head] state in
+            guard state.head == nil, state.reason == nil else { return false }
+            state.head = head
+            return true
         }
         guard isFirst else { return }
         context.note(.receiving)
@@ -103,8 +111,14 @@ final class URLSessionExchange: Sendable {
         reader?.resume(returning: .success(data))
     }
 
+    /// The session has measured the exchange, and is about to end it.
+    func receive(_ timings: Timings) {
+        state.withLock { $0.timings = timings }
+    }
+
     /// The task has ended.
     func end(_ error: (any Error)?) {
+        let total = start.duration(to: context.time.now)
         let (end, reader) = state.withLock { state in
             let end: Result<Void, ServiceError>
             if let reason = state.reason {
@@ -118,6 +132,8 @@ final class URLSessionExchange: Sendable {
             }
             state.end = end
             state.task = nil
+            state.head?.timings?.total = total
+            if let timings = state.timings { state.head?.timings = timings }
             return (end, state.reader.take())
         }
         reader?.resume(returning: end.map { nil })

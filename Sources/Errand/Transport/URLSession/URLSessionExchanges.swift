@@ -110,6 +110,10 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         exchange(of: dataTask)?.receive(data)
     }
 
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+        if let timings = Timings(metrics) { exchange(of: task)?.receive(timings) }
+    }
+
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         end(task, error)
     }
