@@ -45,8 +45,13 @@ struct URLSessionFailure {
 
     /// On Linux most that can go wrong has no code of its own; libcurl's words tell some of it apart.
     private var spokenKind: TransportFailure.Kind? {
-        let malformed = ["chunked-encoding", "HTTP/0.9", "response code", "writing header"]
+        let malformed = [
+            "chunked-encoding", "HTTP/0.9", "HTTP version", "response code", "writing header", "content unencoding",
+        ]
         if malformed.contains(where: words.contains) { return .malformed }
+        // A field, or a head, for which libcurl has no room.
+        let tooLarge = ["Out of memory", "Too large response headers"]
+        if !hasAnswer, tooLarge.contains(where: words.contains) { return .tooLarge }
         return words.contains("certificate") && !hasAnswer ? .untrustedCertificate : nil
     }
 

@@ -5,7 +5,7 @@ import FoundationNetworking
 #endif
 
 extension HTTPResponse {
-    /// The head of an answer; `nil` if it is none of HTTP's.
+    /// The head of an answer; `nil` if it is none of HTTP's, or tells two lengths.
     init?(_ response: URLResponse) {
         guard let response = response as? HTTPURLResponse, (100...599).contains(response.statusCode) else { return nil }
         // Foundation keeps no order; an order that is always the same is the next best.
@@ -13,7 +13,11 @@ extension HTTPResponse {
             guard let name = name as? String, let value = value as? String else { return nil }
             return HTTPHeaders.Field(name: name, value: value)
         }
-        self.init(status: response.statusCode, headers: HTTPHeaders(fields.sorted { $0.name < $1.name }))
+        let headers = HTTPHeaders(fields.sorted { $0.name < $1.name })
+        // Two lengths have become one field.
+        let lengths = (headers["Content-Length"] ?? "").split { $0 == "," || $0 == " " }
+        guard Set(lengths).count < 2 else { return nil }
+        self.init(status: response.statusCode, headers: headers)
     }
 }
 #endif

@@ -18,6 +18,10 @@ extension URLRequest {
         httpBody = body
         httpShouldHandleCookies = false
         for field in request.headers { addValue(field.value, forHTTPHeaderField: field.name) }
+        #if canImport(FoundationNetworking)
+        // With it, a server that says no is sent the request a second time.
+        setValue(nil, forHTTPHeaderField: "Expect")
+        #endif
     }
 }
 #endif
