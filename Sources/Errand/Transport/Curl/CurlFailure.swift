@@ -37,8 +37,8 @@ struct CurlFailure {
             return failure(.malformed)
         // 16 and 92 are HTTP/2's: the connection, or the stream. A server that ends its connections brings about both.
         case 16, 56, 92: return failure(hasAnswer ? .truncated : .reset)
-        // The scheme, or the version of HTTP that came.
-        case 1 where !words.contains("HTTP/0.9"): return failure(.unsupported)
+        // Before anything was sent it is the scheme that this libcurl was built without; after it, the answer.
+        case 1 where !hasSent: return failure(.unsupported)
         case 1, 8, 61: return failure(.malformed)
         case 4, 53, 54, 58, 59, 66, 77, 82, 83: return failure(.unsupported)
         // A line of more than 100 kilobytes is a lack of memory to libcurl.
