@@ -75,14 +75,14 @@ struct Child {
         return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 
-    /// Ends it.
+    /// Ends it, whatever it is doing: a process that was started from a thread of Dispatch's inherits that SIGTERM is blocked.
     func kill() {
         #if canImport(Darwin)
-        _ = Darwin.kill(process, SIGTERM)
+        _ = Darwin.kill(process, SIGKILL)
         #elseif canImport(Glibc)
-        _ = Glibc.kill(process, SIGTERM)
+        _ = Glibc.kill(process, SIGKILL)
         #else
-        _ = Musl.kill(process, SIGTERM)
+        _ = Musl.kill(process, SIGKILL)
         #endif
         close(output)
         var status: CInt = 0
