@@ -1,4 +1,5 @@
-#if os(Linux)
+// With the trait, FoundationNetworking opens libcurl before anybody can be asked, and a program without it does not start.
+#if os(Linux) && !URLSession
 import Foundation
 import Testing
 
