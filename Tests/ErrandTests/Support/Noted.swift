@@ -1,10 +1,10 @@
-import Synchronization
+import Errand
 
 /// A value that several tasks of a test write to and read.
 final class Noted<Value: Sendable>: Sendable {
-    fileprivate let storage: Mutex<Value>
+    fileprivate let storage: Lock<Value>
 
-    init(_ value: Value) { storage = Mutex(value) }
+    init(_ value: Value) { storage = Lock(value) }
 
     var value: Value {
         get { storage.withLock { $0 } }
