@@ -94,7 +94,7 @@ struct ServerSamples {
         #expect(try await client.run(Endpoint<[String]>.get("friends")) == ["Ann"])
         await #expect(throws: ServiceError.self) { try await client.run(Endpoint<[String]>.get("half").retry(.never)) }
         server.on(.get, "/half", .json(#"["Ann"]"#).cut(.withinBody, by: .reset))
-        server.on(.get, "/slow", .json(#"["Ann"]"#).after(.seconds(2)).always)
+        server.on(.get, "/slow", .json(#"["Ann"]"#).after(.seconds(60)).always)
         await #expect(throws: ServiceError.self) { try await client.run(Endpoint<[String]>.get("half").retry(.never)) }
         let slow = Endpoint<[String]>.get("slow").retry(.never).timeout(.milliseconds(100))
         await #expect(throws: ServiceError.self) { try await client.run(slow) }

@@ -11,7 +11,7 @@ public import Foundation
 /// An answer is made and then, if it is to go wrong, changed:
 ///
 ///     server.on(.get, "/half", .json(#"["Ann"]"#).cut(.withinBody, by: .reset))
-///     server.on(.get, "/slow", .json(#"["Ann"]"#).after(.seconds(2)).always)
+///     server.on(.get, "/slow", .json(#"["Ann"]"#).after(.seconds(60)).always)
 ///
 /// For what there is no name for, there are `raw(_:then:)` and the steps themselves.
 public struct LoopbackReply: Sendable {
