@@ -52,7 +52,7 @@ final class Flight<Value: Sendable>: Sendable {
                 let early: Outcome? = state.withLock { state in
                     if let outcome = state.outcome { return outcome }
                     // Seen here, under the lock: a handler that ran before this found no continuation to resume.
-                    if Task.isCancelled || leash.reason != nil { return .failure(.cancelled) }
+                    if leash.isStopped { return .failure(.cancelled) }
                     state.waiters[seat] = continuation
                     return nil
                 }

@@ -8,10 +8,10 @@
 /// counts; one after the end reaches nobody.
 package final class Leash: Sendable {
     private struct State {
-        package var reason: ServiceError?
-        var hasChild = false
-        var waiting: CheckedContinuation<Void, Never>?
-        var listener: (@Sendable () -> Void)?
+        var reason: ServiceError?
+        /// What is called at a stop: several, where a child of the operation runs on the same leash.
+        var listeners: [(seat: Int, onStop: @Sendable () -> Void)] = []
+        var nextSeat = 0
     }
 
     private let state = Lock(State())
@@ -19,22 +19,20 @@ package final class Leash: Sendable {
     package init() {}
 
     /// Why it was stopped, if it was.
-    package var reason: ServiceError? { state.withLock { $0.reason } }
+    private var reason: ServiceError? { state.withLock { $0.reason } }
+
+    /// Whether what runs on it in the present task is to end.
+    package var isStopped: Bool { Task.isCancelled || reason != nil }
 
     /// Stops the operation, or keeps it from starting.
     func stop(_ reason: ServiceError) {
-        let (waiting, listener): (CheckedContinuation<Void, Never>?, (@Sendable () -> Void)?) = state.withLock {
-            state in
-            guard state.reason == nil else { return (nil, nil) }
+        let listeners: [@Sendable () -> Void] = state.withLock { state in
+            guard state.reason == nil else { return [] }
             state.reason = reason
-            defer {
-                state.waiting = nil
-                state.listener = nil
-            }
-            return (state.waiting, state.listener)
+            defer { state.listeners = [] }
+            return state.listeners.map(\.onStop)
         }
-        waiting?.resume()
-        listener?()
+        for onStop in listeners { onStop() }
     }
 
     /// Runs the operation in the caller's own task. It must put each of its waits on this leash, by `listen` or `run`.
@@ -55,12 +53,8 @@ package final class Leash: Sendable {
         during wait: () async -> Value, onStop: @escaping @Sendable () -> Void
     ) async -> Value {
         await withTaskCancellationHandler {
-            let isStopped = state.withLock { state in
-                if state.reason == nil { state.listener = onStop }
-                return state.reason != nil
-            }
-            if isStopped { onStop() }
-            defer { state.withLock { $0.listener = nil } }
+            let seat = sit(onStop)
+            defer { leave(seat) }
             return await wait()
         } onCancel: {
             onStop()
@@ -72,8 +66,10 @@ package final class Leash: Sendable {
         _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
         if let reason { throw reason }
-        state.withLock { $0.hasChild = true }
         let slot = Slot<Result<Value, ServiceError>>()
+        let over = Flight<Void>()
+        let seat = sit { over.land(.success(())) }
+        defer { leave(seat) }
         // A group that keeps no results costs a third less, and the one result is at hand anyway.
         await withDiscardingTaskGroup { group in
             group.startTask {
@@ -82,11 +78,12 @@ package final class Leash: Sendable {
                 } catch {
                     slot.put(.failure(error))
                 }
-                self.childEnded()
+                over.land(.success(()))
             }
             // A cancellation of the caller reaches the child by itself; this wait ends when the child does, or with a
             // stop.
-            if await self.isStopped() { group.cancelAll() }
+            await over.landed()
+            if reason != nil { group.cancelAll() }
         }
         // The group has waited for its child.
         let outcome = slot.take() ?? .failure(.cancelled)
@@ -107,28 +104,20 @@ package final class Leash: Sendable {
         }
     }
 
-    private func childEnded() {
-        let waiting = state.withLock { state in
-            state.hasChild = false
-            defer { state.waiting = nil }
-            return state.waiting
+    /// Has `onStop` called at a stop, or at once if there was one.
+    private func sit(_ onStop: @escaping @Sendable () -> Void) -> Int {
+        let seat: Int? = state.withLock { state in
+            guard state.reason == nil else { return nil }
+            state.nextSeat += 1
+            state.listeners.append((state.nextSeat, onStop))
+            return state.nextSeat
         }
-        waiting?.resume()
+        if seat == nil { onStop() }
+        return seat ?? 0
     }
 
-    /// Waits for the child's end or a stop, whichever comes first.
-    private func isStopped() async -> Bool {
-        if state.withLock({ $0.hasChild && $0.reason == nil }) {
-            await withCheckedContinuation { continuation in
-                let isSettled = state.withLock { state in
-                    guard state.hasChild, state.reason == nil else { return true }
-                    state.waiting = continuation
-                    return false
-                }
-                if isSettled { continuation.resume() }
-            }
-        }
-        return reason != nil
+    private func leave(_ seat: Int) {
+        state.withLock { $0.listeners.removeAll { $0.seat == seat } }
     }
 }
 

@@ -96,7 +96,7 @@ public final class CurlTransport: LeashedTransport {
             await run(exchange, on: loop, context, upload, until: exchange.end)
             // Looked up under the lock under which it was put down: that hands the C side back to this thread.
             guard case .success(let result?) = exchange.end.outcome else {
-                throw isStopped(context) ? ServiceError.cancelled : .transportShutDown
+                throw context.leash.isStopped ? ServiceError.cancelled : .transportShutDown
             }
             guard result == 0 else {
                 throw upload?.failure ?? CurlFailure(code: result, transfer: handle.transfer).error
@@ -107,7 +107,7 @@ public final class CurlTransport: LeashedTransport {
             let exchange = CurlExchange(handle, context: context, upload: upload, download: download)
             let reader = CurlReader(download, of: exchange, on: loop, keeping: self)
             await run(exchange, on: loop, context, upload, until: download.head)
-            guard !isStopped(context), var response = try download.head.outcome?.get() else {
+            guard !context.leash.isStopped, var response = try download.head.outcome?.get() else {
                 throw ServiceError.cancelled
             }
             response.body = .stream(length: response.lengthOnTheWire, HTTPBody.Chunks { try await reader.next() })
@@ -132,16 +132,12 @@ public final class CurlTransport: LeashedTransport {
         await context.leash.listen {
             if !loop.start(exchange) { exchange.land(nil) }
             // A stop that came before this found nothing to end.
-            if isStopped(context) { loop.cancel(exchange) }
+            if context.leash.isStopped { loop.cancel(exchange) }
             upload?.start { loop.resume(exchange) }
             await flight.landed()
         } onStop: {
             loop.cancel(exchange)
         }
-    }
-
-    private func isStopped(_ context: TransportContext) -> Bool {
-        Task.isCancelled || context.leash.reason != nil
     }
 
     deinit {
