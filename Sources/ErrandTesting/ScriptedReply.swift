@@ -24,14 +24,10 @@ public struct ScriptedReply: Sendable {
 
         /// What it comes to.
         func inTime(for request: HTTPRequest, by time: any TimeSource) async throws -> HTTPResponse {
-            switch self {
-            case .response(let response): return response
-            case .error(let error): throw error
-            case .handler(let handler): return try await handler(request)
-            case .silence:
-                try await time.sleep(until: .distantFuture)
-                throw ServiceError.cancelled
-            }
+            if let atOnce { return try atOnce.get() }
+            if case .handler(let handler) = self { return try await handler(request) }
+            try await time.sleep(until: .distantFuture)
+            throw ServiceError.cancelled
         }
     }
 

@@ -56,7 +56,6 @@ enum Fault: String, CaseIterable, Sendable {
             (.interim, .success(7)), (.lastOfConnection, .success(7)), (.surplus, .success(7)),
             (.redirect, .success(7)), (.drip, .success(7)):
             true
-        // The connection may be the one that the server closes or resets after its surplus.
         case (_, .failure(.transport(let failure))): kinds.contains(failure.kind)
         case (.circle, .failure(.rejected)), (.status404, .failure(.rejected)): true
         case (.status503, .failure(.serverFailure)), (.notJSON, .failure(.undecodable)): true

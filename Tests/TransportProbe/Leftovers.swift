@@ -33,7 +33,8 @@ struct Leftovers {
         for census in [before, meanwhile, after] { print(census.descriptors, census.threads) }
     }
 
-    /// What there is when nothing changes any more: a thread that was told to end still has to do so.
+    /// What there is when nothing changes any more: a thread that was told to end still has to do so, and the kernel tells
+    /// nobody when it has.
     private func settled() async throws -> Census {
         var (census, times) = (try Census(), 0)
         while times < 50 {

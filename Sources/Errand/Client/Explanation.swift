@@ -51,7 +51,7 @@ struct Explanation {
         guard rules.retry.attempts > 1 else { return "no, there is one attempt" }
         let times = "\(rules.retry.attempts) attempts"
         if request.method.isIdempotent { return "\(times), because \(request.method) can be repeated without harm" }
-        if rules.idempotencyKey != nil { return "\(times), because the call has an idempotency key" }
+        if request.isRepeatable { return "\(times), because the call has an idempotency key" }
         return
             "\(times), but only if it is certain that nothing was sent: \(request.method) without an idempotency key might be done twice"
     }

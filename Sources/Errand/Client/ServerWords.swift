@@ -67,6 +67,7 @@ struct ServerWords {
         }
 
         init(from decoder: any Decoder) throws {
+            // What is no sentence is looked at as an object.
             if let text = try? decoder.singleValueContainer().decode(String.self) {
                 message = text
                 return

@@ -88,3 +88,14 @@ extension TransportFailure.Kind {
         }
     }
 }
+
+/// What every transport may have to say.
+extension ServiceError {
+    static func bodyTooLarge(_ limit: Int) -> ServiceError {
+        .transport(TransportFailure(.tooLarge, "the answer is larger than the limit of \(limit) bytes"))
+    }
+
+    static var transportShutDown: ServiceError {
+        .transport(TransportFailure(.unavailable, "the transport has been shut down", mayHaveReachedServer: true))
+    }
+}

@@ -108,9 +108,3 @@ extension HTTPBody: CustomStringConvertible, CustomReflectable {
     /// Shows no more than the description.
     public var customMirror: Mirror { Mirror(self, children: ["size": description]) }
 }
-
-extension ServiceError {
-    fileprivate static func bodyTooLarge(_ limit: Int) -> ServiceError {
-        .transport(TransportFailure(.tooLarge, "the answer is larger than the limit of \(limit) bytes"))
-    }
-}

@@ -43,7 +43,7 @@ struct Retry: Layer {
         let policy = call.rules.retry
         let (attempts, lacksToken) = call.read { ($0.attempts, $0.lacksToken) }
         guard attempts < policy.attempts, !lacksToken, request.body?.isReplayable ?? true else { return nil }
-        let isSafe = request.method.isIdempotent || call.rules.idempotencyKey != nil
+        let isSafe = request.isRepeatable
         let reason: ClientEvent.RetryReason
         let pause: Duration
         switch outcome {

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Waits until that has come about, without keeping a thread busy: on Linux Foundation's queues get none while the
-/// tasks of a program use them all.
+/// tasks of a program use them all. Nothing tells of what is waited for here, so it is looked for.
 func until(_ condition: () -> Bool) async {
     while !condition() { try? await Task.sleep(for: .milliseconds(1)) }
 }

@@ -12,8 +12,8 @@ final class CurlExchange: Sendable {
     let handle: Handle
     /// Lands with libcurl's result when the transfer has ended and libcurl has let go of it; `nil` if it was stopped.
     let end = Flight<CInt?>()
-    private let context: TransportContext
-    private let upload: CurlUpload?
+    let context: TransportContext
+    let upload: CurlUpload?
     private let download: CurlDownload?
 
     init(_ handle: Handle, context: TransportContext, upload: CurlUpload? = nil, download: CurlDownload? = nil) {

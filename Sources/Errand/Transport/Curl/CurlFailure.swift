@@ -13,8 +13,7 @@ struct CurlFailure {
 
     var error: ServiceError {
         switch Int(transfer.pointee.objection) {
-        case CCURL_BODY_TOO_LARGE:
-            return failure(.tooLarge, "the answer is larger than the limit of \(transfer.pointee.body_limit) bytes")
+        case CCURL_BODY_TOO_LARGE: return .bodyTooLarge(transfer.pointee.body_limit)
         case CCURL_HEAD_TOO_LARGE:
             return failure(.malformed, "the head of the answer is larger than \(transfer.pointee.head_limit) bytes")
         case CCURL_TWO_LENGTHS: return failure(.malformed, "the answer has two different lengths")
@@ -99,10 +98,6 @@ struct CurlFailure {
 extension ServiceError {
     static var curlHasNoMemory: ServiceError {
         .transport(TransportFailure(.unavailable, "libcurl has no memory left"))
-    }
-
-    static var transportShutDown: ServiceError {
-        .transport(TransportFailure(.unavailable, "the transport has been shut down", mayHaveReachedServer: true))
     }
 }
 #endif

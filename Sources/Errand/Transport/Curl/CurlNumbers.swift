@@ -10,8 +10,8 @@ enum CurlOption {
     static let caFile: CInt = 10065
     static let freshConnection: CInt = 74
     static let httpGet: CInt = 80
-    static let readSize: CInt = 98
     static let httpVersion: CInt = 84
+    static let readSize: CInt = 98
     static let privateKey: CInt = 10087
     static let noSignal: CInt = 99
     static let acceptEncoding: CInt = 10102

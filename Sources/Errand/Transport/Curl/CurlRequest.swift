@@ -91,9 +91,11 @@ struct CurlRequest {
             ccurl_set_text(transfer, CurlOption.customRequest, request.method.rawValue)
         }
         // libcurl sends a request a second time, unasked, when a kept connection turns out to be dead. It cannot if the body would
-        // have to be read again, or if there is no old connection to begin with.
-        let mayRepeat = request.method.isIdempotent || request.headers["Idempotency-Key"] != nil
-        if !mayRepeat, request.body?.length ?? 0 == 0 { ccurl_set_long(transfer, CurlOption.freshConnection, 1) }
+        // have to be read again, or if there is no old connection to begin with. A stream of unknown length counts as
+        // none: it may be empty.
+        if !request.isRepeatable, request.body?.length ?? 0 == 0 {
+            ccurl_set_long(transfer, CurlOption.freshConnection, 1)
+        }
     }
 
     /// A POST has a body even if that is empty: servers want to hear of its length.

@@ -93,7 +93,7 @@ public final class CurlTransport: LeashedTransport {
         case .whole:
             defer { loop.giveBack(handle) }
             let exchange = CurlExchange(handle, context: context, upload: upload)
-            await run(exchange, on: loop, context, upload, until: exchange.end)
+            await run(exchange, on: loop, until: exchange.end)
             // Looked up under the lock under which it was put down: that hands the C side back to this thread.
             guard case .success(let result?) = exchange.end.outcome else {
                 throw context.leash.isStopped ? ServiceError.cancelled : .transportShutDown
@@ -106,7 +106,7 @@ public final class CurlTransport: LeashedTransport {
             let download = CurlDownload { loop.giveBack($0) }
             let exchange = CurlExchange(handle, context: context, upload: upload, download: download)
             let reader = CurlReader(download, of: exchange, on: loop, keeping: self)
-            await run(exchange, on: loop, context, upload, until: download.head)
+            await run(exchange, on: loop, until: download.head)
             guard !context.leash.isStopped, var response = try download.head.outcome?.get() else {
                 throw ServiceError.cancelled
             }
@@ -125,15 +125,15 @@ public final class CurlTransport: LeashedTransport {
 
     /// Has the exchange begun, and waits until `flight` has landed.
     private func run<Value>(
-        _ exchange: CurlExchange, on loop: CurlLoop, _ context: TransportContext, _ upload: CurlUpload?,
-        until flight: Flight<Value>
+        _ exchange: CurlExchange, on loop: CurlLoop, until flight: Flight<Value>
     ) async {
+        let context = exchange.context
         if ccurl_tells_connected() != 0 { context.note(.connecting) }
         await context.leash.listen {
             if !loop.start(exchange) { exchange.land(nil) }
             // A stop that came before this found nothing to end.
             if context.leash.isStopped { loop.cancel(exchange) }
-            upload?.start { loop.resume(exchange) }
+            exchange.upload?.start { loop.resume(exchange) }
             await flight.landed()
         } onStop: {
             loop.cancel(exchange)

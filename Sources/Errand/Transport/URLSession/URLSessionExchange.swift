@@ -92,10 +92,7 @@ final class URLSessionExchange: Sendable {
             state.received += data.count
             return state.received > context.bodyLimit
         }
-        if isTooLarge {
-            let message = "the answer is larger than the limit of \(context.bodyLimit) bytes"
-            return stop(.transport(TransportFailure(.tooLarge, message)))
-        }
+        if isTooLarge { return stop(.bodyTooLarge(context.bodyLimit)) }
         let reader: CheckedContinuation<Chunk, Never>? = state.withLock { state in
             guard state.reason == nil else { return nil }
             if let reader = state.reader.take() { return reader }

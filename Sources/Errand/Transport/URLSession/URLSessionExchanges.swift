@@ -43,7 +43,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
             return (task, session)
         }
         guard let begun else {
-            throw .transport(TransportFailure(.unavailable, "the transport has been shut down"))
+            throw .transportShutDown
         }
         exchange.begin(begun.task)
         if !isKept { begun.session.finishTasksAndInvalidate() }

@@ -66,7 +66,7 @@ public final class URLSessionTransport: Transport {
 
     /// Ends all sessions and their connections; sends that are under way fail, and so do later ones.
     public func shutdown() async {
-        for exchange in exchanges.close() { exchange.stop(.shutDown) }
+        for exchange in exchanges.close() { exchange.stop(.transportShutDown) }
         await exchanges.closed()
     }
 
@@ -77,17 +77,12 @@ public final class URLSessionTransport: Transport {
         // The second time stops half-way, for good, if there is a body to be sent.
         guard body?.isEmpty ?? true else { return false }
         #endif
-        return request.method.isIdempotent || request.headers["Idempotency-Key"] != nil
+        return request.isRepeatable
     }
 
     // Streams that somebody still reads may go on to their end, and the session with them.
     deinit {
         exchanges.close()
     }
-}
-
-extension ServiceError {
-    static let shutDown = ServiceError.transport(
-        TransportFailure(.unavailable, "the transport has been shut down", mayHaveReachedServer: true))
 }
 #endif
