@@ -1,5 +1,5 @@
 // The callbacks of the shim, fed with heads and bodies in pieces as libFuzzer thinks of them.
-#include "../../Sources/CCurl/ccurl.c"
+#include "../../Sources/CCurl/transfer.c"
 
 #include <assert.h>
 

@@ -30,7 +30,7 @@ enum {
     CCURL_STALE,
 };
 
-// What a hook returns, in the place of a count, to be called again after ccurl_resume; or to end the transfer.
+// What a hook returns, in the place of a count, to be called again after ccurl_loop_resume; or to end the transfer.
 enum { CCURL_PAUSE = -1, CCURL_ABORT = -2 };
 
 // What is told about a transfer while it runs, on the thread of the loop. Each may be NULL.
@@ -43,9 +43,13 @@ typedef struct {
     ptrdiff_t (*on_upload)(void *context, uint8_t *room, size_t count);
 } ccurl_hooks;
 
+// What works on transfers: one thread calls its functions, but for ccurl_loop_wake.
+typedef struct ccurl_loop ccurl_loop;
+
 // One request and its answer while libcurl works on it. It belongs to the thread of the loop from start to end.
 typedef struct ccurl_transfer {
     void *easy;
+    ccurl_loop *loop;
     ccurl_hooks hooks;
     // The lines of the last head, each with its line break. An interim (1xx) head is replaced by the next.
     char *head;
@@ -61,7 +65,11 @@ typedef struct ccurl_transfer {
     uint8_t *upload;
     size_t upload_length, upload_position;
     // The lines of the request's head.
-    void *header_list;
+    void *headers;
+    size_t headers_capacity;
+    // Set by the caller: whether those options are set that are the same for all requests, and whether others are that a
+    // plain request does not set again.
+    int is_prepared, is_special;
     // Microseconds of the monotonic clock: libcurl takes the first byte that is sent for the first that comes.
     int64_t started, first_byte;
     // Set by the caller where a proxy of its own was given.
@@ -75,8 +83,8 @@ typedef struct ccurl_transfer {
     char error[256];
 } ccurl_transfer;
 
-ccurl_transfer *ccurl_transfer_new(void);
-// Makes the transfer ready for another request. Connections and the like are kept by the multi handle.
+ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop);
+// Makes the transfer ready for another request. A prepared one stays so unless it was special.
 void ccurl_transfer_reset(ccurl_transfer *transfer);
 void ccurl_transfer_free(ccurl_transfer *transfer);
 // Hands the body over to the caller, who frees it.
@@ -85,8 +93,8 @@ uint8_t *ccurl_transfer_take_body(ccurl_transfer *transfer, size_t *length);
 int ccurl_set_long(ccurl_transfer *transfer, int option, long value);
 int ccurl_set_offset(ccurl_transfer *transfer, int option, int64_t value);
 int ccurl_set_text(ccurl_transfer *transfer, int option, const char *value);
-// Has one more line sent in the head. 0 if there is no memory for it.
-int ccurl_add_header(ccurl_transfer *transfer, const char *line);
+// Has these lines sent in the head, each of which ends with a zero. 0 if there is no memory for them.
+int ccurl_set_headers(ccurl_transfer *transfer, const char *lines, size_t count);
 // Has the request's body read from a copy of these bytes. 0 if there is no memory for it.
 int ccurl_set_upload(ccurl_transfer *transfer, const void *bytes, size_t count);
 // Has a body without bytes sent.
@@ -95,8 +103,6 @@ void ccurl_set_empty_upload(ccurl_transfer *transfer);
 void ccurl_stream_upload(ccurl_transfer *transfer);
 // Whether on_step is told of CCURL_CONNECTED: libcurl can do that since 7.80.
 int ccurl_tells_connected(void);
-// Goes on after a hook has paused.
-void ccurl_resume(ccurl_transfer *transfer);
 
 // Times are microseconds since the start; 0 for a step that was not needed.
 typedef struct {
@@ -111,15 +117,21 @@ const char *ccurl_describe(int code);
 // Names the calling thread.
 void ccurl_name_thread(const char *name);
 
-void *ccurl_multi_new(void);
-void ccurl_multi_free(void *multi);
-int ccurl_multi_set_long(void *multi, int option, long value);
-int ccurl_multi_add(void *multi, ccurl_transfer *transfer);
-int ccurl_multi_remove(void *multi, ccurl_transfer *transfer);
-int ccurl_multi_perform(void *multi, int *running);
-int ccurl_multi_poll(void *multi, int milliseconds);
-int ccurl_multi_wakeup(void *multi);
-// The next transfer that has ended, with its result; NULL if there is none.
-ccurl_transfer *ccurl_multi_next_ended(void *multi, int *result);
+// NULL if there is no memory or no descriptor left for one.
+ccurl_loop *ccurl_loop_new(void);
+void ccurl_loop_free(ccurl_loop *loop);
+int ccurl_loop_set_long(ccurl_loop *loop, int option, long value);
+int ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer);
+void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer);
+// Goes on after a hook has paused.
+void ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer);
+// Waits until there is something to do, or only looks.
+void ccurl_loop_wait(ccurl_loop *loop, int may_wait);
+// Does what there is to do.
+void ccurl_loop_work(ccurl_loop *loop);
+// Ends the wait. Every thread may call it.
+void ccurl_loop_wake(ccurl_loop *loop);
+// The next transfer that has ended, with its result; NULL if there is none. The loop has let go of it.
+ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, int *result);
 
 #endif

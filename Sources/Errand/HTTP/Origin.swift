@@ -6,23 +6,28 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     public let host: String
     /// The port, the scheme's own where none was given.
     public let port: Int
+    /// As it begins a URL; the port only where it is not the scheme's own.
+    public let description: String
     /// Whether it is this machine: `localhost`, a name below it, 127.0.0.0/8 or ::1. Every send asks for it.
     let isLoopback: Bool
 
     init(scheme: String, host: String, port: Int?) {
         self.scheme = scheme
         self.host = host
-        self.port = port ?? (scheme == "https" ? 443 : 80)
+        let usual = scheme == "https" ? 443 : 80
+        self.port = port ?? usual
+        description = self.port == usual ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(self.port)"
         isLoopback = Self.isLoopback(host)
-    }
-
-    /// As it begins a URL; the port only where it is not the scheme's own.
-    public var description: String {
-        port == (scheme == "https" ? 443 : 80) ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)"
     }
 
     /// Whether what is sent there can be read on the way: plain http to another machine.
     var isExposed: Bool { scheme == "http" && !isLoopback }
+
+    /// Whether the schemes, the hosts and the ports are the same.
+    public static func == (left: Origin, right: Origin) -> Bool { left.description == right.description }
+
+    /// Hashes what `==` compares.
+    public func hash(into hasher: inout Hasher) { hasher.combine(description) }
 
     private static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]" { return true }

@@ -44,7 +44,6 @@ final class StubLibrary: Sendable {
         #include <stdarg.h>
         #include <stddef.h>
         #include <stdlib.h>
-        #include <unistd.h>
         typedef struct { int age; const char *version; unsigned number; } version_info;
         typedef struct { int message; void *easy; union { void *other; int result; } data; } message;
         static version_info info = {0, "stub", VERSION_NUMBER};
@@ -73,16 +72,12 @@ final class StubLibrary: Sendable {
         }
         int curl_easy_pause(void *easy, int what) { return 0; }
         const char *curl_easy_strerror(int code) { return "as the stub says"; }
-        void *curl_slist_append(void *list, const char *line) { return &info; }
-        void curl_slist_free_all(void *list) {}
         void *curl_multi_init(void) { return &added; }
         int curl_multi_cleanup(void *multi) { return 0; }
         int curl_multi_setopt(void *multi, int option, ...) { return 0; }
         int curl_multi_add_handle(void *multi, void *easy) { added = easy; return 0; }
         int curl_multi_remove_handle(void *multi, void *easy) { return 0; }
-        int curl_multi_perform(void *multi, int *running) { return 0; }
-        int curl_multi_poll(void *multi, void *more, unsigned count, int time, int *ready) { return usleep(1000); }
-        int curl_multi_wakeup(void *multi) { return 0; }
+        int curl_multi_socket_action(void *multi, int socket, int ready, int *running) { return 0; }
         message *curl_multi_info_read(void *multi, int *left) {
             static message done;
             if (!added) return NULL;

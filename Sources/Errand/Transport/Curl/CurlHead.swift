@@ -7,6 +7,7 @@ struct CurlHead {
     /// Reads the head; `nil` if its first line is no status line of HTTP.
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {
         var fields: [HTTPHeaders.Field] = []
+        fields.reserveCapacity(12)
         var status: Int?
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
             let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
@@ -31,10 +32,12 @@ struct CurlHead {
 
     /// `HTTP/1.1 200 OK`, `HTTP/2 200`.
     private static func status(_ line: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
-        let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
-        guard parts.count >= 2, parts[0].starts(with: "HTTP/".utf8), parts[1].count == 3 else { return nil }
-        guard let code = Int(text(parts[1])), (100...599).contains(code) else { return nil }
-        return code
+        guard line.starts(with: "HTTP/".utf8), let space = line.firstIndex(of: UInt8(ascii: " ")) else { return nil }
+        let rest = line[(space + 1)...]
+        let digits = rest.prefix { $0 != UInt8(ascii: " ") }.map { Int($0) - 0x30 }
+        guard digits.count == 3, digits.allSatisfy((0...9).contains) else { return nil }
+        let code = digits[0] * 100 + digits[1] * 10 + digits[2]
+        return (100...599).contains(code) ? code : nil
     }
 
     /// UTF-8, or Latin-1 where it is not that: every header has some text.

@@ -6,7 +6,7 @@ import Glibc
 import Musl
 #endif
 
-/// The thread on which libcurl works: one multi handle, woken when there is something new to do.
+/// The thread on which libcurl works, woken when there is something new to do.
 ///
 /// It lives until `close`; the transport closes it when it goes.
 final class CurlLoop: Sendable {
@@ -22,37 +22,43 @@ final class CurlLoop: Sendable {
         var jobs: [Job] = []
         var isClosed = false
         var isRunning = false
-        /// Whether the multi handle is gone: then there is nothing to wake.
-        var isGone = false
+        /// Whether the thread waits for sockets, and has to be woken for a job.
+        var isWaiting = false
         var idle: [CurlExchange.Handle] = []
         var ended: [Flight<Void>] = []
     }
 
-    /// The multi handle. Only the thread of the loop uses it, but for `wakeup`, which libcurl lets every thread call.
-    private struct Multi: @unchecked Sendable {
-        let pointer: UnsafeMutableRawPointer
+    /// The C side. Only the thread of the loop uses it, but for the call that wakes it.
+    private struct Core: @unchecked Sendable {
+        let loop: OpaquePointer
     }
 
     /// How many easy handles are kept for the next requests. Each is a few kilobytes.
     private static let mostIdle = 64
+    /// How many connections without a transfer are kept, or as many as there were ever transfers at once. By itself libcurl
+    /// keeps four times as many as there are at the moment: between two waves of calls, none.
+    private static let fewestConnections = 64
     /// libcurl's own result for it.
     private static let outOfMemory: CInt = 27
 
     private let inbox = Lock(Inbox())
-    private let multi: Multi
+    private let core: Core
+    /// Whether the C side is gone: then there is nothing to wake.
+    private let isGone = Lock(false)
 
-    /// Makes a loop; `nil` if libcurl has no memory for one.
+    /// Makes a loop; `nil` if there is no memory for one, or no descriptor left.
     init?() {
-        guard let pointer = ccurl_multi_new() else { return nil }
-        multi = Multi(pointer: pointer)
+        guard let loop = ccurl_loop_new() else { return nil }
+        core = Core(loop: loop)
         // HTTP/2 streams share a connection.
-        ccurl_multi_set_long(pointer, CurlMultiOption.pipelining, 2)
+        ccurl_loop_set_long(loop, CurlMultiOption.pipelining, 2)
+        ccurl_loop_set_long(loop, CurlMultiOption.keptConnections, Self.fewestConnections)
     }
 
     /// A handle to prepare a request with.
     func borrow() -> CurlExchange.Handle? {
         if let idle = inbox.withLock({ $0.idle.popLast() }) { return idle }
-        return ccurl_transfer_new().map(CurlExchange.Handle.init)
+        return ccurl_transfer_new(core.loop).map(CurlExchange.Handle.init)
     }
 
     /// Takes a handle back whose transfer has ended.
@@ -70,10 +76,12 @@ final class CurlLoop: Sendable {
     func start(_ exchange: CurlExchange) -> Bool {
         let (isOpen, mustRun, mustWake) = inbox.withLock { inbox in
             guard !inbox.isClosed else { return (false, false, false) }
-            let wasEmpty = inbox.jobs.isEmpty
             inbox.jobs.append(.start(exchange))
-            defer { inbox.isRunning = true }
-            return (true, !inbox.isRunning, wasEmpty)
+            defer {
+                inbox.isRunning = true
+                inbox.isWaiting = false
+            }
+            return (true, !inbox.isRunning, inbox.isWaiting)
         }
         if mustRun { launch() } else if mustWake { wake() }
         return isOpen
@@ -113,15 +121,16 @@ final class CurlLoop: Sendable {
     private func add(_ job: Job) {
         let mustWake = inbox.withLock { inbox in
             guard inbox.isRunning else { return false }
-            defer { inbox.jobs.append(job) }
-            return inbox.jobs.isEmpty
+            inbox.jobs.append(job)
+            defer { inbox.isWaiting = false }
+            return inbox.isWaiting
         }
         if mustWake { wake() }
     }
 
     private func wake() {
-        inbox.withLock { inbox in
-            if !inbox.isGone { ccurl_multi_wakeup(multi.pointer) }
+        isGone.withLock { isGone in
+            if !isGone { ccurl_loop_wake(core.loop) }
         }
     }
 
@@ -161,20 +170,20 @@ final class CurlLoop: Sendable {
         // For whoever looks at the threads of a program.
         ccurl_name_thread("errand.curl")
         var running: Exchanges = [:]
+        // Those of them that have to be looked at after each turn.
         var streamed: Exchanges = [:]
+        var mostRunning = Self.fewestConnections
         while true {
-            let (jobs, isClosed) = inbox.withLock { inbox in
-                defer { inbox.jobs = [] }
-                return (inbox.jobs, inbox.isClosed)
-            }
+            ccurl_loop_wait(core.loop, mayWait() ? 1 : 0)
+            let (jobs, isClosed) = takeJobs()
             for job in jobs {
                 switch job {
                 case .start(let exchange):
                     running[exchange.handle.transfer] = exchange
                     if exchange.isStreamed { streamed[exchange.handle.transfer] = exchange }
-                    ccurl_multi_add(multi.pointer, exchange.handle.transfer)
+                    ccurl_loop_add(core.loop, exchange.handle.transfer)
                 case .resume(let exchange) where running[exchange.handle.transfer] === exchange:
-                    ccurl_resume(exchange.handle.transfer)
+                    ccurl_loop_resume(core.loop, exchange.handle.transfer)
                 case .cancel(let exchange) where running[exchange.handle.transfer] === exchange:
                     streamed[exchange.handle.transfer] = nil
                     stop(exchange, among: &running)
@@ -186,36 +195,57 @@ final class CurlLoop: Sendable {
                 for exchange in running.values { stop(exchange, among: &running) }
                 break
             }
-            var count: CInt = 0
-            ccurl_multi_perform(multi.pointer, &count)
+            if running.count > mostRunning {
+                mostRunning = running.count
+                ccurl_loop_set_long(core.loop, CurlMultiOption.keptConnections, mostRunning)
+            }
+            ccurl_loop_work(core.loop)
             for exchange in streamed.values { exchange.flush() }
             var result: CInt = 0
-            while let transfer = ccurl_multi_next_ended(multi.pointer, &result) {
-                ccurl_multi_remove(multi.pointer, transfer)
+            while let transfer = ccurl_loop_next_ended(core.loop, &result) {
                 streamed[transfer] = nil
                 running.removeValue(forKey: transfer)?.land(result)
             }
-            // Woken by a socket, by libcurl's own timers or by a wakeup. The bound only matters if all three were lost.
-            ccurl_multi_poll(multi.pointer, 10_000)
         }
+        free()
         let ended = inbox.withLock { inbox in
-            // Here, because closing a TLS connection still writes to it.
-            ccurl_multi_free(multi.pointer)
-            inbox.isGone = true
             inbox.isRunning = false
             return inbox.ended
         }
         for flight in ended { flight.land(.success(())) }
     }
 
+    /// Whether there is nothing to do but to wait; from then on, a job wakes the thread.
+    private func mayWait() -> Bool {
+        inbox.withLock { inbox in
+            inbox.isWaiting = inbox.jobs.isEmpty && !inbox.isClosed
+            return inbox.isWaiting
+        }
+    }
+
+    private func takeJobs() -> (jobs: [Job], isClosed: Bool) {
+        inbox.withLock { inbox in
+            inbox.isWaiting = false
+            defer { inbox.jobs = [] }
+            return (inbox.jobs, inbox.isClosed)
+        }
+    }
+
+    private func free() {
+        isGone.withLock { isGone in
+            if !isGone { ccurl_loop_free(core.loop) }
+            isGone = true
+        }
+    }
+
     private func stop(_ exchange: CurlExchange, among running: inout Exchanges) {
         running[exchange.handle.transfer] = nil
-        ccurl_multi_remove(multi.pointer, exchange.handle.transfer)
+        ccurl_loop_remove(core.loop, exchange.handle.transfer)
         exchange.land(nil)
     }
 
     deinit {
-        if !inbox.withLock({ $0.isGone }) { ccurl_multi_free(multi.pointer) }
+        free()
     }
 }
 #endif

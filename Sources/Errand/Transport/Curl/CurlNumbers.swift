@@ -34,5 +34,6 @@ enum CurlInfo {
 /// The options of a multi handle.
 enum CurlMultiOption {
     static let pipelining: CInt = 3
+    static let keptConnections: CInt = 6
 }
 #endif

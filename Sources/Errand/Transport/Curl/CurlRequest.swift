@@ -22,29 +22,45 @@ struct CurlRequest {
         self.options = options
     }
 
-    /// Sets all options.
+    /// Sets the options. Those that are the same for all requests stay set on a transfer that is used again.
     func prepare(
         _ transfer: UnsafeMutablePointer<ccurl_transfer>, context: TransportContext
     ) throws(ServiceError) {
+        let isEncrypted: CInt = request.url.origin.scheme == "https" ? 1 : 0
+        let isPlain = request.method == .get && request.body == nil && context.delivery == .whole
+        transfer.pointee.is_special = isPlain ? 0 : 1
+        transfer.pointee.expects = request.headers["Expect"] == nil ? 0 : 1
+        transfer.pointee.is_encrypted = isEncrypted
+        transfer.pointee.body_limit = context.bodyLimit
+        transfer.pointee.head_limit = Self.largestHead
+        if transfer.pointee.is_prepared == 0 {
+            prepareProtocol(transfer)
+            try prepareConnection(transfer)
+            transfer.pointee.is_prepared = 1
+        }
         ccurl_set_text(transfer, CurlOption.url, request.url.absoluteString)
+        ccurl_set_long(transfer, CurlOption.waitForMultiplexing, Int(isEncrypted))
+        if case .environment = options.proxy {
+            // What need not be encrypted, because it stays on this machine, has to stay there.
+            ccurl_set_text(transfer, CurlOption.proxy, request.url.origin.isLoopback ? "" : nil)
+        }
+        if context.delivery == .stream { ccurl_set_long(transfer, CurlOption.readSize, Self.streamReadSize) }
+        if !isPlain {
+            prepareMethod(transfer)
+            try prepareBody(transfer)
+        }
+        try prepareHeaders(transfer)
+    }
+
+    private func prepareProtocol(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {
         ccurl_set_long(transfer, CurlOption.noSignal, 1)
         ccurl_set_long(transfer, CurlOption.protocols, Self.httpAndHTTPS)
         ccurl_set_long(transfer, CurlOption.pathAsIs, 1)
         ccurl_set_long(transfer, CurlOption.allowsHTTP09, 0)
         ccurl_set_long(transfer, CurlOption.httpVersion, Self.http2OverTLS)
-        ccurl_set_long(transfer, CurlOption.waitForMultiplexing, request.url.origin.scheme == "https" ? 1 : 0)
         ccurl_set_text(transfer, CurlOption.acceptEncoding, "")
-        if context.delivery == .stream { ccurl_set_long(transfer, CurlOption.readSize, Self.streamReadSize) }
         // What a proxy says of its own is no answer.
         ccurl_set_long(transfer, CurlOption.hidesProxyHeads, 1)
-        transfer.pointee.expects = request.headers["Expect"] == nil ? 0 : 1
-        transfer.pointee.is_encrypted = request.url.origin.scheme == "https" ? 1 : 0
-        transfer.pointee.body_limit = context.bodyLimit
-        transfer.pointee.head_limit = Self.largestHead
-        try prepareConnection(transfer)
-        prepareMethod(transfer)
-        try prepareBody(transfer)
-        try addHeaders(to: transfer)
     }
 
     private func prepareConnection(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
@@ -63,8 +79,7 @@ struct CurlRequest {
             for result in results { try require(result, "client certificates") }
         }
         switch options.proxy {
-        // What need not be encrypted, because it stays on this machine, has to stay there.
-        case .environment where request.url.origin.isLoopback: ccurl_set_text(transfer, CurlOption.proxy, "")
+        // It is not the same for all requests.
         case .environment: break
         case .none: ccurl_set_text(transfer, CurlOption.proxy, "")
         case .url(let url):
@@ -110,20 +125,28 @@ struct CurlRequest {
         try requireMemory(bytes.withUnsafeBytes { ccurl_set_upload(transfer, $0.baseAddress, $0.count) })
     }
 
-    private func addHeaders(to transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
+    private func prepareHeaders(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
+        var lines: [UInt8] = []
+        lines.reserveCapacity(512)
         for field in request.headers {
+            lines += field.name.utf8
             // libcurl takes a name without a value as the wish to leave it out; with a semicolon it sends it empty.
-            let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
-            try requireMemory(ccurl_add_header(transfer, line))
+            lines += field.value.isEmpty ? ";\0".utf8 : ": ".utf8
+            guard !field.value.isEmpty else { continue }
+            lines += field.value.utf8
+            lines.append(0)
         }
-        // Nothing that was not asked for: no wait for 100 Continue, no content type of a form.
-        for name in ["Expect", "Content-Type"] where request.headers[name] == nil {
-            try requireMemory(ccurl_add_header(transfer, "\(name):"))
+        if hasBody {
+            // Nothing that was not asked for: no wait for 100 Continue, no content type of a form.
+            if request.headers["Expect"] == nil { lines += "Expect:\0".utf8 }
+            if request.headers["Content-Type"] == nil { lines += "Content-Type:\0".utf8 }
+            // libcurl does not find out by itself how a POST of unknown length is to be sent. HTTP/2 leaves this out.
+            if let body = request.body, body.length == nil { lines += "Transfer-Encoding: chunked\0".utf8 }
         }
-        // libcurl does not find out by itself how a POST of unknown length is to be sent. HTTP/2 leaves this out.
-        if hasBody, request.body?.length == nil, request.body != nil {
-            try requireMemory(ccurl_add_header(transfer, "Transfer-Encoding: chunked"))
-        }
+        try requireMemory(
+            lines.withUnsafeBytes { bytes in
+                ccurl_set_headers(transfer, bytes.bindMemory(to: CChar.self).baseAddress, bytes.count)
+            })
     }
 
     private func requireMemory(_ wasThere: CInt) throws(ServiceError) {

@@ -1,0 +1,92 @@
+#include "ccurl.h"
+
+#if defined(__linux__)
+
+#include "library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+// The oldest that this is for. What is called here is older, but for what is asked about below.
+#define OLDEST 0x074400
+// The hook that is called when a request is about to be sent.
+#define WITH_PREREQ 0x075000
+#define GLOBAL_ALL 3
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const char *problem;
+static ccurl_version_info *version;
+
+struct ccurl_api ccurl_api;
+
+static void open_library(void) {
+    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        // It may be missing, but so may a library that it needs itself: the reason tells which.
+        static char reason[512];
+        const char *own = dlerror();
+        snprintf(reason, sizeof reason,
+                 "libcurl cannot be opened (%s): install it, on Debian and Ubuntu with `apt install libcurl4`, on Fedora "
+                 "with `dnf install libcurl`, on Alpine with `apk add libcurl`",
+                 own ? own : "libcurl.so.4");
+        problem = reason;
+        return;
+    }
+    struct {
+        void *place;
+        const char *name;
+    } symbols[] = {
+        {&ccurl_api.global_init, "curl_global_init"},
+        {&ccurl_api.version_info, "curl_version_info"},
+        {&ccurl_api.easy_init, "curl_easy_init"},
+        {&ccurl_api.easy_reset, "curl_easy_reset"},
+        {&ccurl_api.easy_cleanup, "curl_easy_cleanup"},
+        {&ccurl_api.easy_setopt, "curl_easy_setopt"},
+        {&ccurl_api.easy_getinfo, "curl_easy_getinfo"},
+        {&ccurl_api.easy_pause, "curl_easy_pause"},
+        {&ccurl_api.easy_strerror, "curl_easy_strerror"},
+        {&ccurl_api.multi_init, "curl_multi_init"},
+        {&ccurl_api.multi_cleanup, "curl_multi_cleanup"},
+        {&ccurl_api.multi_setopt, "curl_multi_setopt"},
+        {&ccurl_api.multi_add_handle, "curl_multi_add_handle"},
+        {&ccurl_api.multi_remove_handle, "curl_multi_remove_handle"},
+        {&ccurl_api.multi_socket_action, "curl_multi_socket_action"},
+        {&ccurl_api.multi_info_read, "curl_multi_info_read"},
+    };
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *symbol = dlsym(library, symbols[i].name);
+        if (!symbol) {
+            problem = "the libcurl that is installed is older than 7.68: install a newer one";
+            return;
+        }
+        memcpy(symbols[i].place, &symbol, sizeof symbol);
+    }
+    // A process that cannot have this has no memory left for anything else either.
+    if (ccurl_api.global_init(GLOBAL_ALL) != 0) {
+        problem = "libcurl could not be set up";
+        return;
+    }
+    version = ccurl_api.version_info(0);
+    if (version->version_num < OLDEST) problem = "the libcurl that is installed is older than 7.68: install a newer one";
+}
+
+int ccurl_open(void) {
+    pthread_once(&once, open_library);
+    return problem != NULL;
+}
+
+const char *ccurl_problem(void) { return problem; }
+const char *ccurl_version(void) { return version ? version->version : ""; }
+const char *ccurl_describe(int code) { return ccurl_api.easy_strerror(code); }
+int ccurl_tells_connected(void) { return version->version_num >= WITH_PREREQ; }
+
+int64_t ccurl_now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+#endif
