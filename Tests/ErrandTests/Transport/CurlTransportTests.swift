@@ -52,6 +52,52 @@ import Testing
         #expect(await failure(.get("x"), client) == .dns)
     }
 
+    @Test("the connections of one wave of calls serve the next")
+    func waves() async throws {
+        let count = 40
+        let arrived = Noted(0)
+        let wave = Noted(1)
+        let server = server
+        // Nobody is answered before all are there: each needs a connection of its own.
+        server.onAny { _ in
+            arrived.update { $0 += 1 }
+            while arrived.value < count * wave.value { usleep(1000) }
+            return .json("1")
+        }
+        let client = client()
+        for number in 1...3 {
+            wave.value = number
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<count { group.addTask { try await client.run(.get("x")) } }
+                for try await _ in group {}
+            }
+        }
+        #expect(server.received.count == 3 * count)
+        #expect(server.connections == count)
+    }
+
+    @Test("what one request asked for is forgotten with the next")
+    func forgetful() async throws {
+        server.onAny { request in
+            .json("\"\(request.method.rawValue) \(request.body.count) \(request.headers["X-One"] ?? "-")\"")
+        }
+        let client = client()
+        let get = Endpoint<String>.get("x")
+        for _ in 0..<3 {
+            #expect(try await client.run(get) == "GET 0 -")
+            #expect(try await client.run(.post("x", body: .json([1, 2]))) == "POST 5 -")
+            #expect(try await client.run(get) == "GET 0 -")
+            #expect(try await client.run(.post("x")) == "POST 0 -")
+            #expect(try await client.run(.get("x", headers: ["X-One": "1"])) == "GET 0 1")
+            #expect(try await client.run(.put("x", body: .json([1]))) == "PUT 3 -")
+            #expect(try await client.run(.delete("x")) == "DELETE 0 -")
+            #expect(try await client.reply(to: Endpoint<NoContent>.head("x")).status == 200)
+            #expect(try await client.run(get) == "GET 0 -")
+        }
+        #expect(server.received.count == 27)
+        #expect(server.received.filter { $0.method == .get }.allSatisfy { $0.headers["Content-Type"] == nil })
+    }
+
     @Test("after its shutdown a transport sends nothing and says so")
     func shutDown() async throws {
         server.on(.get, "/x") { _ in .json("1") }

@@ -19,7 +19,7 @@ final class CurlDownload: Sendable {
     }
 
     /// Large enough that the two threads seldom wait for each other, small enough to forget about.
-    private static let window = 512 << 10
+    private static let window = 1 << 20
 
     /// Lands when the head of the answer is there, or nothing will come.
     let head = Flight<HTTPResponse>()

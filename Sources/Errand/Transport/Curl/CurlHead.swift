@@ -42,7 +42,12 @@ struct CurlHead {
 
     /// UTF-8, or Latin-1 where it is not that: every header has some text.
     private static func text(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String {
-        String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        // Nearly all are ASCII, and need no second look.
+        if bytes.allSatisfy({ $0 < 0x80 }) {
+            return String(decoding: UnsafeBufferPointer(rebasing: bytes), as: UTF8.self)
+        }
+        return String(validating: bytes, as: UTF8.self)
+            ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 }
 
