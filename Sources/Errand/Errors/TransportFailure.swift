@@ -95,7 +95,8 @@ extension ServiceError {
         .transport(TransportFailure(.tooLarge, "the answer is larger than the limit of \(limit) bytes"))
     }
 
-    static var transportShutDown: ServiceError {
-        .transport(TransportFailure(.unavailable, "the transport has been shut down", mayHaveReachedServer: true))
+    static func transportShutDown(mayHaveReachedServer: Bool) -> ServiceError {
+        let message = "the transport has been shut down"
+        return .transport(TransportFailure(.unavailable, message, mayHaveReachedServer: mayHaveReachedServer))
     }
 }

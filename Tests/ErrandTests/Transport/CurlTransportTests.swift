@@ -98,6 +98,29 @@ import Testing
         #expect(server.received.filter { $0.method == .get }.allSatisfy { $0.headers["Content-Type"] == nil })
     }
 
+    @Test("a failure before anything was sent says so, whatever the handle was used for before")
+    func nothingSent() async throws {
+        server.on(.get, "/x") { _ in .json("1") }
+        let closed = try LoopbackServer(isListening: false)
+        let transport = CurlTransport()
+        for url in [server.baseURL, closed.baseURL, server.baseURL] {
+            let request = HTTPRequest(method: .get, url: try HTTPURL(url + "/x"))
+            do {
+                let answer = try await transport.send(request, context: TransportContext())
+                #expect(url == server.baseURL && answer.status == 200)
+            } catch {
+                let failure = try #require(error as? ServiceError)
+                #expect(url == closed.baseURL && !failure.mayHaveReachedServer, "\(failure)")
+            }
+        }
+        await transport.shutdown()
+        let request = HTTPRequest(method: .get, url: try HTTPURL(server.baseURL + "/x"))
+        let error = await #expect(throws: ServiceError.self) {
+            try await transport.send(request, context: TransportContext())
+        }
+        #expect(error?.mayHaveReachedServer == false)
+    }
+
     @Test("after its shutdown a transport sends nothing and says so")
     func shutDown() async throws {
         server.on(.get, "/x") { _ in .json("1") }

@@ -68,8 +68,8 @@ final class CurlDownload: Sendable {
         let ending: Result<Void, ServiceError> =
             switch result {
             case 0: .success(())
+            case nil: .failure(CurlFailure(code: nil, transfer: handle.transfer).error)
             case let code?: .failure(reason ?? CurlFailure(code: code, transfer: handle.transfer).error)
-            case nil: .failure(.transportShutDown)
             }
         // Only if there was none: an answer whose head was no answer has been told already.
         if case .failure(let error) = ending { head.land(.failure(error)) } else { begin(handle) }

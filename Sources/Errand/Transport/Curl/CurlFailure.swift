@@ -8,7 +8,8 @@ import Musl
 
 /// What a result of libcurl means.
 struct CurlFailure {
-    let code: CInt
+    /// The result; `nil` if the transfer was stopped because the transport was shut down.
+    let code: CInt?
     let transfer: UnsafeMutablePointer<ccurl_transfer>
 
     var error: ServiceError {
@@ -19,6 +20,7 @@ struct CurlFailure {
         case CCURL_TWO_LENGTHS: return failure(.malformed, "the answer has two different lengths")
         default: break
         }
+        guard let code else { return .transportShutDown(mayHaveReachedServer: hasSent) }
         switch code {
         case 6: return failure(.dns)
         case 5, 97: return failure(.proxy)
@@ -85,7 +87,7 @@ struct CurlFailure {
     private var words: String {
         let own = ownWords
         // A proxy's URL that it does not understand libcurl shows whole, with the password.
-        return own.isEmpty || own.contains("@") ? String(cString: ccurl_describe(code)) : own
+        return own.isEmpty || own.contains("@") ? String(cString: ccurl_describe(code ?? 0)) : own
     }
 
     private var ownWords: String {

@@ -96,7 +96,7 @@ public final class CurlTransport: LeashedTransport {
             await run(exchange, on: loop, until: exchange.end)
             // Looked up under the lock under which it was put down: that hands the C side back to this thread.
             guard case .success(let result?) = exchange.end.outcome else {
-                throw context.leash.isStopped ? ServiceError.cancelled : .transportShutDown
+                throw context.leash.isStopped ? .cancelled : CurlFailure(code: nil, transfer: handle.transfer).error
             }
             guard result == 0 else {
                 throw upload?.failure ?? CurlFailure(code: result, transfer: handle.transfer).error

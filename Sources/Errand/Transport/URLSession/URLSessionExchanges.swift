@@ -43,7 +43,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
             return (task, session)
         }
         guard let begun else {
-            throw .transportShutDown
+            throw .transportShutDown(mayHaveReachedServer: false)
         }
         exchange.begin(begun.task)
         if !isKept { begun.session.finishTasksAndInvalidate() }

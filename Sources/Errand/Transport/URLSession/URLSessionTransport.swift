@@ -66,7 +66,7 @@ public final class URLSessionTransport: Transport {
 
     /// Ends all sessions and their connections; sends that are under way fail, and so do later ones.
     public func shutdown() async {
-        for exchange in exchanges.close() { exchange.stop(.transportShutDown) }
+        for exchange in exchanges.close() { exchange.stop(.transportShutDown(mayHaveReachedServer: true)) }
         await exchanges.closed()
     }
 
