@@ -59,6 +59,7 @@ extension TokenStore {
         guard pace.mayRefresh(at: time.now) else {
             return finish(flight, of: id, with: .failure(.sessionExpired(SessionExpiry(.tooManyRefreshes))))
         }
+        guard let refresh else { return await end(id, because: SessionExpiry(.notRefreshable)) }
         do {
             let newer = try await Self.$refreshing.withValue(ObjectIdentifier(self)) {
                 try await refresh(session.token)
@@ -113,6 +114,10 @@ extension TokenStore {
             pace.failed(at: time.now, random: time.randomFraction())
             return finish(flight, of: id, with: .failure(error))
         }
+        await end(id, because: expiry)
+    }
+
+    private func end(_ id: UUID, because expiry: SessionExpiry) async {
         // This very task: cancelled, it might leave on the disk what it is about to remove.
         refreshTask = nil
         replaceSession(with: nil, ending: expiry)

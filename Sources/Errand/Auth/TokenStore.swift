@@ -23,7 +23,8 @@ public actor TokenStore {
 
     let persistence: any TokenPersistence
     let time: any TimeSource
-    let refresh: Refresh
+    /// How a new token is had; `nil` where the server replaces none.
+    nonisolated let refresh: Refresh?
     let broadcast = Broadcast<TokenEvent>()
     nonisolated let vault: TokenVault
 
@@ -52,6 +53,15 @@ public actor TokenStore {
         self.time = time
         self.refresh = refresh
         vault = TokenVault(leeway: max(leeway, .zero).inSeconds)
+    }
+
+    /// Makes a store of tokens that the server does not replace, for servers without refresh tokens. A 401 is the answer of
+    /// the call then; the app signs the user out if it means that. A token after its expiry ends the session.
+    public init(persistence: any TokenPersistence = .memory, time: any TimeSource = .system) {
+        self.persistence = persistence
+        self.time = time
+        refresh = nil
+        vault = TokenVault(leeway: 0)
     }
 
     /// What happens to the session from now on; ends with the store. Each listener gets all events.

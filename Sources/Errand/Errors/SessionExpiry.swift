@@ -4,6 +4,8 @@ public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible {
     public enum Reason: String, Sendable, Hashable, CaseIterable {
         /// The server refused to refresh the access token.
         case refreshRefused
+        /// The token has expired, and the server replaces none.
+        case notRefreshable
         /// The user signed out while the call was under way.
         case signedOut
         /// Somebody else signed in while the call was under way.
@@ -32,7 +34,7 @@ public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         let sentence =
             switch reason {
-            case .refreshRefused: "Your session has expired; sign in again"
+            case .refreshRefused, .notRefreshable: "Your session has expired; sign in again"
             case .signedOut: "You have signed out"
             case .otherSession: "Somebody else has signed in meanwhile"
             case .tooManyRefreshes: "The server refuses every new access token; sign in again"

@@ -21,7 +21,8 @@ struct Authentication: Layer {
         }
         let response = try await next(request.signed(with: token, in: call), context)
         // A 401 after a redirect over another origin is no word about our token: that hop did not carry it.
-        guard response.status == 401, !response.isToStranger, request.body?.isReplayable ?? true else {
+        guard response.status == 401, tokens.refresh != nil, !response.isToStranger, request.body?.isReplayable ?? true
+        else {
             return response
         }
         let newer = try await obtain(for: call) { (leash: Leash) async throws(ServiceError) in
