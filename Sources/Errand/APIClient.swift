@@ -167,7 +167,8 @@ extension APIClient {
         }
         return Reply(
             value: value, status: response.status, headers: response.headers, attempts: call.read { $0.attempts },
-            duration: call.started.duration(to: call.time.now), timings: response.timings)
+            duration: call.started.duration(to: call.time.now), timings: response.timings,
+            source: response.isToStranger ? nil : response.redirectedTo ?? request.url)
     }
 
     /// Binds the call to the session that is there when it begins; says whether the call is to be signed.

@@ -26,6 +26,8 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     public var options = CallOptions()
     /// The keys below which the response lies in the answer.
     public internal(set) var envelope: [String] = []
+    /// Where the server has said that the next page lies; it takes the place of the path and the query.
+    var target: HTTPURL?
 
     /// Makes an endpoint.
     public init(

@@ -30,6 +30,8 @@ public indirect enum ServiceError: Error, Sendable, Hashable {
     case undecodable(DecodingFailure)
     /// The network or the transport failed.
     case transport(TransportFailure)
+    /// A list cannot be read on, though every call for a page has succeeded.
+    case paging(PagingFault)
 }
 
 extension ServiceError {
@@ -40,7 +42,7 @@ extension ServiceError {
         case .rateLimited(let limited): limited.status
         case .sessionExpired(let expiry): expiry.status
         case .undecodable(let failure): failure.status
-        case .cancelled, .noInternetConnection, .timedOut, .invalidRequest, .signInRequired, .transport: nil
+        case .cancelled, .noInternetConnection, .timedOut, .invalidRequest, .signInRequired, .transport, .paging: nil
         }
     }
 
@@ -59,7 +61,7 @@ extension ServiceError {
         case .noInternetConnection, .timedOut, .rateLimited: true
         case .rejected(let rejection), .serverFailure(let rejection): RetryPolicy.isTransient(status: rejection.status)
         case .transport(let failure): failure.kind.isTransient
-        case .cancelled, .invalidRequest, .signInRequired, .sessionExpired, .undecodable: false
+        case .cancelled, .invalidRequest, .signInRequired, .sessionExpired, .undecodable, .paging: false
         }
     }
 
@@ -71,7 +73,7 @@ extension ServiceError {
         case .rateLimited(let limited): limited.status != nil
         case .timedOut(let timeout): timeout.phase.comesAfterSending
         case .transport(let failure): failure.mayHaveReachedServer
-        case .cancelled, .rejected, .serverFailure, .undecodable: true
+        case .cancelled, .rejected, .serverFailure, .undecodable, .paging: true
         }
     }
 }
@@ -93,6 +95,7 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
         case .rejected(let rejection), .serverFailure(let rejection): rejection.description
         case .undecodable(let failure): failure.description
         case .transport(let failure): failure.description
+        case .paging(let fault): fault.description
         }
     }
 
@@ -110,6 +113,7 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
         case .serverFailure(let rejection): "serverFailure(\(rejection.status): \(rejection))"
         case .undecodable(let failure): "undecodable(\(failure))"
         case .transport(let failure): "transport(\(failure.kind.rawValue): \(failure))"
+        case .paging(let fault): "paging(\(fault.kind.rawValue): \(fault))"
         }
     }
 }

@@ -8,7 +8,7 @@ func advice(on error: ServiceError) -> String? {
     case .signInRequired, .sessionExpired: "Sign in, please."
     case .noInternetConnection, .timedOut, .rateLimited, .serverFailure, .transport: "\(error). Try again later."
     case .rejected(let answer) where !answer.fieldErrors.isEmpty: "Look at the fields that are marked."
-    case .rejected: "\(error)"
+    case .rejected, .paging: "\(error)"
     case .invalidRequest, .undecodable: "This app has a mistake: \(error)"
     }
 }

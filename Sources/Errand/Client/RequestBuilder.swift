@@ -43,12 +43,19 @@ struct RequestBuilder: Sendable {
         let (query, body) = try queryAndBody(of: endpoint, adding: common)
         var request = HTTPRequest(
             method: endpoint.method,
-            url: HTTPURL(origin: origin, path: try endpoint.path.resolved(below: basePath), query: query),
+            url: HTTPURL(origin: origin, path: try path(of: endpoint), query: query),
             headers: headers(of: endpoint, body: body?.contentType, key: rules.idempotencyKey))
         request.body = body.map { .bytes($0.data) }
         try HTTPSyntax.check(request)
         try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: isSigned)
         return request
+    }
+
+    private func path<Response>(of endpoint: Endpoint<Response>) throws(ServiceError) -> String {
+        guard let target = endpoint.target else { return try endpoint.path.resolved(below: basePath) }
+        // A token belongs to its origin, whatever an answer or a saved position says.
+        guard target.origin == origin else { throw .paging(PagingFault(.otherOrigin, target.origin.description)) }
+        return target.path
     }
 
     private var commonParameters: Parameters {
@@ -71,13 +78,15 @@ struct RequestBuilder: Sendable {
             }
         }
         let encodedBody = try body?.encoded(by: configuration.encoder, adding: common)
+        var added: [Query.Item] = []
         if !forQuery.isEmpty {
-            if query.items.isEmpty, let fixedQuery { return (fixedQuery.text, encodedBody) }
-            var added = fixedQuery?.items
-            if added == nil { added = try forQuery.query().items }
+            if query.items.isEmpty, endpoint.target == nil, let fixedQuery { return (fixedQuery.text, encodedBody) }
+            if let fixedQuery { added = fixedQuery.items } else { added = try forQuery.query().items }
             let own = query.items
-            query.items += added?.filter { item in !own.contains { $0.name == item.name } } ?? []
+            added.removeAll { item in own.contains { $0.name == item.name } }
         }
+        if let target = endpoint.target { return (target.query(replacing: added), encodedBody) }
+        query.items += added
         return (query.items.isEmpty ? nil : query.encoded, encodedBody)
     }
 

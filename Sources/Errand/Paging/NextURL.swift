@@ -1,0 +1,26 @@
+extension HTTPURL {
+    /// The query with those parameters, which take the place of what has their names: a server often writes the
+    /// parameters of the request into its next URL, and the client's own must be neither doubled nor out of date.
+    func query(replacing items: [Query.Item]) -> String? {
+        let kept = query(without: Set(items.map(\.name)))
+        guard !items.isEmpty else { return kept }
+        let added = Query(items).encoded
+        guard let kept, !kept.isEmpty else { return added }
+        return "\(kept)&\(added)"
+    }
+
+    /// The URL without the parameters of those names.
+    func removing(_ names: Set<String>) -> HTTPURL {
+        names.isEmpty ? self : HTTPURL(origin: origin, path: path, query: query(without: names))
+    }
+
+    /// The rest stays as it was written: to the server it may be a signed text.
+    private func query(without names: Set<String>) -> String? {
+        guard let query, !names.isEmpty else { return query }
+        let kept = query.split(separator: "&", omittingEmptySubsequences: false).filter { pair in
+            let name = pair.prefix { $0 != "=" }.replacing("+", with: " ")
+            return !names.contains(PercentEncoding.decode(name))
+        }
+        return kept.isEmpty ? nil : kept.joined(separator: "&")
+    }
+}

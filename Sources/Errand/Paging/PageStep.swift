@@ -1,0 +1,80 @@
+/// What comes after a page.
+enum PageStep {
+    case end
+    case on(to: PagePosition.Place)
+    /// The page itself is in order, but there is no way on from it; the place is the one to ask for all the same.
+    case fault(PagingFault.Kind, at: PagePosition.Place)
+}
+
+extension Paging {
+    /// The call for the page at that place.
+    func endpoint(
+        for place: PagePosition.Place, of list: Endpoint<Response>
+    ) throws(ServiceError) -> Endpoint<Response> {
+        switch (way, place) {
+        case (.number(let name, let first, _), .start): return list.setting(name, to: first)
+        case (.number(let name, _, _), .number(let number)): return list.setting(name, to: number)
+        case (.text(let name, _), .text(let text)): return list.setting(name, to: text)
+        case (.text, .start), (.url, .start): return list
+        case (.url, .url(let text)):
+            do throws(ServiceError) {
+                var endpoint = list
+                endpoint.target = try HTTPURL(text)
+                return endpoint
+            } catch {
+                guard case .invalidRequest(let invalid) = error else { throw error }
+                throw .paging(PagingFault(.unreadable, invalid.reason))
+            }
+        case (.number, _), (.text, _), (.url, _):
+            throw .badSetting("the position belongs to another way of paging")
+        }
+    }
+
+    /// What comes after the page that was at that place. Places leave out the parameters of those names.
+    func step(
+        after reply: Reply<Response>, at place: PagePosition.Place, isEmpty: Bool, hiding names: Set<String>
+    ) -> PageStep {
+        switch way {
+        case .number(_, let first, let isLast):
+            let number = if case .number(let number) = place { number } else { first }
+            let (before, isTooLow) = number.subtractingReportingOverflow(first)
+            let (next, isTooHigh) = number.addingReportingOverflow(1)
+            if isEmpty || isTooLow || isTooHigh { return .end }
+            guard let isLast = isLast(reply.value, before) else { return .fault(.missingTotal, at: .number(next)) }
+            return isLast ? .end : .on(to: .number(next))
+        case .text(_, let next):
+            guard let text = next(reply.value), !text.isEmpty else { return .end }
+            return .on(to: .text(text))
+        case .url(let next):
+            guard let text = next(reply), !text.isEmpty else { return .end }
+            guard let source = reply.source else { return .fault(.otherOrigin, at: place) }
+            do throws(ServiceError) {
+                return .on(to: .url(try source.resolving(text).removing(names).absoluteString))
+            } catch {
+                // What is wrong with it is told when the page is asked for.
+                return .on(to: .url(text))
+            }
+        }
+    }
+
+    /// What the page is called by pages that link to it, if that is told apart from how it was asked for.
+    func name(of reply: Reply<Response>, hiding names: Set<String>) -> PagePosition.Place? {
+        guard case .url = way, let source = reply.source else { return nil }
+        return .url(source.removing(names).absoluteString)
+    }
+}
+
+extension Endpoint {
+    /// The same call with that parameter, in the place of one that has its name.
+    fileprivate func setting(_ name: String, to value: some QueryValue & Encodable) -> Self {
+        var endpoint = self
+        if case .parameters(var parameters) = body?.content {
+            parameters[name] = value
+            endpoint.body = RequestBody(content: .parameters(parameters))
+        } else {
+            endpoint.query.items.removeAll { $0.name == name }
+            endpoint.query.add(name, value)
+        }
+        return endpoint
+    }
+}
