@@ -67,7 +67,7 @@ extension PagePosition: CustomStringConvertible, CustomReflectable {
             case .text: "the page after a cursor"
             case .url(let url): Redactor.standard.text(ofURL: url)
             }
-        return taken > 0 ? "\(page), after \(taken) elements" : page
+        return taken > 0 ? "\(page), \(taken) taken" : page
     }
     /// Shows the description only.
     public var customMirror: Mirror { Mirror(self, children: ["position": description]) }

@@ -109,6 +109,12 @@ struct ServiceErrorTests {
         Row(
             error: .transport(TransportFailure(.tooLarge)), mayHaveReachedServer: true,
             sentence: "The server's answer is too large"),
+        Row(
+            error: .paging(PagingFault(.repeated)), mayHaveReachedServer: true,
+            sentence: "The server's list goes round in a circle"),
+        Row(
+            error: .paging(PagingFault(.tooManyPages, "more than 3")), mayHaveReachedServer: true,
+            sentence: "The list has too many pages: more than 3"),
     ]
 
     @Test("status, isTransient, mayHaveReachedServer and retryAfter of each case", arguments: table)
@@ -144,6 +150,17 @@ struct ServiceErrorTests {
         #expect(error.isTransient == transient.contains(kind))
         #expect(error.mayHaveReachedServer == ambiguous.contains(kind))
         #expect(!error.description.isEmpty && !error.description.hasSuffix(": "))
+    }
+
+    @Test("every fault of paging has a sentence of its own, and stays", arguments: PagingFault.Kind.allCases)
+    func faults(kind: PagingFault.Kind) {
+        let error = ServiceError.paging(PagingFault(kind))
+        #expect(!error.isTransient && !error.description.isEmpty && !error.description.hasSuffix(": "))
+        let same = PagingFault.Kind.allCases.filter { PagingFault($0).description == error.description }
+        #expect(same == [kind])
+        let failure = PagingError(error, position: .start)
+        #expect((failure as any Error).localizedDescription == error.description)
+        #expect(String(reflecting: failure) == "\(error.debugDescription) at the beginning")
     }
 
     @Test(

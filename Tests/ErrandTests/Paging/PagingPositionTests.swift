@@ -1,0 +1,137 @@
+import Errand
+import ErrandTesting
+import FoundationEssentials
+import Testing
+
+@Suite("Paging: where reading stands, and going on there")
+struct PagingPositionTests {
+    private let network = scripted()
+    private var client: APIClient { testClient(network, TestClock()) { $0.retry = .never } }
+    private let byNumber: Paging<Feed> = .number("page", total: \.total)
+
+    @Test("after an error the list goes on at the page that failed, with nothing lost and nothing twice")
+    func pages() async throws {
+        network.page("/feed?sort=new&page=1", Feed(items: [1], total: 2))
+        network.on(.get, "/feed?sort=new&page=2") {
+            ScriptedReply.status(503)
+            ScriptedReply.encoding(Feed(items: [2], total: 2))
+        }
+        let first = await Reading(client.pages(of: .feed, by: byNumber))
+        #expect(first.had.map(\.value.items) == [[1]])
+        #expect(first.error?.error.status == 503)
+        let position = try saved(#require(first.error?.position))
+        #expect(position == first.had.last?.next)
+        let second = await Reading(client.pages(of: .feed, by: byNumber, from: position))
+        #expect(second.had.map(\.value.items) == [[2]] && second.error == nil)
+        #expect(second.had.first?.position == position && second.had.first?.next == nil)
+        try network.verify()
+    }
+
+    @Test("every way goes on where it stood", arguments: 0..<3)
+    func ways(index: Int) async throws {
+        let ways: [(Paging<Feed>, String)] = [
+            (.cursor("after", next: \.cursor), "/feed?sort=new&after=x"),
+            (.lastID("max", \.items.last), "/feed?sort=new&max=1"),
+            (.nextURL(\.next), "/deep/er?q=%20"),
+        ]
+        let (way, second) = ways[index]
+        network.page("/feed?sort=new", Feed(items: [1], cursor: "x", next: "/deep/er?q=%20"))
+        let page = try #require(await Reading(client.pages(of: .feed, by: way).prefix(1)).had.first)
+        network.page(second, Feed(items: []))
+        let rest = await Reading(client.pages(of: .feed, by: way, from: try saved(#require(page.next))))
+        #expect(rest.had.count == 1 && rest.error == nil)
+        try network.verify()
+    }
+
+    @Test("in the middle of a page that page is asked for again, and what was had is passed over")
+    func middle() async throws {
+        network.on(.get, "/feed?sort=new&page=1") { ScriptedReply.encoding(Feed(items: [1, 2, 3], total: 2)).times(2) }
+        network.page("/feed?sort=new&page=2", Feed(items: [4], total: 2))
+        var items = client.items(of: .feed, \.items, by: byNumber).makeAsyncIterator()
+        #expect(items.position == .start)
+        #expect(try await items.next() == 1)
+        #expect(try await items.next() == 2)
+        let position = try saved(#require(items.position))
+        #expect("\(position)" == "the beginning, 2 taken")
+        let rest = await Reading(client.items(of: .feed, \.items, by: byNumber, from: position))
+        #expect(rest.had == [3, 4] && rest.error == nil)
+    }
+
+    @Test("after the last element of a page it stands at the next page, and after the last of all nowhere")
+    func edges() async throws {
+        network.page("/feed?sort=new&page=1", Feed(items: [1], total: 2))
+        network.page("/feed?sort=new&page=2", Feed(items: [2], total: 2))
+        var items = client.items(of: .feed, \.items, by: byNumber).makeAsyncIterator()
+        _ = try await items.next()
+        #expect(items.position.map { "\($0)" } == "page 2")
+        _ = try await items.next()
+        #expect(items.position == nil)
+        #expect(try await items.next() == nil)
+        #expect(try await items.next() == nil)
+        try network.verify()
+    }
+
+    @Test("an error while a page is asked for again keeps how much of it was had")
+    func failedAgain() async throws {
+        network.on(.get, "/feed?sort=new&page=1") {
+            ScriptedReply.status(500)
+            ScriptedReply.encoding(Feed(items: [1, 2], total: 1))
+        }
+        let start = try JSONDecoder().decode(PagePosition.self, from: Data(#"{"taken": 1}"#.utf8))
+        let failed = await Reading(client.items(of: .feed, \.items, by: byNumber, from: start))
+        #expect(failed.error?.position == start)
+        let rest = await Reading(client.items(of: .feed, \.items, by: byNumber, from: start))
+        #expect(rest.had == [2])
+    }
+
+    @Test("a page that has shrunk meanwhile is passed over whole")
+    func shrunk() async throws {
+        network.page("/feed?sort=new&page=1", Feed(items: [1], total: 2))
+        network.page("/feed?sort=new&page=2", Feed(items: [2], total: 2))
+        let start = try JSONDecoder().decode(PagePosition.self, from: Data(#"{"number": 1, "taken": 5}"#.utf8))
+        let rest = await Reading(client.items(of: .feed, \.items, by: byNumber, from: start))
+        #expect(rest.had == [2] && rest.error == nil)
+    }
+
+    @Test("an iterator that has failed is at its end, and tells where it stood")
+    func afterError() async throws {
+        network.on(.get, "/feed") { .status(404) }
+        var pages = client.pages(of: .feed, by: byNumber).makeAsyncIterator()
+        await #expect(throws: PagingError.self) { try await pages.next() }
+        #expect(try await pages.next() == nil)
+        #expect(pages.position == .start)
+    }
+
+    @Test("each loop begins anew")
+    func twice() async throws {
+        network.on(.get, "/feed") { ScriptedReply.encoding(Feed(items: [1], total: 1)).times(2) }
+        let items = client.items(of: .feed, \.items, by: byNumber)
+        #expect(await Reading(items).had == [1])
+        #expect(await Reading(items).had == [1])
+        try network.verify()
+    }
+
+    @Test(
+        "a position is one small object, and shows no cursor and no secret",
+        arguments: [
+            ("{}", "the beginning"), (#"{"number":3}"#, "page 3"), (#"{"text":"secret"}"#, "the page after a cursor"),
+            (#"{"url":"https:\/\/api.test\/x?api_key=secret"}"#, "https://api.test/x?api_key=‹redacted›"),
+            (#"{"number":3,"taken":2}"#, "page 3, 2 taken"),
+        ])
+    func coding(json: String, shown: String) throws {
+        let position = try JSONDecoder().decode(PagePosition.self, from: Data(json.utf8))
+        #expect(try saved(position) == position)
+        #expect("\(position)" == shown)
+        var dumped = ""
+        dump(PagingError(.cancelled, position: position), to: &dumped)
+        #expect(!dumped.contains("secret"))
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        #expect(String(decoding: try encoder.encode(position), as: UTF8.self) == json)
+    }
+
+    /// The position after it was written and read.
+    private func saved(_ position: PagePosition) throws -> PagePosition {
+        try JSONDecoder().decode(PagePosition.self, from: JSONEncoder().encode(position))
+    }
+}
