@@ -24,6 +24,8 @@ let package = Package(
             name: "Errand", dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux]))],
             swiftSettings: house),
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: house),
+        // The four backends of the example services; no product, since nobody needs them outside of this package.
+        .target(name: "ExampleServer", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
         // The programs that it measures the wire against are built with it; nothing of them is linked.
         .executableTarget(
             name: "errand-bench", dependencies: ["Errand", "ErrandTesting", "wire-peer", "wire-urlsession"],
@@ -35,7 +37,10 @@ let package = Package(
         .executableTarget(
             name: "TransportProbe", dependencies: ["Errand"], path: "Tests/TransportProbe", swiftSettings: house),
         .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
-        .testTarget(name: "SampleTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
+        .testTarget(
+            name: "SampleTests", dependencies: ["Errand", "ErrandTesting", "ExampleServer"], swiftSettings: house),
+        .testTarget(
+            name: "ExampleTests", dependencies: ["Errand", "ErrandTesting", "ExampleServer"], swiftSettings: house),
         .testTarget(name: "ErrandTestingTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
     ],
     swiftLanguageModes: [.v6]

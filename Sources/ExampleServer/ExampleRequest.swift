@@ -1,0 +1,70 @@
+import Errand
+import ErrandTesting
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A request as a backend sees it: below its prefix, taken apart, at a moment.
+struct ExampleRequest: Sendable {
+    /// The method and the path, with `#` in place of each number: `PUT users/#/follow`.
+    let route: String
+    /// The numbers of the path.
+    let ids: [Int]
+    let query: [String: String]
+    let headers: HTTPHeaders
+    let body: Data
+    let now: Instant
+    let date: Date
+    /// The body, if it was JSON; otherwise null.
+    let json: JSON
+
+    /// Takes a request apart whose path goes on with those segments; refuses a body that calls itself JSON and is none.
+    init(_ request: LoopbackRequest, segments: ArraySlice<String>, time: any TimeSource) throws(Refusal) {
+        ids = segments.compactMap { Int($0) }
+        route = "\(request.method) " + segments.map { Int($0) == nil ? $0 : "#" }.joined(separator: "/")
+        query = Dictionary(request.query.map { ($0.name, $0.value) }) { first, _ in first }
+        headers = request.headers
+        body = request.body
+        now = time.now
+        date = time.date
+        guard !body.isEmpty, headers["Content-Type"]?.contains("json") == true else {
+            json = .null
+            return
+        }
+        // Why it is no JSON is of no use to anybody here.
+        guard let value = try? JSONDecoder().decode(JSON.self, from: body) else {
+            throw Refusal(400, "The body is not JSON", code: "invalid_request")
+        }
+        json = value
+    }
+
+    /// The parameter of that name, in the query or in the JSON of the body. An empty one is none.
+    subscript(_ name: String) -> JSON? {
+        if let text = query[name] { return text.isEmpty ? nil : .string(text) }
+        guard let value = json[name], value.text != "" else { return nil }
+        return value
+    }
+
+    /// The text of a parameter that must be there.
+    func text(_ name: String, or status: Int = 422) throws(Refusal) -> String {
+        guard let text = self[name]?.text else { throw Refusal(status, "\(name) is missing", field: name) }
+        return text
+    }
+
+    /// The number of a parameter that must be there.
+    func number(_ name: String) throws(Refusal) -> Int {
+        guard let value = self[name] else { throw Refusal(422, "\(name) is missing", field: name) }
+        guard let number = value.number else { throw Refusal(422, "\(name) must be a number", field: name) }
+        return number
+    }
+
+    /// What stands behind the scheme in `Authorization`; schemes are compared without regard to case.
+    func credentials(_ scheme: String) -> String? {
+        guard let field = headers["Authorization"], let space = field.firstIndex(of: " "),
+            field[..<space].lowercased() == scheme.lowercased()
+        else { return nil }
+        return String(field[field.index(after: space)...])
+    }
+}

@@ -1,0 +1,69 @@
+import Errand
+import ErrandTesting
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension ExampleServer.Fault {
+    /// What stands in place of the honest answer, which then is never made; `nil` if the backend is to be asked.
+    func replacement(in backend: any Backend) -> LoopbackReply? {
+        switch self {
+        case .status(let status, let message): backend.answer(for: Refusal(status, message, code: "fault")).reply
+        case .reset: .reset
+        case .html: .status(200, headers: ["Content-Type": "text/html; charset=utf-8"], body: Self.page)
+        case .slow, .lostAnswer, .brokenJSON, .mislabelled, .elementWithoutID: nil
+        }
+    }
+
+    /// The honest answer after the fault has had its way with it.
+    func spoil(_ answer: Answer) -> LoopbackReply {
+        var answer = answer
+        switch self {
+        case .status, .reset, .html: return answer.reply
+        case .slow(let pause): return answer.reply.after(pause)
+        case .lostAnswer: return .reset
+        case .brokenJSON:
+            guard let whole = answer.json?.data else { return answer.reply }
+            let fields = answer.headers
+            return .json(
+                String(decoding: whole.prefix(whole.count / 2), as: UTF8.self), status: answer.status, headers: fields)
+        case .mislabelled:
+            answer.headers["Content-Type"] = "text/html"
+            return answer.reply
+        case .elementWithoutID:
+            answer.json = answer.json?.addingStranger()
+            return answer.reply
+        }
+    }
+
+    private static let page = Data(
+        "<!DOCTYPE html><html><head><title>Welcome</title></head><body><h1>Sign in to the network</h1></body></html>\n"
+            .utf8)
+}
+
+extension Backend {
+    /// The refusal as an answer.
+    func answer(for refusal: Refusal) -> Answer {
+        .json(words(for: refusal), status: refusal.status, headers: refusal.headers)
+    }
+}
+
+extension JSON {
+    /// The same with an element that has no id in its list, or in the first of the lists that it has by name. It comes
+    /// second, so that there are sound ones before and after it.
+    fileprivate func addingStranger() -> JSON {
+        switch self {
+        case .array(var elements):
+            elements.insert(["name": "Nobody", "title": "Nothing"], at: min(1, elements.count))
+            return .array(elements)
+        case .object(var members):
+            let lists = members.filter { $0.value.elements != nil }
+            guard let (name, list) = lists.min(by: { $0.key < $1.key }) else { return self }
+            members[name] = list.addingStranger()
+            return .object(members)
+        case .null, .bool, .int, .double, .string: return self
+        }
+    }
+}

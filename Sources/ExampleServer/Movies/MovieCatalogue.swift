@@ -1,0 +1,52 @@
+/// All films, made of a few words by rules, so that there are enough of them for several pages.
+struct MovieCatalogue: Sendable {
+    /// The titles by id.
+    let titles: [Int: String]
+    /// The ids, the best known first.
+    let popular: [Int]
+    /// The ids, the newest first.
+    let new: [Int]
+
+    init() {
+        let (beginnings, ends) = (ExampleData.titleBeginnings, ExampleData.titleEnds)
+        let ids = Array(1...ExampleData.popularMovies)
+        titles = Dictionary(
+            uniqueKeysWithValues: ids.map { id in
+                (id, "\(beginnings[id % beginnings.count]) \(ends[id % ends.count])")
+            })
+        popular = ids
+        new = Array(ids.suffix(ExampleData.newMovies).reversed())
+    }
+
+    /// The films whose titles begin alike.
+    func recommended(with id: Int) -> [Int] {
+        let count = ExampleData.titleBeginnings.count
+        return popular.filter { $0 != id && $0 % count == id % count }
+    }
+
+    /// Every third film has none.
+    func videos(of id: Int) -> [JSON] {
+        guard !id.isMultiple(of: 3) else { return [] }
+        return ["Trailer", "Teaser"].map { type in
+            [
+                "id": "video-\(id)-\(type.lowercased())", "key": "key\(id)", "name": "\(titles[id] ?? ""): \(type)",
+                "site": "YouTube", "type": .string(type),
+            ]
+        }
+    }
+
+    /// A film. Every fourth has no poster, and every fifth no picture to go behind it.
+    func json(of id: Int) -> JSON {
+        [
+            "id": .int(id), "title": JSON(titles[id]),
+            "poster_path": id.isMultiple(of: 4) ? .null : "/poster-\(id).jpg",
+            "backdrop_path": id.isMultiple(of: 5) ? .null : "/backdrop-\(id).jpg",
+            "release_date": "20\(twoDigits(10 + id % 15))-\(twoDigits(1 + id % 12))-\(twoDigits(1 + id % 28))",
+            "vote_average": .double(Double(50 + id % 45) / 10), "overview": "What happens in film number \(id).",
+        ]
+    }
+
+    private func twoDigits(_ number: Int) -> String {
+        number < 10 ? "0\(number)" : "\(number)"
+    }
+}

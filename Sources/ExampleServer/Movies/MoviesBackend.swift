@@ -1,0 +1,71 @@
+/// The films, in the shape that The Movie Database gives them.
+///
+/// | request | parameters | answer |
+/// |---|---|---|
+/// | `GET popular`, `GET now_playing` | `page`, from 1 | `{"page", "total_pages", "total_results", "results": […]}` |
+/// | `GET #/recommendations` | `page` | the same |
+/// | `GET #/videos` | | `{"id", "results": [{"id", "key", "name", "site", "type"}]}` |
+/// | `GET #/releases` | | 410: outdated |
+///
+/// Every request has `api_key` in the query besides. A page has 20 films; one beyond the last is empty. Errors are
+/// `{"success": false, "status_code": 7, "status_message": …}`, with the codes of the original.
+struct MoviesBackend: Backend {
+    static let prefix = ["movies", "3", "movie"]
+
+    private static let pageSize = 20
+    private let catalogue = MovieCatalogue()
+
+    mutating func answer(_ request: ExampleRequest) throws(Refusal) -> Answer {
+        guard request.query["api_key"] == ExampleData.apiKey else {
+            throw Refusal(401, "Invalid API key: You must be granted a valid key.", code: "7")
+        }
+        switch request.route {
+        case "GET popular": return try page(of: catalogue.popular, request)
+        case "GET now_playing": return try page(of: catalogue.new, request)
+        case "GET #/recommendations":
+            return try page(of: catalogue.recommended(with: known(request.ids)), request)
+        case "GET #/videos":
+            let id = try known(request.ids)
+            return .json(["id": .int(id), "results": .array(catalogue.videos(of: id))])
+        case "GET #/releases": throw Refusal(410, "This address is outdated.", code: "34")
+        default: throw Self.notFound
+        }
+    }
+
+    func words(for refusal: Refusal) -> JSON {
+        [
+            "success": false, "status_code": .int(refusal.code.flatMap { Int($0) } ?? Self.code(for: refusal.status)),
+            "status_message": .string(refusal.message),
+        ]
+    }
+
+    private static let notFound = Refusal(404, "The resource you requested could not be found.", code: "34")
+
+    /// The codes of the original for what happens before a backend is asked.
+    private static func code(for status: Int) -> Int {
+        switch status {
+        case 401: 7
+        case 404: 34
+        case 429: 25
+        case 503: 9
+        default: 11
+        }
+    }
+
+    private func known(_ ids: [Int]) throws(Refusal) -> Int {
+        guard let id = ids.first, catalogue.titles[id] != nil else { throw Self.notFound }
+        return id
+    }
+
+    private func page(of ids: [Int], _ request: ExampleRequest) throws(Refusal) -> Answer {
+        let text = request.query["page"] ?? "1"
+        guard let page = Int(text), (1...500).contains(page) else {
+            throw Refusal(400, "Invalid page: Pages start at 1 and max at 500.", code: "22")
+        }
+        let shown = ids.dropFirst((page - 1) * Self.pageSize).prefix(Self.pageSize)
+        return .json([
+            "page": .int(page), "total_pages": .int((ids.count + Self.pageSize - 1) / Self.pageSize),
+            "total_results": .int(ids.count), "results": .array(shown.map(catalogue.json)),
+        ])
+    }
+}
