@@ -1,0 +1,212 @@
+import Errand
+import ExampleServer
+import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+@Suite("Example server: faults", .timeLimit(.minutes(1)))
+struct ServerFaultTests {
+    private struct Friend: Decodable, Sendable {
+        var id: Int
+    }
+
+    /// Whatever has an id or none.
+    private struct Someone: Decodable, Sendable {
+        var id: Int?
+    }
+
+    private typealias Fault = ExampleServer.Fault
+
+    private static let path = "/social/api/v1/friends"
+    private let server: ExampleServer
+    private let client: APIClient
+    private let friends = Endpoint<[Friend]>.get("friends")
+    private let add = Endpoint<Friend>(.post, "friends", parameters: ["friend_id": 3])
+
+    init() throws {
+        server = try patientServer()
+        client = plainClient(server.socialURL) {
+            $0.parameters = ["application_token": ExampleData.applicationToken, "user_id": 1]
+        }
+    }
+
+    /// How the list of friends fails with that fault, asked for both ways.
+    private func failures(with fault: Fault, header: String) async -> [ServiceError?] {
+        server.fail(fault, on: Self.path)
+        let planned = await client.failure(of: friends)
+        let asked = await client.failure(of: asking(header))
+        return [planned, asked]
+    }
+
+    private func asking(_ header: String) -> Endpoint<[Friend]> {
+        .get("friends", headers: [Fault.header: header])
+    }
+
+    @Test("the next requests have the status, and the one after them is served")
+    func status() async throws {
+        server.fail(.status(503), next: 2, on: Self.path)
+        for _ in 0..<2 { #expect(await client.failure(of: friends)?.status == 503) }
+        #expect(try await client.run(friends).count == 4)
+        #expect(await client.failure(of: asking("status 500"))?.status == 500)
+    }
+
+    @Test("a client that tries again gets through")
+    func retried() async throws {
+        server.fail(.status(503), next: 2, on: Self.path)
+        let reply = try await client.reply(to: friends.retry(.standard))
+        #expect(reply.attempts == 3)
+    }
+
+    @Test("an error may have no words")
+    func emptyMessage() async {
+        for error in await failures(with: .status(500, message: ""), header: "empty-message 500") {
+            guard case .serverFailure(let rejection) = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(String(decoding: rejection.body, as: UTF8.self) == #"{"message":""}"#)
+        }
+    }
+
+    @Test("a slow answer is an honest one, and too slow for a client that cannot wait")
+    func slow() async throws {
+        server.fail(.slow(.milliseconds(50)), on: Self.path)
+        let reply = try await client.reply(to: friends)
+        #expect(reply.value.count == 4)
+        #expect(reply.duration >= .milliseconds(50))
+        #expect(try await client.reply(to: asking("slow 50")).duration >= .milliseconds(50))
+        server.fail(.slow(.seconds(60)), on: Self.path)
+        guard case .timedOut = await client.failure(of: friends.timeout(.milliseconds(100))) else {
+            Issue.record("it did not time out")
+            return
+        }
+    }
+
+    @Test("a connection that is reset says nothing, and nothing was done")
+    func reset() async throws {
+        for error in await failures(with: .reset, header: "reset") { #expect(error?.isBrokenConnection == true) }
+        server.fail(.reset, on: Self.path)
+        #expect(await client.failure(of: add)?.isBrokenConnection == true)
+        #expect(try await client.run(friends).count == 4)
+    }
+
+    @Test("an answer that is lost comes after all was done")
+    func lostAnswer() async throws {
+        for error in await failures(with: .lostAnswer, header: "lost-answer") {
+            #expect(error?.isBrokenConnection == true)
+        }
+        server.fail(.lostAnswer, on: Self.path)
+        #expect(await client.failure(of: add)?.isBrokenConnection == true)
+        #expect(try await client.run(friends).map(\.id) == [2, 5, 6, 8, 3])
+    }
+
+    @Test("a page of HTML is no list of friends")
+    func html() async {
+        for error in await failures(with: .html, header: "html") {
+            guard case .undecodable(let failure) = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(failure.status == 200)
+            #expect(failure.found.contains("text/html"))
+        }
+    }
+
+    @Test("broken JSON comes whole, and does not end")
+    func brokenJSON() async {
+        for error in await failures(with: .brokenJSON, header: "broken-json") {
+            guard case .undecodable = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+        }
+    }
+
+    @Test("JSON that calls itself HTML is read by a client that is told to")
+    func mislabelled() async throws {
+        for error in await failures(with: .mislabelled, header: "mislabelled") {
+            guard case .undecodable = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+        }
+        let lenient = plainClient(server.socialURL) {
+            $0.parameters = client.configuration.parameters
+            $0.acceptedContentTypes += ["text/html"]
+        }
+        server.fail(.mislabelled, on: Self.path)
+        #expect(try await lenient.run(friends).count == 4)
+    }
+
+    @Test("an element without an id stands among sound ones, in a list and in one under a key")
+    func stranger() async throws {
+        for error in await failures(with: .elementWithoutID, header: "element-without-id") {
+            guard case .undecodable(let failure) = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(failure.path == "[1].id")
+        }
+        server.fail(.elementWithoutID, next: 2, on: "/")
+        #expect(try await client.run(Endpoint<[Someone]>.get("friends")).map(\.id) == [2, nil, 5, 6, 8])
+        let movies = plainClient(server.moviesURL) { $0.parameters = ["api_key": ExampleData.apiKey] }
+        let popular = Endpoint<[Someone]>.get("popular").unwrapping("results")
+        #expect(try await movies.run(popular).prefix(3).map(\.id) == [1, nil, 2])
+    }
+
+    @Test("each backend fails in its own shape")
+    func shapes() async {
+        server.fail(.status(400, message: "No."), next: 4, on: "/")
+        for (url, body) in [
+            (server.socialURL, #"{"message":"No."}"#), (server.centralURL, #"{"message":"No."}"#),
+            (server.moviesURL, #"{"status_code":11,"status_message":"No.","success":false}"#),
+            (server.pinsURL, #"{"error":"fault","error_description":"No."}"#),
+        ] {
+            guard case .rejected(let rejection) = await plainClient(url).failure(of: friends) else {
+                Issue.record("\(url) was not refused")
+                continue
+            }
+            #expect(String(decoding: rejection.body, as: UTF8.self) == body)
+        }
+    }
+
+    @Test("faults come in the order in which they were asked for, below their path and nowhere else")
+    func order() async throws {
+        server.fail(.status(501), on: "/social/api/v1/friends/categories")
+        server.fail(.status(502), on: "/social")
+        server.fail(.status(503), on: "social/api/")
+        server.fail(.status(504), on: "/social/api/v1/fri")
+        server.fail(.status(505), next: 0, on: "/")
+        #expect(await client.failure(of: friends)?.status == 502)
+        #expect(await client.failure(of: friends)?.status == 503)
+        #expect(try await client.run(friends).count == 4)
+        let categories = Endpoint<[String]>.get("friends/categories")
+        #expect(await client.failure(of: categories)?.status == 501)
+        #expect(try await client.run(categories) == ["close friends", "family"])
+    }
+
+    @Test("what was still to go wrong can be forgotten")
+    func forgotten() async throws {
+        server.fail(.status(503), next: 100, on: "/")
+        #expect(await client.failure(of: friends)?.status == 503)
+        server.stopFailing()
+        #expect(try await client.run(friends).count == 4)
+    }
+
+    @Test(
+        "a header that asks for what there is not is refused",
+        arguments: ["", "status", "status 200", "status x", "slow -1", "reset 5", "HTML", "status 500 x"])
+    func unknown(header: String) async {
+        #expect(await client.failure(of: asking(header))?.status == 400)
+    }
+}
+
+extension ServiceError {
+    fileprivate var isBrokenConnection: Bool {
+        if case .transport(let failure) = self { failure.kind == .reset } else { false }
+    }
+}
