@@ -24,6 +24,7 @@ struct SentSecrets {
             // `Basic abc` is repeated as `abc`, `sid=abc; a=b` likewise.
             for part in field.value.split(whereSeparator: { " ;,=".contains($0) })
             where part.utf8.count >= Self.shortest.part { add(String(part)) }
+            add(basic: field.value)
         }
         if let query = request.url.query { add(query: query) }
         guard let body = request.body?.bytes, body.count <= Self.largestBody else { return }
@@ -37,6 +38,16 @@ struct SentSecrets {
 
     private mutating func add(_ text: String) {
         if text.utf8.count >= Self.shortest.whole { texts.insert(text) }
+    }
+
+    /// The password in `Basic abc`, as it was encoded and as it is meant (RFC 6749, 2.3.1).
+    private mutating func add(basic value: String) {
+        guard value.prefix(6).lowercased() == "basic ", let pair = Data(base64Encoded: String(value.dropFirst(6))),
+            let colon = pair.firstIndex(of: UInt8(ascii: ":"))
+        else { return }
+        let password = String(decoding: pair[pair.index(after: colon)...], as: UTF8.self)
+        add(password)
+        add(PercentEncoding.decode(password))
     }
 
     private mutating func add(query: String) {
