@@ -1,0 +1,84 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("OAuth: secrets in nothing that a person reads")
+struct OAuthSecretsTests {
+    private static let secret = "s3cret%-5bé"
+    private static let escaped = "s3cret%25-5b%C3%A9"
+    private static let basic = "cGluczpzM2NyZXQlMjUtNWIlQzMlQTk="
+    private static let planted = [
+        secret, escaped, basic, Planted.password, Planted.refresh, Planted.access,
+    ]
+
+    private func expectNone(_ text: String, _ place: String) {
+        for secret in Self.planted where text.contains(secret) { Issue.record("\(secret) is in \(place): \(text)") }
+    }
+
+    @Test("C90: the grants, and what has them, print without their secrets", arguments: OAuth.Credentials.allCases)
+    func values(credentials: OAuth.Credentials) {
+        let scene = OAuthScene(
+            secret: Self.secret, credentials: credentials, parameters: ["otp_token": Planted.access])
+        expectNone(printed(scene.oauth), "oauth")
+        #expect("\(scene.oauth)".contains("pins"))
+        let grant = OAuth.Grant.password(user: "ann", Planted.password)
+        expectNone(printed(grant) + printed(Optional(grant) as Any), "grant")
+        #expect("\(grant)".contains("username=ann"))
+    }
+
+    /// Answers that give back what was sent, wherever an error shows words of the server.
+    static let answers = [
+        "{\"error\":\"invalid_grant\",\"error_description\":\"bad \(planted.joined(separator: ", "))\"}",
+        "{\"error\":\"\(secret)\"}", "{\"error\":\"\(Planted.password)\",\"error_description\":\"\(Planted.refresh)\"}",
+        "{\"access_token\":\"\(Planted.access)\",\"token_type\":\"\(Planted.refresh)\"}",
+        "{\"access_token\":\"\(Planted.access)\",\"expires_in\":\"\(secret)\"}",
+        "{\"access_token\":[\"\(Planted.access)\"],\"hint\":\"\(secret)\"}",
+        "{\"access_token\":\"\(Planted.access)\\n\",\"hint\":\"\(Planted.refresh) \(Planted.password)\"}",
+        "<html>\(planted.joined(separator: " "))</html>",
+    ]
+
+    @Test(
+        "C90: an answer that echoes them brings them into no error, event, explanation or line of a log",
+        arguments: answers, [OAuth.Credentials.inHeader, .inBody])
+    func echoed(answer: String, credentials: OAuth.Credentials) async throws {
+        let own = [Self.secret, Self.escaped] + (credentials == .inHeader ? [Self.basic] : [])
+        for status in [200, 400, 401, 403, 429, 500] {
+            let scene = OAuthScene(
+                .json(answer, status: status).always, secret: Self.secret, credentials: credentials)
+            let events = scene.login.events
+            let tokens = TokenStore(time: scene.clock) { [oauth = scene.oauth] in try await oauth.refreshed($0) }
+            let told = tokens.events
+            try await scene.clock.play {
+                // An answer can repeat only what was in its own request.
+                let grant = OAuth.Grant.password(user: "ann", Planted.password)
+                let signIn = await failure { () async throws(ServiceError) in try await scene.oauth.token(grant) }
+                expect(signIn, hides: own + [Planted.password])
+                await tokens.signIn(Token(access: "old", refresh: Planted.refresh, expiry: scene.clock.date))
+                let refresh = await failure(of: tokens.token)
+                expect(refresh, hides: own + [Planted.refresh])
+                await scene.login.shutdown()
+                for await event in events {
+                    let text = printed(event) + LogFormatter().line(for: event)
+                    for secret in own where text.contains(secret) {
+                        Issue.record("\(secret) is in \(text)")
+                    }
+                }
+                var listener = told.makeAsyncIterator()
+                _ = await listener.next()
+                if refresh?.reason != nil, let event = await listener.next() {
+                    #expect(!printed(event).contains(Planted.refresh) && !printed(event).contains(Self.secret))
+                }
+            }
+        }
+    }
+
+    private func expect(_ error: ServiceError?, hides secrets: [String]) {
+        guard let error else {
+            Issue.record("there is no error")
+            return
+        }
+        let text = printed(error) + error.localizedDescription
+        for secret in secrets where text.contains(secret) { Issue.record("\(secret) is in \(text)") }
+    }
+}
