@@ -1,0 +1,114 @@
+/// A list of which those elements are left out that cannot be decoded, so that one of them does not cost the others.
+///
+///     let users = try await client.run(Endpoint<LossyList<User>>.get("users").unwrapping("users"))
+///     if users.leftOut > 0 { print("\(users.leftOut) users could not be read: \(users.reasons)") }
+///
+/// It is a collection of the elements that could be decoded, in their order. What is no list at all is an error still.
+/// Two lists are equal if their elements are. Encoded, it is a plain list again.
+public struct LossyList<Element: Decodable & Sendable>: Sendable {
+    /// A server that breaks one element breaks them all alike: the first few tell enough.
+    private static var mostReasons: Int { 5 }
+
+    /// The elements that could be decoded.
+    public private(set) var elements: [Element]
+    /// How many could not.
+    public private(set) var leftOut = 0
+    /// Why the first five of those could not: where, what was expected there, and what kind of thing was found. The
+    /// values that were found are not in it.
+    public private(set) var reasons: [DecodingFailure] = []
+
+    /// Makes a list of which nothing was left out.
+    public init(_ elements: [Element] = []) {
+        self.elements = elements
+    }
+
+    /// An element that was met: decoded, or the reason why it cannot be. Reading it does not fail, so that the list goes
+    /// on behind it.
+    private struct Slot: Decodable {
+        let outcome: Result<Element, any Error>
+
+        init(from decoder: any Decoder) throws {
+            // By way of a container, because only that knows how the decoder is set to read dates and the like.
+            outcome = Result { try decoder.singleValueContainer().decode(Element.self) }
+        }
+    }
+
+    private mutating func leaveOut(_ error: any Error, at place: @autoclosure () -> String) {
+        leftOut += 1
+        guard reasons.count < Self.mostReasons else { return }
+        reasons.append(DecodingFailure(leavingOut: Element.self, at: place(), error))
+    }
+}
+
+extension LossyList: Decodable {
+    /// Decodes what can be decoded of a list, in one pass.
+    public init(from decoder: any Decoder) throws {
+        self.init()
+        var list = try decoder.unkeyedContainer()
+        if let count = list.count { elements.reserveCapacity(count) }
+        while !list.isAtEnd {
+            let index = list.currentIndex
+            func place() -> String { "\(list.codingPath.joined)[\(index)]" }
+            do {
+                switch try list.decode(Slot.self).outcome {
+                case .success(let element): elements.append(element)
+                case .failure(let error): leaveOut(error, at: place())
+                }
+            } catch {
+                // A decoder that does not hand out a null at all stands before it still.
+                guard list.currentIndex == index, try list.decodeNil() else { throw error }
+                leaveOut(error, at: place())
+            }
+        }
+    }
+}
+
+extension LossyList: Encodable where Element: Encodable {
+    /// Encodes the elements as a list.
+    public func encode(to encoder: any Encoder) throws {
+        try elements.encode(to: encoder)
+    }
+}
+
+extension LossyList: RandomAccessCollection, ExpressibleByArrayLiteral {
+    /// Where the elements begin.
+    public var startIndex: Int { elements.startIndex }
+    /// Where the elements end.
+    public var endIndex: Int { elements.endIndex }
+    /// The element at that place.
+    public subscript(index: Int) -> Element { elements[index] }
+
+    /// Makes a list of which nothing was left out.
+    public init(arrayLiteral elements: Element...) {
+        self.init(elements)
+    }
+}
+
+extension LossyList: Equatable where Element: Equatable {
+    /// Whether the elements are the same, whatever was left out beside them.
+    public static func == (left: LossyList, right: LossyList) -> Bool { left.elements == right.elements }
+}
+
+extension LossyList: Hashable where Element: Hashable {
+    /// Hashes what `==` compares.
+    public func hash(into hasher: inout Hasher) { hasher.combine(elements) }
+}
+
+extension DecodingFailure {
+    /// Why an element is left out. The words of the error itself stay out: they may quote what was found.
+    fileprivate init(leavingOut type: Any.Type, at element: String, _ error: any Error) {
+        let (path, expected, found): ([any CodingKey], Any.Type?, String) =
+            switch error as? DecodingError {
+            case .typeMismatch(let type, let context): (context.codingPath, type, "a value of another type")
+            case .valueNotFound(let type, let context): (context.codingPath, type, "null")
+            case .keyNotFound(let key, let context): (context.codingPath + [key], nil, "nothing")
+            case .dataCorrupted(let context): (context.codingPath, type, "a value that it refuses")
+            default: ([], type, "what \(foreignName(of: error)) refuses")
+            }
+        // Not every error knows where it is; of what element it is, is known here.
+        let place = path.joined
+        self.init(
+            path: place.hasPrefix(element) ? place : element, expected: expected.map { "\($0)" } ?? "a value",
+            found: found)
+    }
+}
