@@ -13,10 +13,11 @@ import Darwin
 
 /// A small file that nobody but its owner may read: mode 0600 in a folder of mode 0700, never through a symbolic link.
 struct PrivateFile: Sendable {
-    /// A session is a few kilobytes. What is larger is not one, and is not read into memory.
-    private static let largest = 1 << 20
-
     let path: String
+    /// What is in it, for the messages.
+    var content = "the saved session"
+    /// What is larger is not read into memory. A session is a few kilobytes.
+    var largest = 1 << 20
 
     /// What is being written, until it is whole.
     private var draft: String { "\(path).new" }
@@ -40,7 +41,7 @@ struct PrivateFile: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure(.unreadable, "cannot be read: \(reason())") }
         guard status.st_mode & S_IFMT == S_IFREG else { throw failure(.notAFile, "is not a file") }
-        guard status.st_size <= Self.largest else { throw setAside(.damaged, "is too large for one") }
+        guard status.st_size <= largest else { throw setAside(.damaged, "is too large for one") }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size) + 1)
         var filled = 0
         while filled < bytes.count {
@@ -171,6 +172,6 @@ struct PrivateFile: Sendable {
     private func reason(_ code: CInt = errno) -> String { String(cString: strerror(code)) }
 
     private func failure(_ kind: TokenPersistenceError.Kind, _ what: String) -> TokenPersistenceError {
-        TokenPersistenceError(kind, "the saved session \(path) \(what)")
+        TokenPersistenceError(kind, "\(content) \(path) \(what)")
     }
 }

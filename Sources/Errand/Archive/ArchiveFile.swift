@@ -1,0 +1,64 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What stands in the file of an archive: an object with a version and the model.
+enum ArchiveFile {
+    /// What is larger is neither written nor read into memory. It is no data base.
+    static let largest = 64 << 20
+
+    /// What is wrong with a file that could be read.
+    struct Problem: Error {
+        var kind: ArchiveError.Kind
+        var words: String
+    }
+
+    struct Saved<Model: Encodable>: Encodable {
+        var version: Int
+        var model: Model
+    }
+
+    private struct Header: Decodable {
+        var version: Int
+    }
+
+    private enum Key: CodingKey {
+        case model
+    }
+
+    /// The model, as it was saved or as it is migrated.
+    private struct Loaded<Model: Decodable>: DecodableWithConfiguration {
+        let model: Model
+
+        init(from decoder: any Decoder, configuration migrate: ((any Decoder) throws -> Model)?) throws {
+            let members = try decoder.container(keyedBy: Key.self)
+            model = try migrate?(members.superDecoder(forKey: .model)) ?? members.decode(Model.self, forKey: .model)
+        }
+    }
+
+    static func read<Model>(
+        _ data: Data, version: Int, migrate: Archive<Model>.Migration?
+    ) -> Result<Model, Problem> {
+        // Where there is no version, whatever else there is was not written by an archive.
+        guard let saved = try? JSONDecoder().decode(Header.self, from: data).version else {
+            return .failure(Problem(kind: .damaged, words: "is damaged"))
+        }
+        if saved > version {
+            return .failure(Problem(kind: .futureVersion, words: "was written by a later version of the program"))
+        }
+        if saved < version, migrate == nil {
+            return .failure(
+                Problem(kind: .oldVersion, words: "is of version \(saved), and nothing says how to read it"))
+        }
+        do {
+            let migration = saved < version ? migrate.map { migrate in { try migrate($0, saved) } } : nil
+            return .success(try JSONDecoder().decode(Loaded<Model>.self, from: data, configuration: migration).model)
+        } catch {
+            guard saved < version else { return .failure(Problem(kind: .damaged, words: "is damaged")) }
+            let words = "is of version \(saved) and cannot be brought to \(version): \(foreignName(of: error))"
+            return .failure(Problem(kind: .oldVersion, words: words))
+        }
+    }
+}

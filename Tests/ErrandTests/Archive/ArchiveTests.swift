@@ -1,0 +1,128 @@
+import Errand
+import Foundation
+import Testing
+
+@Suite("A saved value")
+struct ArchiveTests {
+    private struct Account: Codable, Hashable, Sendable { var name: String, since: Date, scores: [Double] }
+
+    private let scratch: Scratch
+    private let archive: Archive<Account>
+    private let ann = Account(name: "Ann é😀", since: Date(timeIntervalSince1970: 1.25), scores: [0.1, -1e300])
+
+    init() throws {
+        scratch = try Scratch()
+        archive = Archive(path: scratch.path("app/account"))
+    }
+
+    @Test("what is saved is what is loaded, by another archive too; nothing is left when it is removed")
+    func roundTrip() async throws {
+        #expect(try await archive.load() == nil)
+        #expect(!scratch.exists("app"), "a look makes no folder")
+        try await archive.save(ann)
+        #expect(try await archive.load() == ann)
+        #expect(try await Archive<Account>(path: scratch.path("app/account")).load() == ann)
+        try await archive.remove()
+        try await archive.remove()
+        #expect(try await archive.load() == nil)
+        #expect(!scratch.exists("app/account"))
+    }
+
+    @Test("file and lock have mode 0600, the folder that is made for them 0700")
+    func modes() async throws {
+        try await archive.save(ann)
+        #expect(try scratch.mode("app") == 0o700)
+        #expect(try scratch.mode("app/account") == 0o600)
+        #expect(try scratch.mode("app/account.lock") == 0o600)
+    }
+
+    @Test("a value that cannot be encoded leaves the one before in its place")
+    func unencodable() async throws {
+        try await archive.save(ann)
+        var odd = ann
+        odd.scores = [.nan]
+        #expect(await problem { () async throws(ArchiveError) in try await archive.save(odd) } == .unencodable)
+        #expect(try await archive.load() == ann)
+    }
+
+    @Test("a value that is too large to be loaded is not saved")
+    func tooLarge() async throws {
+        let archive = Archive<Data>(path: scratch.path("bytes"))
+        try await archive.save(Data(count: 30 << 20))
+        let large = Data(count: 60 << 20)
+        #expect(await problem { () async throws(ArchiveError) in try await archive.save(large) } == .unencodable)
+        #expect(try await archive.load()?.count == 30 << 20)
+    }
+
+    @Test("a link, a folder and a folder that is none in the way are told, and left alone")
+    func inTheWay() async throws {
+        try scratch.write("treasure", to: "target")
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("link"), withDestinationPath: scratch.path("target"))
+        try FileManager.default.createDirectory(
+            atPath: scratch.path("folder/inner"), withIntermediateDirectories: true)
+        for (name, kind) in [("link", ArchiveError.Kind.symbolicLink), ("folder", .notAFile)] {
+            let archive = Archive<Account>(path: scratch.path(name))
+            #expect(await problem { () async throws(ArchiveError) in try await archive.save(ann) } == kind)
+            #expect(await problem { () async throws(ArchiveError) in _ = try await archive.load() } == kind)
+        }
+        let below = Archive<Account>(path: scratch.path("target/account"))
+        #expect(await problem { () async throws(ArchiveError) in try await below.save(ann) } == .unwritable)
+        #expect(try scratch.read("target") == "treasure")
+        #expect(scratch.exists("folder/inner"))
+    }
+
+    @Test("many who save at once never leave a file that is not one of theirs, whole")
+    func manyWriters() async throws {
+        let path = scratch.path("many")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<8 {
+                group.addTask {
+                    let archive = Archive<[Int]>(path: path)
+                    for _ in 0..<5 {
+                        try await archive.save(Array(repeating: number, count: 5000 + number))
+                        let found = try await archive.load() ?? []
+                        #expect(Set(found).count == 1 && found.count == 5000 + (found.first ?? -1))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(!scratch.exists("many.damaged"))
+        #expect(!scratch.exists("many.new"))
+    }
+
+    @Test("a cancelled task still saves, if nobody else is writing")
+    func cancelled() async throws {
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await problem { () async throws(ArchiveError) in try await archive.save(ann) }
+        }
+        #expect(await task.value == nil)
+        #expect(try await archive.load() == ann)
+    }
+
+    @Test("a cancelled task does not wait for somebody who holds the lock, and changes nothing")
+    func cancelledInLine() async throws {
+        try await archive.save(ann)
+        let other = open(scratch.path("app/account.lock"), O_RDWR)
+        #expect(flock(other, LOCK_EX) == 0)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await problem { () async throws(ArchiveError) in try await archive.remove() }
+        }
+        #expect(await task.value == .cancelled)
+        #expect(try await archive.load() == ann, "a look waits for nobody")
+        #expect(close(other) == 0)
+    }
+}
+
+/// What kind of problem an archive met; `nil` if it met none.
+func problem(_ body: () async throws(ArchiveError) -> Void) async -> ArchiveError.Kind? {
+    do throws(ArchiveError) {
+        try await body()
+        return nil
+    } catch {
+        return error.kind
+    }
+}

@@ -1,0 +1,116 @@
+import Errand
+import Foundation
+import Testing
+
+private let wholeFile = #"{"version":2,"model":{"name":"Ann","age":7}}"#
+
+@Suite("An archive that cannot be read")
+struct DamagedArchiveTests {
+    private struct Account: Codable, Hashable, Sendable { var name: String, age: Int }
+    /// What version 1 of the program saved.
+    private struct OldAccount: Codable, Sendable { var fullName: String }
+
+    private let scratch: Scratch
+    private let archive: Archive<Account>
+
+    init() throws {
+        scratch = try Scratch()
+        archive = Archive(path: scratch.path("account"), version: 2)
+    }
+
+    @Test("the file that the other cases are made of is a good one")
+    func good() async throws {
+        try scratch.write(wholeFile, to: "account")
+        #expect(try await archive.load() == Account(name: "Ann", age: 7))
+    }
+
+    @Test(
+        "C82: a damaged file is a typed error, and is kept aside as it was; saving goes on",
+        arguments: [
+            "", "{", "[]", "null", "\0\0\0", "not JSON", #"{"version":2}"#, #"{"version":"2","model":{}}"#,
+            #"{"model":{"name":"Ann","age":7}}"#, #"{"version":2,"model":null}"#, wholeFile + "x",
+            #"{"version":2,"model":{"name":"Ann"}}"#, String(repeating: "[", count: 100_000),
+        ])
+    func damaged(content: String) async throws {
+        try scratch.write(content, to: "account")
+        #expect(await problem { () async throws(ArchiveError) in _ = try await archive.load() } == .damaged)
+        #expect(try scratch.read("account.damaged") == content)
+        #expect(try await archive.load() == nil)
+        try await archive.save(Account(name: "Bo", age: 8))
+        #expect(try await archive.load()?.name == "Bo")
+        #expect(try scratch.read("account.damaged") == content)
+    }
+
+    @Test("C82: every truncation of a good file is told, none is taken for a value")
+    func truncated() async throws {
+        for count in 0..<wholeFile.utf8.count {
+            try scratch.write(String(wholeFile.prefix(count)), to: "account")
+            let kind = await problem { () async throws(ArchiveError) in _ = try await archive.load() }
+            #expect(kind == .damaged, "the first \(count) bytes")
+        }
+    }
+
+    @Test("C82: a file of a later version is told as such, and is kept aside as it was, whoever could migrate")
+    func future() async throws {
+        let content = #"{"version":3,"model":"of the future"}"#
+        try scratch.write(content, to: "account")
+        let archive = Archive<Account>(path: scratch.path("account"), version: 2) { _, _ in Account(name: "", age: 0) }
+        #expect(await problem { () async throws(ArchiveError) in _ = try await archive.load() } == .futureVersion)
+        #expect(try scratch.read("account.damaged") == content)
+    }
+
+    @Test("an older file is migrated, and stays as it was until something is saved")
+    func migrated() async throws {
+        let old = Archive<OldAccount>(path: scratch.path("account"))
+        try await old.save(OldAccount(fullName: "Ann Lee"))
+        let content = try scratch.read("account")
+        let versions = Noted<[Int]>([])
+        let archive = Archive<Account>(path: scratch.path("account"), version: 2) { old, version in
+            versions.update { $0.append(version) }
+            return Account(name: try OldAccount(from: old).fullName, age: 0)
+        }
+        #expect(try await archive.load() == Account(name: "Ann Lee", age: 0))
+        #expect(try scratch.read("account") == content)
+        try await archive.save(Account(name: "Ann", age: 1))
+        #expect(try await archive.load() == Account(name: "Ann", age: 1))
+        #expect(versions.value == [1])
+    }
+
+    @Test("an older file that nobody can migrate is told, and is kept aside as it was", arguments: 0..<3)
+    func notMigrated(way: Int) async throws {
+        let content = #"{"version":1,"model":{"fullName":7,"secret":"hunter2"}}"#
+        try scratch.write(content, to: "account")
+        struct Odd: Error { var found = "hunter2" }
+        let migrations: [Archive<Account>.Migration?] = [
+            nil, { old, _ in Account(name: try OldAccount(from: old).fullName, age: 0) }, { _, _ in throw Odd() },
+        ]
+        let archive = Archive<Account>(path: scratch.path("account"), version: 2, migrate: migrations[way])
+        do throws(ArchiveError) {
+            _ = try await archive.load()
+            Issue.record("it was loaded")
+        } catch {
+            #expect(error.kind == .oldVersion)
+            #expect(error.message.contains(scratch.path("account.damaged")))
+            #expect(!error.message.contains("hunter2"))
+        }
+        #expect(try scratch.read("account.damaged") == content)
+    }
+
+    @Test("C81: what one who was killed has half written is thrown away by the next save")
+    func draft() async throws {
+        try scratch.write(wholeFile, to: "account")
+        try scratch.write(#"{"version":2,"mod"#, to: "account.new")
+        #expect(try await archive.load()?.name == "Ann")
+        try await archive.save(Account(name: "Bo", age: 8))
+        #expect(try await archive.load()?.name == "Bo")
+        #expect(!scratch.exists("account.new"))
+    }
+
+    @Test("a value that may be nothing is told from no value")
+    func optional() async throws {
+        let archive = Archive<Int?>(path: scratch.path("number"))
+        #expect(try await archive.load() == .none)
+        try await archive.save(nil)
+        #expect(try await archive.load() == .some(nil))
+    }
+}
