@@ -49,7 +49,11 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
         var names = Set(client.configuration.parameters.items.map(\.name))
         guard !names.isEmpty else { return names }
         names.subtract(endpoint.query.items.map(\.name))
-        if case .parameters(let own) = endpoint.body?.content { names.subtract(own.items.map(\.name)) }
+        if case .parameters(let own) = endpoint.body?.content {
+            // Then they go into the body, and what the URL has is the server's.
+            guard endpoint.method.takesParametersInQuery else { return [] }
+            names.subtract(own.items.map(\.name))
+        }
         return names
     }
 

@@ -98,6 +98,17 @@ struct PagingCallTests {
         #expect(reading.had == [1, 2] && reading.error == nil)
     }
 
+    @Test("where common parameters go into the body, a next URL is left as it is")
+    func commonInBody() async throws {
+        let network = scripted()
+        network.on(.post, "/search", .encoding(Feed(items: [1], next: "/search?v=1&c=2")))
+        network.on(.post, "/search?v=1&c=2", .encoding(Feed(items: [2])))
+        let client = testClient(network, TestClock()) { $0.parameters = ["v": 1] }
+        let endpoint = Endpoint<Feed>(.post, "search", parameters: ["q": "x"])
+        let reading = await Reading(client.items(of: endpoint, \.items, by: .nextURL(\.next)))
+        #expect(reading.had == [1, 2] && reading.error == nil)
+    }
+
     @Test("with common parameters a page that names itself is still not asked for again")
     func selfLoopWithCommon() async throws {
         let network = scripted()
