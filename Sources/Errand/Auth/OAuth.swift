@@ -11,8 +11,8 @@ import Foundation
 ///     await tokens.signIn(try await oauth.token(.password(user: name, password)))
 ///
 /// Its requests are calls of the client that it is given, never signed. They are POSTs without an idempotency key, so
-/// one is sent again only if it is certain that nothing was sent before: a refresh token goes out once. Over plain http
-/// to another machine nothing goes out at all, whatever the client allows. It prints without its secrets.
+/// one is sent again only if it is certain that nothing was sent before: no call uses a refresh token twice. Over plain
+/// http to another machine nothing goes out at all, whatever the client allows. It prints without its secrets.
 ///
 /// The client's decoder must read JSON; one that turns `snake_case` into `camelCase` is fine.
 public struct OAuth: Sendable {
@@ -77,9 +77,11 @@ public struct OAuth: Sendable {
         if let error = answer.error { throw rejection(error, of: reply, to: grant) }
         if let type = answer.type, !type.equalsIgnoringCase(tokenType) {
             // What is not a plain word might be anything, a secret too.
-            let found = type.utf8.count <= 16 && type.utf8.all(PercentEncoding.isAlphanumeric) ? type : "another type"
+            let isWord = type.utf8.count <= 16 && type.utf8.all { (0x61...0x7A).contains($0.asciiLowercased) }
             throw .undecodable(
-                DecodingFailure(path: "token_type", expected: tokenType, found: found, status: reply.status))
+                DecodingFailure(
+                    path: "token_type", expected: tokenType, found: isWord ? clean(type, of: grant) : "another type",
+                    status: reply.status))
         }
         return Token(
             access: answer.access, refresh: answer.refresh, type: tokenType,
@@ -162,18 +164,21 @@ public struct OAuth: Sendable {
     private static func encoded(_ text: String) -> String { PercentEncoding.queryPart.encode(text) }
 
     /// Some servers refuse with a success: 200, and an error in the body.
-    private func rejection(_ error: OAuthAnswer.Refusal, of reply: Reply<OAuthAnswer>, to grant: Grant) -> ServiceError
-    {
+    private func rejection(
+        _ error: OAuthAnswer.Refusal, of reply: Reply<OAuthAnswer>, to grant: Grant
+    ) -> ServiceError {
+        .rejected(
+            Rejection(
+                status: reply.status, message: clean(error.description ?? error.code, of: grant),
+                code: clean(error.code, of: grant), headers: reply.headers))
+    }
+
+    /// Words of a success, without the secrets that its request has sent. Those of an error have been cleaned already.
+    private func clean(_ text: String, of grant: Grant) -> String {
         let sent = [secret] + grant.parameters.items.filter { Redactor.standard.isSecret(query: $0.name) }.map(\.value)
         let secrets = [String(basic.dropFirst("Basic ".count))] + sent + sent.map(Self.encoded)
-        func clean(_ text: String) -> String {
-            // What is shorter would take ordinary words out of the message.
-            Redactor.standard.text(ofBody: text, hiding: secrets.filter { $0.utf8.count >= 4 })
-        }
-        return .rejected(
-            Rejection(
-                status: reply.status, message: clean(error.description ?? error.code), code: clean(error.code),
-                headers: reply.headers))
+        // What is shorter would take ordinary words out of the message.
+        return Redactor.standard.text(ofBody: text, hiding: secrets.filter { $0.utf8.count >= 4 })
     }
 }
 
