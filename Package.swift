@@ -26,6 +26,9 @@ let package = Package(
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: house),
         // The four backends of the example services; no product, since nobody needs them outside of this package.
         .target(name: "ExampleServer", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
+        .target(name: "ExampleServices", dependencies: ["Errand"], swiftSettings: house),
+        .executableTarget(
+            name: "errand-demo", dependencies: ["Errand", "ExampleServer", "ExampleServices"], swiftSettings: house),
         // The programs that it measures the wire against are built with it; nothing of them is linked.
         .executableTarget(
             name: "errand-bench", dependencies: ["Errand", "ErrandTesting", "wire-peer", "wire-urlsession"],
@@ -40,7 +43,8 @@ let package = Package(
         .testTarget(
             name: "SampleTests", dependencies: ["Errand", "ErrandTesting", "ExampleServer"], swiftSettings: house),
         .testTarget(
-            name: "ExampleTests", dependencies: ["Errand", "ErrandTesting", "ExampleServer"], swiftSettings: house),
+            name: "ExampleTests", dependencies: ["Errand", "ErrandTesting", "ExampleServer", "ExampleServices"],
+            swiftSettings: house),
         .testTarget(name: "ErrandTestingTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
     ],
     swiftLanguageModes: [.v6]

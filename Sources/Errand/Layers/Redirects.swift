@@ -60,6 +60,10 @@ struct Redirects: Layer {
                 following.headers[name] = nil
             }
         }
+        // A body is for the server that it was written for: a password or a refresh token stands in one.
+        guard following.body == nil || following.url.origin == request.url.origin else {
+            throw response.unfollowed("it would take the body to another server")
+        }
         guard following.body?.isReplayable ?? true else {
             throw response.unfollowed("the body can be sent only once")
         }

@@ -70,6 +70,24 @@ struct RedirectTests {
         #expect(network.sent.count == 1)
     }
 
+    @Test("C51: a body goes to no other server; what became a GET has none", arguments: [301, 302, 303, 307, 308])
+    func bodyStays(status: Int) async throws {
+        let network = scripted()
+        network.on(.post, "/token") { .status(status, headers: ["Location": "https://other.test/token"]) }
+        if status < 307 { network.on(.get, "https://other.test/token") { .status(204) } }
+        let endpoint = Endpoint<NoContent>.post("token", body: .form(["password": "hunter2"]))
+        let client = testClient(network, TestClock())
+        let error = await failure { () async throws(ServiceError) in try await client.run(endpoint) }
+        if status < 307 {
+            #expect(error == nil)
+        } else {
+            guard case .rejected(let rejection) = error else { throw try #require(error) }
+            #expect(rejection.status == status && rejection.description.contains("another server"))
+        }
+        #expect(network.sent.allSatisfy { $0.request.url.origin.host == "api.test" || $0.body.isEmpty })
+        try network.verify()
+    }
+
     @Test("C53: a loop is an error at the hop that would close it")
     func loop() async throws {
         let network = scripted()

@@ -1,0 +1,66 @@
+public import Errand
+
+extension Central {
+    /// Who is signed in, as the server tells.
+    public struct Account: Codable, Sendable, Hashable {
+        /// The number of the account.
+        public let id: Int
+        /// The address.
+        public let email: String
+        /// The name, if the user has given one.
+        public let name: String?
+    }
+
+    /// Signs in. Without an address or a password nothing is sent.
+    public func authenticate(email: String, password: String) async throws(ServiceError) {
+        guard !email.isEmpty, !password.isEmpty else {
+            throw .invalidRequest(InvalidRequest(.body, "Email and Password Required"))
+        }
+        let answer = try await run(.authenticate(email: email, password: password))
+        await tokens.signIn(Token(access: answer.token, type: "JWT"))
+    }
+
+    /// Asks the server, when the app starts, whether the saved token is still good. Without one nothing is sent; one that
+    /// the server refuses is forgotten, and the error has the server's reason and status.
+    public func checkToken() async throws(ServiceError) -> Account {
+        do throws(ServiceError) {
+            return try await run(.checkToken)
+        } catch {
+            if error.status == 401 { await tokens.signOut() }
+            throw error
+        }
+    }
+
+    /// Forgets the token.
+    public func signOut() async {
+        await tokens.signOut()
+    }
+}
+
+extension ServiceError {
+    /// What the app's alerts say: the server's own words, where it gave some.
+    public var alertText: String {
+        switch self {
+        case .rejected(let rejection), .serverFailure(let rejection):
+            rejection.message ?? "Server Error. Please try again later"
+        case .signInRequired: "Invalid Token"
+        case .invalidRequest(let problem): problem.reason
+        default: "\(self)"
+        }
+    }
+}
+
+struct Authenticated: Decodable, Sendable {
+    let token: String
+}
+
+extension Endpoint where Response == Authenticated {
+    static func authenticate(email: String, password: String) -> Self {
+        .post("authenticate", body: .json(["email": email, "password": password])).authentication(.none)
+    }
+}
+
+extension Endpoint where Response == Central.Account {
+    /// The path was `checktoken` once.
+    static var checkToken: Self { .get("token").unwrapping("user") }
+}

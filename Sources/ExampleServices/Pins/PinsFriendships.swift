@@ -1,0 +1,32 @@
+public import Errand
+
+/// Who follows whom.
+extension Pins.Service {
+    /// Follows somebody from now on.
+    public func follow(_ id: Pins.User.ID) async throws(ServiceError) {
+        _ = try await client.run(Endpoint<NoContent>.put("users/\(id)/follow"))
+    }
+
+    /// Follows somebody no more.
+    public func unfollow(_ id: Pins.User.ID) async throws(ServiceError) {
+        _ = try await client.run(Endpoint<NoContent>.delete("users/\(id)/follow"))
+    }
+
+    /// Who follows somebody: read page by page, as far as the caller reads.
+    public func followers(of id: Pins.User.ID, from position: PagePosition = .start) -> Items<[Pins.User], [Pins.User]>
+    {
+        client.items(of: .users("users/\(id)/followers"), by: .lastID("max_id", \.last?.userID), from: position)
+    }
+
+    /// Whom somebody follows: read page by page, as far as the caller reads.
+    public func following(of id: Pins.User.ID, from position: PagePosition = .start) -> Items<[Pins.User], [Pins.User]>
+    {
+        client.items(of: .users("users/\(id)/following"), by: .lastID("max_id", \.last?.userID), from: position)
+    }
+}
+
+extension Endpoint where Response == [Pins.User] {
+    fileprivate static func users(_ path: Path) -> Self {
+        .get(path, query: ["count": 20]).unwrapping("users")
+    }
+}

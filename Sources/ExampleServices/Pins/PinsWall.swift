@@ -1,0 +1,29 @@
+public import Errand
+
+/// Pins and what is said about them.
+extension Pins.Service {
+    /// The pins of somebody, the newest first.
+    public func pins(of id: Pins.User.ID) async throws(ServiceError) -> [Pins.Pin] {
+        try await client.run(.get("users/\(id)/pins").unwrapping("pins"))
+    }
+
+    /// Pins something to the wall of the signed-in user.
+    public func pin(_ title: String) async throws(ServiceError) -> Pins.Pin {
+        try await client.run(.post("pins", body: .json(["title": title])))
+    }
+
+    /// Takes a pin of the signed-in user off the wall.
+    public func remove(_ pin: Pins.Pin.ID) async throws(ServiceError) {
+        _ = try await client.run(Endpoint<NoContent>.delete("pins/\(pin)"))
+    }
+
+    /// What was said about a pin, the newest first.
+    public func comments(on pin: Pins.Pin.ID) async throws(ServiceError) -> [Pins.Comment] {
+        try await client.run(.get("pins/\(pin)/comments").unwrapping("comments"))
+    }
+
+    /// Says something about a pin.
+    public func comment(_ text: String, on pin: Pins.Pin.ID) async throws(ServiceError) -> Pins.Comment {
+        try await client.run(.post("pins/\(pin)/comments", body: .json(["text": text])))
+    }
+}

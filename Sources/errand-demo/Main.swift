@@ -1,0 +1,98 @@
+import Errand
+import ErrandTesting
+import ExampleServer
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Shows the library at work, against four small servers that it starts itself: `swift run errand-demo`.
+@main
+enum Main {
+    private static let usage = """
+        swift run errand-demo [--base-url <url>] [--verbose]
+        swift run errand-demo --serve
+
+        --base-url <url>  uses servers that run elsewhere: another `--serve`
+        --verbose         tells of every event of the calls
+        --serve           starts the servers, prints their URL and waits
+        """
+
+    static func main() async throws {
+        var arguments = CommandLine.arguments.dropFirst()
+        var (base, isVerbose): (String?, Bool) = (nil, false)
+        while let argument = arguments.popFirst() {
+            switch argument {
+            case "--base-url" where !arguments.isEmpty: base = arguments.popFirst()
+            case "--verbose": isVerbose = true
+            case "--serve": return try await serve()
+            case "--help": return print(usage)
+            default:
+                print(usage)
+                exit(2)
+            }
+        }
+        let server = base == nil ? try ExampleServer() : nil
+        defer { server?.close() }
+        let terminal = Terminal()
+        let failed = await play(Scene(base ?? server?.loopback.baseURL ?? "", terminal, isVerbose: isVerbose))
+        exit(failed == 0 ? 0 : 1)
+    }
+
+    private static func serve() async throws {
+        let server = try ExampleServer()
+        Terminal().say(server.loopback.baseURL)
+        try await Task.sleep(for: .seconds(86_400 * 365))
+        server.close()
+    }
+
+    /// Plays all steps; returns how many of them did not do what they say.
+    private static func play(_ scene: Scene) async -> Int {
+        let terminal = scene.terminal
+        var failed = 0
+        for (number, step) in Step.all.enumerated() {
+            terminal.say("\n\(number + 1). \(step.title)", .title)
+            terminal.say("  asked  \(step.asked)")
+            await scene.wire.empty()
+            let start = ContinuousClock.now
+            let outcome: String
+            var style = Terminal.Style.good
+            do {
+                outcome = try await step.run(scene)
+            } catch {
+                failed += 1
+                (outcome, style) = ("NOT AS IT SHOULD BE: \(error)", .bad)
+            }
+            for line in shown(await scene.wire.all) { terminal.say("  wire   \(line)", .faint) }
+            let seconds = Double((start.duration(to: .now) / .milliseconds(1)).rounded()) / 1000
+            terminal.say("  back   \(terminal.painted(outcome, style)) \(terminal.painted("(\(seconds) s)", .faint))")
+        }
+        let total = Step.all.count
+        terminal.say()
+        if failed == 0 {
+            terminal.say("All \(total) steps did what they say.", .good)
+        } else {
+            terminal.say("\(failed) of \(total) steps did not do what they say.", .bad)
+        }
+        return failed
+    }
+
+    /// Where one thing was sent over and over, it is said once.
+    private static func shown(_ entries: [WireLog.Entry]) -> [String] {
+        var lines: [(text: String, count: Int)] = []
+        for entry in entries {
+            if lines.last?.text == entry.line {
+                lines[lines.count - 1].count += 1
+            } else {
+                lines.append((entry.line, 1))
+            }
+        }
+        let most = 8
+        let rest = lines.dropFirst(most).reduce(0) { $0 + $1.count }
+        return lines.prefix(most).map { $0.count > 1 ? "\($0.text)  ×\($0.count)" : $0.text }
+            + (rest > 0 ? ["and \(rest) more"] : [])
+    }
+}

@@ -1,0 +1,42 @@
+import Errand
+import ExampleServer
+import ExampleServices
+
+/// The servers that are called, and the services that call them.
+struct Scene: Sendable {
+    let terminal: Terminal
+    let wire = WireLog()
+    let social: APIClient
+    let friends: Social.FriendsService
+    let movies: Movies.Service
+    let pins: Pins.Service
+    /// What is told of all calls, where it was asked for.
+    private let logs: [Task<Void, Never>]
+
+    /// Sets the scene for the four backends below that URL.
+    init(_ base: String, _ terminal: Terminal, isVerbose: Bool) {
+        self.terminal = terminal
+        let wire = wire
+        let configure: (inout Configuration) -> Void = { $0.perAttempt.append(wire) }
+        social = Social.client(
+            ServerEnvironment("social", base + "/social/api/v1"), appToken: ExampleData.applicationToken,
+            user: ExampleData.ann.id, configure)
+        friends = Social.FriendsService(social)
+        let catalogue = Movies.client(
+            ServerEnvironment("movies", base + "/movies/3/movie"), apiKey: ExampleData.apiKey, configure)
+        movies = Movies.Service(catalogue)
+        pins = Pins.Service(
+            ServerEnvironment("pins", base + "/pins"), clientID: ExampleData.clientID,
+            clientSecret: ExampleData.clientSecret, persistence: .memory, time: .system, configure)
+        logs = isVerbose ? [social, catalogue].map { Self.log($0, to: terminal) } : []
+    }
+
+    /// The task ends with the client's events.
+    private static func log(_ client: APIClient, to terminal: Terminal) -> Task<Void, Never> {
+        let events = client.events
+        return Task {
+            let formatter = LogFormatter()
+            for await event in events { terminal.say("      \(formatter.line(for: event))", .faint) }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import Errand
+import ErrandTesting
+import ExampleServer
+import ExampleServices
+import Testing
+
+@Suite("Movies, over real HTTP") struct MoviesServiceTests {
+    private let server: ExampleServer
+    private let client: APIClient
+    private let service: Movies.Service
+
+    init() throws {
+        server = try ExampleServer { $0.requestLimit = nil }
+        client = Movies.client(
+            ServerEnvironment("qa", server.moviesURL), apiKey: ExampleData.apiKey, overTheWire)
+        service = Movies.Service(client)
+    }
+
+    @Test("an enum's case and a static member are the same call")
+    func bothStyles() async throws {
+        let byCase: Movies.MoviePage = try await client.run(MovieRoute.popular(page: 2))
+        #expect(try await client.run(.popular(page: 2)) == byCase)
+        #expect(byCase.page == 2 && byCase.totalPages == 3 && byCase.results.count == 20)
+    }
+
+    @Test("the popular films are read to their end, some of them without a poster")
+    func popular() async throws {
+        var films: [Movies.Movie] = []
+        for try await page in service.popular() { films += page.value.results }
+        #expect(films.count == 45 && Set(films.map(\.id)).count == 45)
+        #expect(films.contains { $0.posterPath == nil } && films.contains { $0.posterPath != nil })
+        #expect(server.received.count == 3)
+    }
+
+    @Test("a list that breaks off goes on where it was")
+    func resumed() async throws {
+        server.fail(.status(503), next: 1, on: "/movies/3/movie/now_playing")
+        var films: [Movies.Movie.ID] = []
+        var position = PagePosition.start
+        do throws(PagingError) {
+            for try await film in service.newMovies() { films.append(film.id) }
+        } catch {
+            #expect(error.error.status == 503)
+            position = error.position
+        }
+        #expect(films.isEmpty)
+        for try await film in service.newMovies(from: position) { films.append(film.id) }
+        #expect(films.count == 23 && Set(films).count == 23)
+    }
+
+    @Test("recommendations and videos belong to a film")
+    func oneFilm() async throws {
+        let film = try #require(try await client.run(.popular()).results.first)
+        #expect(try await !service.recommended(for: film.id).isEmpty)
+        let videos = try await service.videos(of: film.id)
+        #expect(videos.allSatisfy { !$0.key.isEmpty })
+        let unknown = await failure { () async throws(ServiceError) in try await service.videos(of: 999_999) }
+        #expect(unknown?.status == 404)
+    }
+
+    @Test("each kind of failure has words of its own")
+    func words() async throws {
+        let stranger = Movies.client(ServerEnvironment("qa", server.moviesURL), apiKey: "wrong", overTheWire)
+        let noKey = await failure { () async throws(ServiceError) in try await stranger.run(.popular()) }
+        let outdated = await failure { () async throws(ServiceError) in
+            try await client.run(Endpoint<Movies.MoviePage>.get("1/releases"))
+        }
+        server.fail(.html, on: "/movies")
+        let page = await failure { () async throws(ServiceError) in try await client.run(.popular()) }
+        server.fail(.status(500), on: "/movies")
+        let crash = await failure { () async throws(ServiceError) in try await client.run(.popular()) }
+        let words = [noKey, outdated, page, crash].map { $0.map(Movies.words) }
+        #expect(
+            words == [
+                "The API key is not valid", "The catalogue has moved; update the app",
+                "The catalogue answered something that this app cannot read",
+                "The catalogue could not answer; try again later",
+            ])
+    }
+
+    @Test("the key goes with every call, and is shown nowhere")
+    func key() async throws {
+        let events = client.events
+        _ = try await client.run(.popular())
+        await client.shutdown()
+        let formatter = LogFormatter()
+        var log = client.explain(.popular()) + "\(client)"
+        for await event in events { log += formatter.line(for: event) }
+        #expect(!log.contains(ExampleData.apiKey))
+        #expect(server.received.allSatisfy { $0.target.contains("api_key=\(ExampleData.apiKey)") })
+    }
+}
+
+@Suite("Movies, in virtual time") struct MoviesTimeTests {
+    private let clock = TestClock()
+    private let network = script()
+    private let service: Movies.Service
+
+    init() {
+        service = Movies.Service(
+            Movies.client(ServerEnvironment("test", "https://movies.test"), apiKey: "k", scripted(network, clock)))
+    }
+
+    private func page(_ number: Int, of total: Int) -> ScriptedReply {
+        .json(#"{"page": \#(number), "total_pages": \#(total), "total_results": \#(total), "results": []}"#)
+    }
+
+    @Test("ten seconds are the limit of a request")
+    func timeout() async throws {
+        network.on(.get, "/1/videos?api_key=k", .silence)
+        await clock.run {
+            let error = await failure { () async throws(ServiceError) in try await service.videos(of: 1) }
+            #expect(error == .timedOut(Timeout(.attempt, limit: .seconds(10), phase: .waitingForResponse)))
+        }
+    }
+
+    @Test("an empty answer and one of another shape are told apart")
+    func empty() async throws {
+        network.on(.get, "/popular?page=1&api_key=k", .status(200), .json("[1]"))
+        let client = Movies.client(
+            ServerEnvironment("test", "https://movies.test"), apiKey: "k", scripted(network, clock))
+        for words in [
+            "The catalogue answered nothing", "The catalogue answered something that this app cannot read",
+        ] {
+            let error = await failure { () async throws(ServiceError) in try await client.run(.popular()) }
+            #expect(error.map(Movies.words) == words)
+        }
+    }
+
+    @Test("reading ends when its task is cancelled, between two pages and within one")
+    func cancelled() async throws {
+        network.on(.get, "/popular?page=1&api_key=k", page(1, of: 3))
+        network.on(.get, "/popular?page=2&api_key=k", page(2, of: 3).after(.seconds(5)))
+        try await clock.run {
+            let reading = Task(executorPreference: clock.executor) {
+                var pages = 0
+                do throws(PagingError) {
+                    for try await _ in service.popular() { pages += 1 }
+                } catch {
+                    return (pages, Optional(error.error))
+                }
+                return (pages, nil)
+            }
+            try await clock.sleep(for: .seconds(2))
+            reading.cancel()
+            let (pages, error) = await reading.value
+            #expect(pages == 1 && error == .cancelled)
+        }
+    }
+}

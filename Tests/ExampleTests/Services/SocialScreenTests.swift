@@ -1,0 +1,115 @@
+import Errand
+import ErrandTesting
+import ExampleServices
+import Testing
+
+@Suite("Social, in virtual time") struct SocialScreenTests {
+    private let clock = TestClock()
+    private let network = script()
+    private let client: APIClient
+    private let service: Social.FriendsService
+
+    init() {
+        client = Social.client(
+            ServerEnvironment("social", "https://social.test/api/v1"), appToken: "app", user: 1,
+            scripted(network, clock))
+        service = Social.FriendsService(client)
+    }
+
+    private let list = "/api/v1/friends?application_token=app&user_id=1"
+
+    @Test("tapped again, the load that runs is cancelled, and the second one's friends are shown")
+    @MainActor func tappedTwice() async throws {
+        network.on(.get, list, .json(#"[{"id": 7}]"#).after(.seconds(2)), .json(#"[{"id": 8}]"#).after(.seconds(2)))
+        let screen = Social.FriendsScreen(service)
+        let first = Task { await screen.load() }
+        await network.sent(atLeast: 1)
+        clock.advance(by: .seconds(1))
+        let second = Task { await screen.load() }
+        await network.sent(atLeast: 2)
+        await first.value
+        #expect(screen.friends.isEmpty && screen.message == nil)
+        clock.advance(by: .seconds(2))
+        await second.value
+        #expect(screen.friends.map(\.id) == [8])
+    }
+
+    @Test("an error is shown by its description, and goes with the next load that works")
+    @MainActor func message() async throws {
+        network.on(.get, list, .json(#"{"message": "Back in a minute"}"#, status: 503), .json("[]"))
+        let screen = Social.FriendsScreen(service)
+        await screen.load()
+        #expect(screen.message?.contains("Back in a minute") == true)
+        await screen.load()
+        #expect(screen.message == nil)
+    }
+
+    @Test("without a network nothing is sent, and the message says so")
+    @MainActor func offline() async throws {
+        let offline = Social.client(
+            ServerEnvironment("social", "https://social.test/api/v1"), appToken: "app", user: 1
+        ) {
+            scripted(network, clock)(&$0)
+            $0.connectivity = Connectivity { false }
+        }
+        let screen = Social.FriendsScreen(Social.FriendsService(offline))
+        await screen.load()
+        #expect(screen.message == "No internet connection")
+        #expect(network.sent.isEmpty)
+    }
+
+    @Test("the spinner runs while any call is in flight")
+    func spinner() async throws {
+        network.on(.get, list, .json("[]").after(.seconds(1)), .json("[]").after(.seconds(2)))
+        try await clock.run {
+            let counts = client.activity
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<2 { group.addTask { _ = try await service.friends() } }
+                try await group.waitForAll()
+            }
+            await client.shutdown()
+            var seen: [Int] = []
+            for await count in counts { seen.append(count) }
+            #expect(seen.first == 0 || seen.first == 1)
+            #expect(seen.last == 0)
+        }
+    }
+
+    @Test("a silent server is a timeout; a cancelled load stops in every stage")
+    func stopped() async throws {
+        network.on(.get, list, .silence)
+        network.on(.get, list, .silence)
+        try await clock.run {
+            let error = await failure { () async throws(ServiceError) in try await service.friends() }
+            let limit = Timeout(.attempt, limit: .seconds(10), phase: .waitingForResponse)
+            #expect(error == .timedOut(limit))
+            let load = Task(executorPreference: clock.executor) {
+                await failure { () async throws(ServiceError) in try await service.friends() }
+            }
+            try await clock.sleep(for: .seconds(3))
+            load.cancel()
+            #expect(await load.value == .cancelled)
+        }
+    }
+
+    @Test("five loads in a second, and the sixth waits; one that is cancelled in line sends nothing")
+    func inLine() async throws {
+        network.on(.get, list, .json("[]").times(6))
+        try await clock.run {
+            let waiting = try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<5 { group.addTask { _ = try await service.friends() } }
+                try await group.waitForAll()
+                let waiting = Task(executorPreference: clock.executor) {
+                    await failure { () async throws(ServiceError) in try await service.friends() }
+                }
+                try await clock.sleep(for: .milliseconds(500))
+                waiting.cancel()
+                return await waiting.value
+            }
+            #expect(waiting == .cancelled)
+            #expect(network.sent.count == 5)
+            _ = try await service.friends()
+            #expect(network.sent.count == 6)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Errand
+import ErrandTesting
+import ExampleServer
+import ExampleServices
+import Testing
+
+@Suite("Social, over real HTTP") struct SocialServiceTests {
+    private let server: ExampleServer
+    private let client: APIClient
+    private let service: Social.FriendsService
+
+    init() throws {
+        server = try ExampleServer { $0.requestLimit = nil }
+        client = Social.client(
+            ServerEnvironment("social", server.socialURL), appToken: ExampleData.applicationToken,
+            user: ExampleData.ann.id, overTheWire)
+        service = Social.FriendsService(client)
+    }
+
+    @Test("friends are listed, added, put into a category, listed by it, and removed")
+    func friends() async throws {
+        #expect(try await service.friends().map(\.id) == [2, 5, 6, 8])
+        #expect(try await service.friends(in: "family").map(\.id) == [5, 8])
+        #expect(try await service.add(3) == Social.User(id: 3, email: "cleo@example.com", name: "Cleo Cook"))
+        try await service.put([3, 6], into: "family")
+        #expect(try await service.friends(in: "family").map(\.id) == [5, 6, 8, 3])
+        try await service.remove(5)
+        #expect(try await service.friends().map(\.id) == [2, 6, 8, 3])
+    }
+
+    @Test("a user without a number does not cost the others; the list tells how many were left out")
+    func lossy() async throws {
+        server.fail(.elementWithoutID, on: "/social/api/v1/friends")
+        let friends = try await service.friends()
+        #expect(friends.leftOut == 1)
+        #expect(friends.map(\.id) == [2, 5, 6, 8])
+    }
+
+    @Test("the common parameters go into the query of a GET and a DELETE, into the body of a POST and a PUT")
+    func commonParameters() async throws {
+        _ = try await service.friends()
+        _ = try await service.add(3)
+        try await service.put([3], into: "work")
+        try await service.remove(3)
+        let received = server.received
+        #expect(received.map(\.method) == [.get, .post, .put, .delete])
+        for request in received {
+            let text = request.target + String(decoding: request.body, as: UTF8.self)
+            #expect(text.contains("application_token") && text.contains("user_id"))
+            #expect(request.target.contains("application_token") == [.get, .delete].contains(request.method))
+            #expect(request.headers["Accept"]?.hasPrefix("application/json") == true)
+        }
+        #expect(received[1].headers["Content-Type"] == "application/json")
+    }
+
+    @Test("what the server reports comes with its words: what is wrong with a value, and missing rights")
+    func reported() async throws {
+        let invalid = await failure { () async throws(ServiceError) in try await service.add(2) }
+        #expect(invalid?.refusal?.status == 422)
+        #expect(invalid.map { "\($0)" }?.contains("Ben Baker is a friend already") == true)
+        guard case .rejected(let rejection) = invalid else { throw try #require(invalid) }
+        #expect(rejection.fieldErrors["friend_id"] == ["Ben Baker is a friend already"])
+
+        let reader = Social.FriendsService(
+            Social.client(
+                ServerEnvironment("social", server.socialURL), appToken: ExampleData.readingApplicationToken,
+                user: ExampleData.ann.id, overTheWire))
+        let forbidden = await failure { () async throws(ServiceError) in try await reader.add(3) }
+        #expect(forbidden?.refusal?.status == 403)
+        #expect(forbidden?.refusal?.message == "This application may look, and change nothing")
+    }
+
+    @Test("what the server cannot report is told by its kind: a crash, a page of HTML, a connection that breaks off")
+    func unreported() async throws {
+        let path = "/social/api/v1/friends"
+        server.fail(.status(500, message: ""), on: path)
+        server.fail(.html, on: path)
+        // A GET on a kept connection that is reset is sent once more, on a new one.
+        server.fail(.reset, next: 2, on: path)
+        let load = { () async throws(ServiceError) in try await service.friends() }
+        #expect(await failure(of: load)?.status == 500)
+        let page = await failure(of: load)
+        guard case .undecodable(let problem) = page else { throw try #require(page) }
+        #expect(problem.description.contains("text/html"))
+        let reset = await failure(of: load)
+        guard case .transport(let broken) = reset else { throw try #require(reset) }
+        #expect(broken.kind == .reset)
+    }
+}
