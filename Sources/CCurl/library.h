@@ -46,13 +46,10 @@ extern struct ccurl_api ccurl_api;
 // Microseconds of the monotonic clock.
 int64_t ccurl_now(void);
 
-// Keeps the socket of a transfer that has ended for ccurl_is_stale.
-void ccurl_remember_socket(ccurl_transfer *transfer);
-// Whether the connection between these ports, which is to be used again, has bytes that no request has asked for.
-int ccurl_is_stale(ccurl_transfer *transfer, int to_port, int from_port);
-
 // Has the sockets of the transfer opened and closed by the loop.
 void ccurl_loop_adopt(ccurl_loop *loop, ccurl_transfer *transfer);
+// Whether bytes have come on a kept connection between these ports.
+int ccurl_loop_has_surplus(ccurl_loop *loop, int to_port, int from_port);
 // Has a transfer whose connection is stale begin anew on a new one.
 void ccurl_transfer_refresh(ccurl_transfer *transfer);
 

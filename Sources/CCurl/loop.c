@@ -21,6 +21,9 @@
 #define MULTI_TIMERDATA 10005
 #define MULTI_TIMERFUNCTION 20004
 #define INFO_PRIVATE 0x100015
+#define INFO_TO_PORT 0x200028
+#define INFO_FROM_PORT 0x20002A
+#define INFO_SOCKET 0x50002C
 #define MSG_DONE 1
 #define POLL_IN 1
 #define POLL_OUT 2
@@ -38,6 +41,8 @@ typedef struct {
     uint32_t wanted, watched;
     // Whether it was opened here, and so is known until it is closed.
     int is_own;
+    // Of a connection that has been used: libcurl names it by its ports only, when it is to be used again.
+    int to_port, from_port;
 } watch;
 
 struct ccurl_loop {
@@ -113,6 +118,27 @@ static int close_socket(void *context, int socket) {
         memset(&loop->watches[socket], 0, sizeof *loop->watches);
     }
     return close(socket);
+}
+
+// libcurl tells the socket at the end of a transfer only.
+static void remember_connection(ccurl_loop *loop, ccurl_transfer *transfer) {
+    int socket = -1;
+    if (transfer->is_encrypted || ccurl_api.easy_getinfo(transfer->easy, INFO_SOCKET, &socket) != 0 || socket < 0) return;
+    if ((size_t)socket >= loop->capacity || !loop->watches[socket].is_own) return;
+    loop->watches[socket].to_port = (int)ccurl_get_long(transfer, INFO_TO_PORT);
+    loop->watches[socket].from_port = (int)ccurl_get_long(transfer, INFO_FROM_PORT);
+}
+
+int ccurl_loop_has_surplus(ccurl_loop *loop, int to_port, int from_port) {
+    char byte;
+    for (size_t i = 0; i < loop->capacity; i++) {
+        const watch *watch = &loop->watches[i];
+        // Two hosts may be reached from one port: then a surplus of either is one too many.
+        if (watch->from_port == from_port && watch->to_port == to_port && watch->is_own &&
+            recv((int)i, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+            return 1;
+    }
+    return 0;
 }
 
 ccurl_loop *ccurl_loop_new(void) {
@@ -220,7 +246,7 @@ ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, int *result) {
         *result = message->data.result;
         ccurl_transfer *transfer = NULL;
         ccurl_api.easy_getinfo(message->easy, INFO_PRIVATE, &transfer);
-        ccurl_remember_socket(transfer);
+        remember_connection(loop, transfer);
         ccurl_api.multi_remove_handle(loop->multi, transfer->easy);
         if (transfer->objection == CCURL_SETTLED) *result = 0;
         if (transfer->objection != CCURL_STALE) return transfer;

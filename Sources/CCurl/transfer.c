@@ -63,9 +63,16 @@ static int object(ccurl_transfer *transfer, int objection) {
     return 0;
 }
 
+// Whether bytes have come on a connection that is to be used again: libcurl 7.88 would take them for the next answer. On an
+// encrypted one they may be TLS's own, or HTTP/2's.
+static int is_stale(ccurl_transfer *transfer, int to_port, int from_port) {
+    return !transfer->is_encrypted && ccurl_get_long(transfer, INFO_NEW_CONNECTIONS) == 0 &&
+           ccurl_loop_has_surplus(transfer->loop, to_port, from_port);
+}
+
 static int note_connected(void *context, char *to, char *from, int to_port, int from_port) {
     (void)to, (void)from;
-    if (ccurl_is_stale(context, to_port, from_port)) return !object(context, CCURL_STALE);
+    if (is_stale(context, to_port, from_port)) return !object(context, CCURL_STALE);
     tell(context, CCURL_CONNECTED);
     return 0;
 }

@@ -1,8 +1,6 @@
 public import Errand
 
 /// What the catalogue can be asked: each case knows its path and its query.
-///
-///     let page: Movies.MoviePage = try await client.run(MovieRoute.popular(page: 1))
 public enum MovieRoute: Route {
     /// Films for those who liked that one.
     case recommended(for: Int)
