@@ -28,13 +28,12 @@ struct Scene: Sendable {
         pins = Pins.Service(
             ServerEnvironment("pins", base + "/pins"), clientID: ExampleData.clientID,
             clientSecret: ExampleData.clientSecret, persistence: .memory, time: .system, configure)
-        logs = isVerbose ? [social, catalogue].map { Self.log($0, to: terminal) } : []
+        logs = isVerbose ? [social.events, catalogue.events, pins.events].map { Self.log($0, to: terminal) } : []
     }
 
-    /// The task ends with the client's events.
-    private static func log(_ client: APIClient, to terminal: Terminal) -> Task<Void, Never> {
-        let events = client.events
-        return Task {
+    /// The task ends with the events, which end with their client.
+    private static func log(_ events: AsyncStream<ClientEvent>, to terminal: Terminal) -> Task<Void, Never> {
+        Task {
             let formatter = LogFormatter()
             for await event in events { terminal.say("      \(formatter.line(for: event))", .faint) }
         }

@@ -47,6 +47,9 @@ extension Pins {
             self.tokens = tokens
         }
 
+        /// What happens to the calls from now on, for logs.
+        public var events: AsyncStream<ClientEvent> { client.events }
+
         /// Signs in, and finds out who that is. A refusal is `.rejected` with the server's words; what the network does is
         /// told apart from it. Only a sign-in that is whole leaves a session.
         public func signIn(name: String, password: String) async throws(ServiceError) -> Account {
