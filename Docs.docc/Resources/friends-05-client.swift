@@ -1,0 +1,9 @@
+import Errand
+
+extension ServerEnvironment {
+    static let social = ServerEnvironment("production", "https://social.example.com/api/v1")
+}
+
+func socialClient(_ server: ServerEnvironment) -> APIClient {
+    APIClient(Configuration(server))
+}

@@ -1,0 +1,24 @@
+import Errand
+
+@MainActor
+final class FriendsScreen {
+    private(set) var friends: [Friend] = []
+    private(set) var message: String?
+
+    private let service: FriendsService
+
+    init(_ service: FriendsService) {
+        self.service = service
+    }
+
+    func load() async {
+        do {
+            friends = try await service.friends().elements
+            message = nil
+        } catch .cancelled {
+            // Whoever has left the screen needs no message.
+        } catch {
+            message = "\(error)"
+        }
+    }
+}

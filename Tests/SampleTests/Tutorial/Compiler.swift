@@ -1,0 +1,92 @@
+#if os(Linux)
+import Foundation
+
+/// The toolchain's compiler, which checks what a reader would type against the modules that these tests were built with.
+struct Compiler {
+    private let program: URL
+    private let built: URL
+    /// Where the files lie that it is given, and the module that it makes of them.
+    private let folder: URL
+
+    /// Where it is, if it is installed.
+    static var program: URL? {
+        (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+            .map { URL(filePath: String($0)).appending(path: "swiftc") }
+            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+    }
+
+    /// The folder of the test executable, where the modules lie too.
+    static var built: URL {
+        get throws {
+            URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+                .deletingLastPathComponent()
+        }
+    }
+
+    /// Makes one that works in that folder.
+    init(_ program: URL, in folder: URL) throws {
+        (self.program, self.folder) = (program, folder)
+        built = try Self.built
+    }
+
+    /// What is wrong with those files as one state of the reader's package; nothing, if that would build.
+    func problems(of state: Walkthrough.State) async throws -> String {
+        for (name, text) in state {
+            try Data(text.utf8).write(to: folder.appending(path: name))
+        }
+        let modules = [
+            "-parse-as-library", "-I", built.appending(path: "Modules").path, "-Xcc",
+            "-fmodule-map-file=\(built.appending(path: "CCurl.build/module.modulemap").path)",
+        ]
+        // As a whole module, because otherwise the bodies of functions would not be looked at.
+        let library = [
+            "-emit-module", "-wmo", "-enable-testing", "-module-name", "Friends", "-o", "Friends.swiftmodule",
+        ]
+        let tests = ["-typecheck", "-module-name", "FriendsTests", "-I", folder.path]
+        let manifest = ["-typecheck", "-package-description-version", "6.2", "-I", try await manifestModules]
+        return try await compile(state.manifest, manifest)
+            + compile(state.library, library + modules)
+            + compile(state.tests, tests + modules)
+    }
+
+    /// Where the toolchain keeps what a manifest imports. What is in the PATH may be no more than a link to a program
+    /// that chooses between toolchains.
+    private var manifestModules: String {
+        get async throws {
+            struct Target: Decodable {
+                struct Paths: Decodable { var runtimeResourcePath: String }
+                var paths: Paths
+            }
+            let said = try await run(["-print-target-info"]).said
+            return try JSONDecoder().decode(Target.self, from: said).paths.runtimeResourcePath + "/pm/ManifestAPI"
+        }
+    }
+
+    private func compile(_ files: [String], _ arguments: [String]) async throws -> String {
+        guard !files.isEmpty else { return "" }
+        let (status, said) = try await run(["-swift-version", "6", "-warnings-as-errors"] + arguments + files)
+        guard status != 0 else { return "" }
+        return said.isEmpty ? "swiftc ended with \(status)" : String(decoding: said, as: UTF8.self)
+    }
+
+    private func run(_ arguments: [String]) async throws -> (status: Int32, said: Data) {
+        let words = folder.appending(path: "words")
+        try Data().write(to: words)
+        let said = try FileHandle(forWritingTo: words)
+        defer { try? said.close() }  // What matters has been read then.
+        let process = Process()
+        process.executableURL = program
+        process.arguments = arguments
+        process.currentDirectoryURL = folder
+        process.standardInput = FileHandle.nullDevice
+        // Into a file: the other end of a pipe might be inherited by whatever another test starts at that moment.
+        process.standardOutput = said
+        process.standardError = said
+        let (ended, continuation) = AsyncStream<Void>.makeStream()
+        process.terminationHandler = { _ in continuation.finish() }
+        try process.run()
+        for await _ in ended {}
+        return (process.terminationStatus, try Data(contentsOf: words))
+    }
+}
+#endif

@@ -1,0 +1,26 @@
+import Errand
+
+@MainActor
+final class FriendsScreen {
+    private(set) var friends: [Friend] = []
+    private(set) var message: String?
+
+    private let service: FriendsService
+    private let latest = LatestOnly()
+
+    init(_ service: FriendsService) {
+        self.service = service
+    }
+
+    func load() async {
+        let service = service
+        do {
+            friends = try await latest.run { () async throws(ServiceError) in try await service.friends() }.elements
+            message = nil
+        } catch .cancelled {
+            // Whoever has left the screen needs no message, and after a second tap the later load decides.
+        } catch {
+            message = "\(error)"
+        }
+    }
+}
