@@ -28,7 +28,8 @@ let package = Package(
         .target(name: "ExampleServer", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
         .target(name: "ExampleServices", dependencies: ["Errand"], swiftSettings: house),
         .executableTarget(
-            name: "errand-demo", dependencies: ["Errand", "ExampleServer", "ExampleServices"], swiftSettings: house),
+            name: "errand-demo", dependencies: ["Errand", "ErrandTesting", "ExampleServer", "ExampleServices"],
+            swiftSettings: house),
         // The programs that it measures the wire against are built with it; nothing of them is linked.
         .executableTarget(
             name: "errand-bench", dependencies: ["Errand", "ErrandTesting", "wire-peer", "wire-urlsession"],

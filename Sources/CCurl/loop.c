@@ -4,6 +4,7 @@
 
 #include "library.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -25,6 +26,7 @@
 #define INFO_FROM_PORT 0x20002A
 #define INFO_SOCKET 0x50002C
 #define MSG_DONE 1
+#define OUT_OF_MEMORY 27
 #define POLL_IN 1
 #define POLL_OUT 2
 #define POLL_REMOVE 4
@@ -36,7 +38,7 @@
 #define LONGEST_WAIT 10000
 #define MOST_EVENTS 256
 
-typedef struct {
+typedef struct watch {
     // What libcurl wants to be told of, and what epoll tells, as events of epoll.
     uint32_t wanted, watched;
     // Whether it was opened here, and so is known until it is closed.
@@ -76,11 +78,24 @@ static watch *watch_of(ccurl_loop *loop, int socket) {
     return &loop->watches[socket];
 }
 
-static void have_watched(ccurl_loop *loop, int socket, watch *watch, uint32_t events) {
-    if (watch->watched == events) return;
-    int change = !events ? EPOLL_CTL_DEL : watch->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+// 0 if the system will not have it.
+static int have_watched(ccurl_loop *loop, int socket, watch *watch, uint32_t events) {
+    if (watch->watched == events) return 1;
     struct epoll_event event = {.events = events, .data.fd = socket};
-    if (epoll_ctl(loop->epoll, change, socket, &event) == 0) watch->watched = events;
+    int is_done;
+    if (!events) {
+        // If that fails the socket is gone, and is watched no more either.
+        epoll_ctl(loop->epoll, EPOLL_CTL_DEL, socket, &event);
+        is_done = 1;
+    } else {
+        // A socket that libcurl has opened itself may be another one by now.
+        int change = watch->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+        is_done = epoll_ctl(loop->epoll, change, socket, &event) == 0;
+        if (!is_done && errno == ENOENT) is_done = epoll_ctl(loop->epoll, EPOLL_CTL_ADD, socket, &event) == 0;
+        if (!is_done && errno == EEXIST) is_done = epoll_ctl(loop->epoll, EPOLL_CTL_MOD, socket, &event) == 0;
+    }
+    watch->watched = is_done ? events : 0;
+    return is_done;
 }
 
 static int note_wish(void *easy, int socket, int wish, void *context, void *unused) {
@@ -90,8 +105,8 @@ static int note_wish(void *easy, int socket, int wish, void *context, void *unus
     if (!watch) return -1;
     watch->wanted = wish == POLL_REMOVE ? 0 : (wish & POLL_IN ? EPOLLIN : 0) | (wish & POLL_OUT ? EPOLLOUT : 0);
     // A connection that is kept will be wanted again, most often before anything comes on it.
-    if (watch->wanted || !watch->is_own) have_watched(loop, socket, watch, watch->wanted);
-    return 0;
+    if (!watch->wanted && watch->is_own) return 0;
+    return have_watched(loop, socket, watch, watch->wanted) ? 0 : -1;
 }
 
 static int note_timer(void *multi, long milliseconds, void *context) {
@@ -106,7 +121,7 @@ static int open_socket(void *context, int purpose, socket_address *address) {
     // A program that is started meanwhile is not to have it.
     int opened = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
     watch *watch = opened < 0 ? NULL : watch_of(context, opened);
-    if (watch) watch->is_own = 1;
+    if (watch) *watch = (struct watch){.is_own = 1};
     return opened;
 }
 
@@ -187,6 +202,7 @@ int ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer) {
 
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
     ccurl_api.multi_remove_handle(loop->multi, transfer->easy);
+    transfer->is_special = 1;
 }
 
 void ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
@@ -249,10 +265,13 @@ ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, int *result) {
         remember_connection(loop, transfer);
         ccurl_api.multi_remove_handle(loop->multi, transfer->easy);
         if (transfer->objection == CCURL_SETTLED) *result = 0;
+        if (*result != 0) transfer->is_special = 1;
         if (transfer->objection != CCURL_STALE) return transfer;
         // Of the old connection nothing was used.
         ccurl_transfer_refresh(transfer);
-        ccurl_api.multi_add_handle(loop->multi, transfer->easy);
+        if (ccurl_api.multi_add_handle(loop->multi, transfer->easy) == 0) continue;
+        *result = OUT_OF_MEMORY;
+        return transfer;
     }
     return NULL;
 }

@@ -72,6 +72,9 @@ static int is_stale(ccurl_transfer *transfer, int to_port, int from_port) {
 
 static int note_connected(void *context, char *to, char *from, int to_port, int from_port) {
     (void)to, (void)from;
+    ccurl_transfer *transfer = context;
+    // libcurl counts its own repetitions until it is reset, and gives up after a few.
+    if (transfer->tries++ > 0) transfer->is_special = 1;
     if (is_stale(context, to_port, from_port)) return !object(context, CCURL_STALE);
     tell(context, CCURL_CONNECTED);
     return 0;
@@ -196,7 +199,7 @@ void ccurl_transfer_reset(ccurl_transfer *transfer) {
         .head_capacity = transfer->head_capacity,
         .headers = transfer->headers,
         .headers_capacity = transfer->headers_capacity,
-        .is_prepared = transfer->is_prepared && !transfer->is_special,
+        .is_prepared = transfer->is_prepared && !transfer->is_special && ccurl_tells_connected(),
     };
     // libcurl forgets them before they go.
     if (!kept.is_prepared) ccurl_api.easy_reset(transfer->easy);

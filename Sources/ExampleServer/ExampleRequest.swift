@@ -22,6 +22,8 @@ struct ExampleRequest: Sendable {
 
     /// Takes a request apart whose path goes on with those segments; refuses a body that calls itself JSON and is none.
     init(_ request: LoopbackRequest, segments: ArraySlice<String>, time: any TimeSource) throws(Refusal) {
+        // The sign stands for a number in a route.
+        guard !segments.contains(where: { $0.contains("#") || $0.contains("/") }) else { throw .notFound }
         ids = segments.compactMap { Int($0) }
         route = "\(request.method) " + segments.map { Int($0) == nil ? $0 : "#" }.joined(separator: "/")
         query = Dictionary(request.query.map { ($0.name, $0.value) }) { first, _ in first }

@@ -67,6 +67,8 @@ typedef struct ccurl_transfer {
     // The lines of the request's head.
     void *headers;
     size_t headers_capacity;
+    // How often a connection was ready for the request, where libcurl tells: it may try several.
+    int tries;
     // Set by the caller: whether those options are set that are the same for all requests, and whether others are that a
     // plain request does not set again.
     int is_prepared, is_special;
@@ -121,6 +123,7 @@ void ccurl_name_thread(const char *name);
 ccurl_loop *ccurl_loop_new(void);
 void ccurl_loop_free(ccurl_loop *loop);
 int ccurl_loop_set_long(ccurl_loop *loop, int option, long value);
+// 0, or not if libcurl will not have it.
 int ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer);
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer);
 // Goes on after a hook has paused.

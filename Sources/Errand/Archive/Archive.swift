@@ -65,10 +65,11 @@ public struct Archive<Model: Codable & Sendable>: Sendable {
     @concurrent
     public func load() async throws(ArchiveError) -> Model? {
         // A mere look needs no turn: what is saved is replaced as a whole.
-        if case .success(let model) = try content() { return model }
+        // What is wrong with it is told below.
+        if case .success(let model)? = try? content(isAlone: false) { return model }
         return try await alone { () throws(ArchiveError) in
             // By now it may have been mended: what is put out of the way must be what was looked at.
-            switch try content() {
+            switch try content(isAlone: true) {
             case .success(let model): return model
             case .failure(let problem):
                 throw ArchiveError(problem.kind, file.setAside(.damaged, problem.words).message)
@@ -85,8 +86,8 @@ public struct Archive<Model: Codable & Sendable>: Sendable {
     }
 
     /// What is in the file, or what is wrong with it; fails if it cannot be read at all.
-    private func content() throws(ArchiveError) -> Result<Model?, ArchiveFile.Problem> {
-        let data = try ArchiveError.translating { () throws(TokenPersistenceError) in try file.read() }
+    private func content(isAlone: Bool) throws(ArchiveError) -> Result<Model?, ArchiveFile.Problem> {
+        let data = try ArchiveError.translating { () throws(TokenPersistenceError) in try file.read(isAlone: isAlone) }
         guard let data else { return .success(nil) }
         return ArchiveFile.read(data, version: version, migrate: migrate).map(Optional.some)
     }

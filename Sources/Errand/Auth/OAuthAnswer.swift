@@ -23,7 +23,8 @@ struct OAuthAnswer: Decodable, Sendable {
 
     init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Key.self)
-        if let code = try? members.text("error", "error"), members.access == nil {
+        // What is no text there is told below.
+        if let code = try? members.text("error", "error"), (try? members.text("access_token", "accessToken")) == nil {
             // Without a sentence, or with one of another type, the code has to do.
             error = Refusal(code: code, description: try? members.text("error_description", "errorDescription"))
             return

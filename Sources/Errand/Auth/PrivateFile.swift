@@ -27,8 +27,8 @@ struct PrivateFile: Sendable {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// The bytes; `nil` if there is no file.
-    func read() throws(TokenPersistenceError) -> Data? {
+    /// The bytes; `nil` if there is no file. One that is too large is put out of the way only by whoever holds the lock.
+    func read(isAlone: Bool = true) throws(TokenPersistenceError) -> Data? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             switch errno {
@@ -41,7 +41,10 @@ struct PrivateFile: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure(.unreadable, "cannot be read: \(reason())") }
         guard status.st_mode & S_IFMT == S_IFREG else { throw failure(.notAFile, "is not a file") }
-        guard status.st_size <= largest else { throw setAside(.damaged, "is too large for one") }
+        guard status.st_size <= largest else {
+            let words = "is too large for one"
+            throw isAlone ? setAside(.damaged, words) : failure(.damaged, words)
+        }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size) + 1)
         var filled = 0
         while filled < bytes.count {

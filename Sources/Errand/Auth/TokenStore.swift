@@ -89,6 +89,12 @@ public actor TokenStore {
         await saveCurrent()
     }
 
+    /// Ends the session if that token is of it. Does nothing if another session has begun since the token was had: whoever
+    /// finds out late that a token is no good ends nobody else's session by this.
+    public func signOut(of token: Token) async {
+        if vault.read({ $0.knows(token) }) { await signOut() }
+    }
+
     /// Whether a user is signed in. Reads what is saved, if that has not been done yet.
     public var isSignedIn: Bool {
         get async {

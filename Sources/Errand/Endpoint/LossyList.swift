@@ -40,6 +40,13 @@ public struct LossyList<Element: Decodable & Sendable>: Sendable {
     }
 }
 
+/// A list of which elements may be missing.
+protocol PartialList {
+    var leftOut: Int { get }
+}
+
+extension LossyList: PartialList {}
+
 extension LossyList: Decodable {
     /// Decodes what can be decoded of a list, in one pass.
     public init(from decoder: any Decoder) throws {

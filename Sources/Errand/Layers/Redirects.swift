@@ -60,8 +60,10 @@ struct Redirects: Layer {
                 following.headers[name] = nil
             }
         }
-        // A body is for the server that it was written for: a password or a refresh token stands in one.
-        guard following.body == nil || following.url.origin == request.url.origin else {
+        // A body is for the server that it was written for: a password or a refresh token may stand in one.
+        let (old, new) = (request.url.origin, following.url.origin)
+        let isEncryptedNow = old.scheme == "http" && new.scheme == "https" && old.host == new.host
+        guard following.body == nil || new == old || isEncryptedNow else {
             throw response.unfollowed("it would take the body to another server")
         }
         guard following.body?.isReplayable ?? true else {

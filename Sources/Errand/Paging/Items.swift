@@ -19,7 +19,7 @@ extension APIClient {
         from position: PagePosition = .start, pageLimit: Int = 1_000
     ) -> Items<Response, List> {
         let pages = Pages(client: self, endpoint: endpoint, paging: paging, start: position, limit: pageLimit) {
-            list($0).isEmpty
+            list($0).isEmptyPage
         }
         return Items(pages: pages, list: list)
     }

@@ -33,11 +33,13 @@ enum LinkHeader {
         while true {
             skip(in: &rest) { isSpace($0) || $0 == UInt8(ascii: ",") }
             guard let first = rest.first else { return nil }
-            guard first == UInt8(ascii: "<"), let end = rest.firstIndex(of: UInt8(ascii: ">")) else {
+            guard first == UInt8(ascii: "<") else {
                 // No link: on to what comes after the next comma.
                 _ = text(in: &rest) { $0 == UInt8(ascii: ",") }
                 continue
             }
+            // No other link can end either then.
+            guard let end = rest.firstIndex(of: UInt8(ascii: ">")) else { return nil }
             let target = Substring(rest[rest.index(after: rest.startIndex)..<end])
             var link = Link(target: String(target).trimmed)
             rest = rest[rest.index(after: end)...]

@@ -10,3 +10,8 @@ public struct Page<Response: Sendable>: Sendable {
     /// What is on the page.
     public var value: Response { reply.value }
 }
+
+extension Collection {
+    /// Whether there is nothing on a page with these elements, not even some that could not be read.
+    var isEmptyPage: Bool { isEmpty && ((self as? any PartialList)?.leftOut ?? 0) == 0 }
+}

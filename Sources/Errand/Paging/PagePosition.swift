@@ -1,7 +1,8 @@
 /// A place in a list that is read page by page, at which reading can go on later.
 ///
 /// It can be saved. It holds what the server has said of the place, a cursor or a URL perhaps, without the client's
-/// `parameters`: keep it as you would keep an answer. It fits the same endpoint and the same way of paging only.
+/// `parameters`, but with those that are asked for at each call if the server repeats them: keep it as you would keep an
+/// answer. It fits the same endpoint and the same way of paging only.
 public struct PagePosition: Sendable, Hashable {
     /// How the page there is asked for.
     enum Place: Sendable, Hashable {

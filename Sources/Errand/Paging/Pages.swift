@@ -20,7 +20,7 @@ extension APIClient {
     ) -> Pages<Response> {
         // A response that is no collection may be empty without anybody knowing.
         Pages(client: self, endpoint: endpoint, paging: paging, start: position, limit: pageLimit) {
-            ($0 as? any Collection)?.isEmpty ?? false
+            ($0 as? any Collection)?.isEmptyPage ?? false
         }
     }
 }

@@ -39,7 +39,7 @@ public struct Paging<Response: Decodable & Sendable>: Sendable {
         _ name: String, from first: Int = 1,
         untilEmpty items: @escaping @Sendable (Response) -> some Collection & SendableMetatype
     ) -> Paging {
-        Paging(way: .number(name, first: first) { response, _ in items(response).isEmpty })
+        Paging(way: .number(name, first: first) { response, _ in items(response).isEmptyPage })
     }
 
     /// By a number in the parameter of that name, up to the first empty page.

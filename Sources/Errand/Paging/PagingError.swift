@@ -8,7 +8,8 @@ public import Foundation
 public struct PagingError: Error, Sendable, Hashable {
     /// What went wrong.
     public let error: ServiceError
-    /// The first place in the list that has not been had. With `.paging` it is what the server named as the next page.
+    /// The first place in the list that has not been had. With `.paging` it is what the server named as the next page;
+    /// where that cannot be named, because the page before came from elsewhere, it is that page.
     public let position: PagePosition
 
     /// Makes one.

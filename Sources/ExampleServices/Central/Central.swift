@@ -7,7 +7,8 @@ public import Errand
 public actor Central {
     /// The rules of every request.
     public private(set) var settings: Settings
-    /// What failed, in order, for one listener: an app that shows its alerts in one place.
+    /// What failed, in order, for one listener: an app that shows its alerts in one place. Of what nobody has heard, the
+    /// last hundred are kept.
     public nonisolated let failures: AsyncStream<ServiceError>
     /// The session.
     public nonisolated let tokens: TokenStore
@@ -24,7 +25,8 @@ public actor Central {
         // The server gives out tokens that are good until it takes them back.
         let tokens = TokenStore(persistence: persistence, time: time)
         let limiter = RateLimiter(.requests(4, per: .seconds(1)), time: time)
-        let (failures, alerts) = AsyncStream.makeStream(of: ServiceError.self)
+        let (failures, alerts) = AsyncStream.makeStream(
+            of: ServiceError.self, bufferingPolicy: .bufferingNewest(100))
         makeClient = { settings in
             let client = APIClient(settings.server) {
                 $0.time = time
@@ -53,7 +55,7 @@ public actor Central {
         client = makeClient(settings)
     }
 
-    /// How many calls are in flight: shown as long as it is not zero.
+    /// How many calls are in flight: shown as long as it is not zero. After a change of the settings, ask again.
     public var activity: AsyncStream<Int> { client.activity }
 
     /// Runs a call by the present settings. It ends when its task is cancelled.

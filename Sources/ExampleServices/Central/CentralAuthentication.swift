@@ -23,10 +23,12 @@ extension Central {
     /// Asks the server, when the app starts, whether the saved token is still good. Without one nothing is sent; one that
     /// the server refuses is forgotten, and the error has the server's reason and status.
     public func checkToken() async throws(ServiceError) -> Account {
+        let token = try await tokens.token()
         do throws(ServiceError) {
             return try await run(.checkToken)
         } catch {
-            if error.status == 401 { await tokens.signOut() }
+            // Somebody may have signed in meanwhile; that session is not meant.
+            if error.status == 401 { await tokens.signOut(of: token) }
             throw error
         }
     }

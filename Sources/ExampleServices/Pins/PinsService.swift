@@ -58,7 +58,7 @@ extension Pins {
             do throws(ServiceError) {
                 return Account(user: try await user(), token: try await tokens.token())
             } catch {
-                await tokens.signOut()
+                await tokens.signOut(of: token)
                 throw error
             }
         }

@@ -116,6 +116,7 @@ struct OAuthAnswerTests {
             (403, #"{"error":"unauthorized_client"}"#, "unauthorized_client", "unauthorized_client"),
             (200, #"{"error":"bad_code","error_description":"Too late"}"#, "bad_code", "Too late"),
             (200, #"{"error":"bad_code","error_description":[]}"#, "bad_code", "bad_code"),
+            (200, #"{"access_token":null,"error":"bad_code","error_description":null}"#, "bad_code", "bad_code"),
         ])
     func refused(status: Int, json: String, code: String, message: String) async throws {
         let scene = OAuthScene(.json(json, status: status))

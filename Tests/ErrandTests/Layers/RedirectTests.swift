@@ -88,6 +88,19 @@ struct RedirectTests {
         try network.verify()
     }
 
+    @Test("a body goes along to the same host where that is encrypted now")
+    func bodyIsEncrypted() async throws {
+        let network = scripted()
+        network.on(.post, "http://api.test/a") { .status(308, headers: ["Location": "https://api.test/a"]) }
+        network.on(.post, "https://api.test/a") { .status(204) }
+        var configuration = Configuration(ServerEnvironment("plain", "http://api.test"))
+        configuration.transport = network
+        configuration.time = TestClock()
+        configuration.allowsCleartext = true
+        _ = try await APIClient(configuration).run(Endpoint<NoContent>.post("a", body: .json([1])))
+        #expect(network.sent.last?.body == Data("[1]".utf8))
+    }
+
     @Test("C53: a loop is an error at the hop that would close it")
     func loop() async throws {
         let network = scripted()

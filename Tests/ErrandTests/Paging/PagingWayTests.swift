@@ -86,6 +86,17 @@ struct PagingWayTests {
         try network.verify()
     }
 
+    @Test("a page of which nothing can be read does not end the list")
+    func lossyPage() async throws {
+        network.on(.get, "/ids?page=1") { .json("[1]") }
+        network.on(.get, "/ids?page=2") { .json(#"["x", "y"]"#) }
+        network.on(.get, "/ids?page=3") { .json("[3]") }
+        network.on(.get, "/ids?page=4") { .json("[]") }
+        let ids = await Reading(client.items(of: Endpoint<LossyList<Int>>.get("ids"), by: .number("page")))
+        #expect(ids.had == [1, 3] && ids.error == nil)
+        try network.verify()
+    }
+
     @Test("by cursor, until there is none", arguments: [nil, ""])
     func cursor(end: String?) async throws {
         network.page("/feed?sort=new", Feed(items: [1], cursor: "a b&c"))

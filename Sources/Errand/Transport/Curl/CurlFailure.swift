@@ -70,7 +70,11 @@ struct CurlFailure {
             && ["certificate", "unknown ca", "access denied"].contains { words.contains($0) }
     }
 
-    private var hasSent: Bool { ccurl_get_long(transfer, CurlInfo.requestSize) > 0 }
+    /// Of a transfer that never began, libcurl tells what the one before it sent.
+    private var hasSent: Bool {
+        let hasBegun = transfer.pointee.tries > 0 || ccurl_tells_connected() == 0
+        return hasBegun && ccurl_get_long(transfer, CurlInfo.requestSize) > 0
+    }
     private var hasAnswer: Bool { transfer.pointee.head_length > 0 }
 
     private func failure(_ kind: TransportFailure.Kind, _ message: String? = nil) -> ServiceError {

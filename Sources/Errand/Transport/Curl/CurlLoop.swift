@@ -146,12 +146,13 @@ final class CurlLoop: Sendable {
             }, context)
         guard result == 0 else {
             Unmanaged<CurlLoop>.fromOpaque(context).release()
-            let jobs = inbox.withLock { inbox in
+            let (jobs, waiting) = inbox.withLock { inbox in
                 inbox.isRunning = false
-                defer { inbox.jobs = [] }
-                return inbox.jobs
+                defer { (inbox.jobs, inbox.ended) = ([], []) }
+                return (inbox.jobs, inbox.ended)
             }
             for case .start(let exchange) in jobs { exchange.land(Self.outOfMemory) }
+            for flight in waiting { flight.land(.success(())) }
             return
         }
         pthread_detach(thread)
@@ -179,9 +180,12 @@ final class CurlLoop: Sendable {
             for job in jobs {
                 switch job {
                 case .start(let exchange):
+                    guard ccurl_loop_add(core.loop, exchange.handle.transfer) == 0 else {
+                        exchange.land(Self.outOfMemory)
+                        continue
+                    }
                     running[exchange.handle.transfer] = exchange
                     if exchange.isStreamed { streamed[exchange.handle.transfer] = exchange }
-                    ccurl_loop_add(core.loop, exchange.handle.transfer)
                 case .resume(let exchange) where running[exchange.handle.transfer] === exchange:
                     ccurl_loop_resume(core.loop, exchange.handle.transfer)
                 case .cancel(let exchange) where running[exchange.handle.transfer] === exchange:

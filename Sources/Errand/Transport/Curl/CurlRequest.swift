@@ -31,6 +31,7 @@ struct CurlRequest {
         transfer.pointee.is_special = isPlain ? 0 : 1
         transfer.pointee.expects = request.headers["Expect"] == nil ? 0 : 1
         transfer.pointee.is_encrypted = isEncrypted
+        transfer.pointee.has_own_proxy = if case .url = options.proxy { 1 } else { 0 }
         transfer.pointee.body_limit = context.bodyLimit
         transfer.pointee.head_limit = Self.largestHead
         if transfer.pointee.is_prepared == 0 {
@@ -86,7 +87,6 @@ struct CurlRequest {
             try require(ccurl_set_text(transfer, CurlOption.proxy, url), "proxies")
             // The exceptions that the environment makes are those of the environment's proxy.
             ccurl_set_text(transfer, CurlOption.hostsWithoutProxy, "")
-            transfer.pointee.has_own_proxy = 1
         }
     }
 
