@@ -10,10 +10,19 @@ public actor Central {
     /// What failed, in order, for one listener: an app that shows its alerts in one place. Of what nobody has heard, the
     /// last hundred are kept.
     public nonisolated let failures: AsyncStream<ServiceError>
+    /// What happens to the calls, line by line and without secrets, for one listener. One that falls a thousand lines
+    /// behind misses the oldest.
+    public nonisolated let log: AsyncStream<String>
+    /// How many calls are in flight, for one listener: an indicator is shown as long as it is not zero. A change of the
+    /// settings does not disturb it.
+    public nonisolated let activity: AsyncStream<Int>
     /// The session.
     public nonisolated let tokens: TokenStore
 
     private let alerts: AsyncStream<ServiceError>.Continuation
+    private let lines: AsyncStream<String>.Continuation
+    private let counts: AsyncStream<Int>.Continuation
+    private var inFlight = 0
     private let makeClient: @Sendable (Settings) -> APIClient
     private var client: APIClient
 
@@ -27,6 +36,9 @@ public actor Central {
         let limiter = RateLimiter(.requests(4, per: .seconds(1)), time: time)
         let (failures, alerts) = AsyncStream.makeStream(
             of: ServiceError.self, bufferingPolicy: .bufferingNewest(100))
+        let (log, lines) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1000))
+        // Whoever looks late wants to know how it is now.
+        let (activity, counts) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
         makeClient = { settings in
             let client = APIClient(settings.server) {
                 $0.time = time
@@ -39,13 +51,22 @@ public actor Central {
             }
             let events = client.events
             // It ends with the client, for then there are no more events.
-            Task { for await event in events { if let failure = event.failure { alerts.yield(failure) } } }
+            Task {
+                for await event in events {
+                    lines.yield(LogFormatter().line(for: event))
+                    if let failure = event.failure { alerts.yield(failure) }
+                }
+            }
             return client
         }
         self.settings = settings
         self.tokens = tokens
         self.failures = failures
         self.alerts = alerts
+        self.log = log
+        self.lines = lines
+        self.activity = activity
+        self.counts = counts
         client = makeClient(settings)
     }
 
@@ -55,12 +76,11 @@ public actor Central {
         client = makeClient(settings)
     }
 
-    /// How many calls are in flight: shown as long as it is not zero. After a change of the settings, ask again.
-    public var activity: AsyncStream<Int> { client.activity }
-
     /// Runs a call by the present settings. It ends when its task is cancelled.
     public func run<Response>(_ endpoint: Endpoint<Response>) async throws(ServiceError) -> Response {
-        try await client.run(endpoint)
+        count(1)
+        defer { count(-1) }
+        return try await client.run(endpoint)
     }
 
     /// Runs a call that is to end even if the view that wanted it is gone. Its owner is this place, not its caller; what it
@@ -78,7 +98,14 @@ public actor Central {
         }
     }
 
+    private func count(_ change: Int) {
+        inFlight += change
+        counts.yield(inFlight)
+    }
+
     deinit {
         alerts.finish()
+        lines.finish()
+        counts.finish()
     }
 }

@@ -108,16 +108,37 @@ import Testing
         let error = await failure { () async throws(ServiceError) in try await central.checkToken() }
         guard case .undecodable(let problem) = error else { throw try #require(error) }
         #expect(problem.description.contains("HTML"))
+        let strict = Central(settings) {
+            overTheWire(&$0)
+            $0.acceptedContentTypes = ["application/json"]
+        }
+        server.fail(.mislabelled, on: "/central/authenticate")
+        let refused = await failure { () async throws(ServiceError) in
+            try await strict.authenticate(email: ann.email, password: ann.password)
+        }
+        guard case .undecodable = refused else { throw try #require(refused) }
     }
 
-    @Test("every failure passes one place, whoever has called; a call outlives the view that wanted it")
+    @Test("all calls are logged in one place, without a secret")
+    func log() async throws {
+        let central = central()
+        try await central.authenticate(email: ann.email, password: ann.password)
+        _ = try await central.checkToken()
+        let token = try await central.tokens.token().access
+        var told = ""
+        for await line in central.log {
+            told += line + "\n"
+            if line.contains("GET token  succeeded") { break }
+        }
+        #expect(told.contains("POST authenticate  answered 200"))
+        #expect(!told.contains(token) && !told.contains(ann.password))
+    }
+
+    @Test("every failure passes one place, whoever has called")
     func failures() async throws {
         let central = central()
         var failures = central.failures.makeAsyncIterator()
-        do {
-            let view = central.start(Endpoint<Central.Account>.get("token"))
-            #expect(await view.value == .failure(.signInRequired))
-        }
+        #expect(await central.start(Endpoint<Central.Account>.get("token")).value == .failure(.signInRequired))
         #expect(await failures.next() == .signInRequired)
         server.fail(.status(503), on: "/central/authenticate")
         _ = await failure { () async throws(ServiceError) in
@@ -128,17 +149,63 @@ import Testing
 }
 
 @Suite("Central, in virtual time") struct CentralTimeTests {
+    private let clock = TestClock()
+    private let network = script()
+    private let endpoint = Endpoint<Int>.get("x").authentication(.none)
+
+    private func central() -> Central {
+        Central(Central.Settings(host: "central.test"), time: clock, scripted(network, clock))
+    }
+
+    @Test("scheme, host, port, path and version are settings too")
+    func everySetting() async throws {
+        network.on(.get, "https://central.test/x?version=1.0&device_type=phone", .json("1"))
+        network.on(.get, "http://127.0.0.1:8080/v2/x?version=2.0&device_type=phone", .json("2"))
+        let central = central()
+        #expect(try await central.run(endpoint) == 1)
+        await central.change {
+            ($0.scheme, $0.host, $0.port, $0.path) = ("http", "127.0.0.1", 8080, "/v2")
+            $0.version = "2.0"
+        }
+        #expect(try await central.run(endpoint) == 2)
+    }
+
+    @Test("a call outlives the view that wanted it, if it was started for that")
+    func outlives() async throws {
+        network.on(.get, "/x", .json("1").after(.seconds(2)).times(2))
+        let central = central()
+        let view = Task { await central.start(endpoint).value }
+        let bound = Task { await failure { () async throws(ServiceError) in try await central.run(endpoint) } }
+        await clock.sleepers(atLeast: 2)
+        view.cancel()
+        bound.cancel()
+        #expect(await bound.value == .cancelled)
+        clock.advance(by: .seconds(2))
+        #expect(await view.value == .success(1))
+    }
+
+    @Test("the indicator is shown around calls, whatever is changed meanwhile")
+    func activity() async throws {
+        network.on(.get, "/x", .json("1").after(.seconds(1)).times(2))
+        let central = central()
+        try await clock.run {
+            let shown = Task(executorPreference: clock.executor) {
+                await central.activity.prefix(4).reduce(into: []) { $0.append($1) }
+            }
+            async let first = central.run(endpoint)
+            try await clock.sleep(for: .milliseconds(500))
+            await central.change { $0.device = .tablet }
+            async let second = central.run(endpoint)
+            _ = try await (first, second)
+            #expect(await shown.value == [1, 2, 1, 0])
+        }
+    }
+
     @Test("fewer than five requests go out in any second, after a change of the settings too")
     func rate() async throws {
-        let clock = TestClock()
-        let network = script()
         network.on(.get, "/x?version=1.0&device_type=phone", .json("1").times(4))
         network.on(.get, "/x?version=1.0&device_type=tablet", .json("1").times(4))
-        let central = Central(Central.Settings(host: "central.test"), time: clock) {
-            $0.transport = network
-            $0.retry = .never
-        }
-        let endpoint = Endpoint<Int>.get("x").authentication(.none)
+        let central = central()
         try await clock.run {
             let start = clock.now
             for device in [Central.Settings.Device.phone, .tablet] {
