@@ -1,13 +1,16 @@
 import Errand
 
 extension Social {
-    /// What a screen with the list shows: a button that loads, a spinner, the friends or what went wrong.
+    /// What a screen with the list shows: a button that loads, a spinner, the friends, or what went wrong.
     @MainActor
     public final class FriendsScreen {
         /// The friends, as they were loaded last.
         public private(set) var friends: [User] = []
         /// What went wrong with the last load, in words for the user.
         public private(set) var message: String?
+
+        /// The spinner runs as long as it is not zero.
+        public var activity: AsyncStream<Int> { service.activity }
 
         private let service: FriendsService
         private let latest = LatestOnly()

@@ -12,6 +12,9 @@ extension Social {
             self.client = client
         }
 
+        /// How many calls are in flight: a spinner runs as long as it is not zero.
+        public var activity: AsyncStream<Int> { client.activity }
+
         /// All friends. Who has no number is left out; the list tells how many those are.
         public func friends() async throws(ServiceError) -> LossyList<User> {
             try await client.run(.friends)

@@ -16,11 +16,12 @@ import Testing
         service = Movies.Service(client)
     }
 
-    @Test("an enum's case and a static member are the same call")
+    @Test("an enum's case and a static member are the same call, and nothing is cached")
     func bothStyles() async throws {
         let byCase: Movies.MoviePage = try await client.run(MovieRoute.popular(page: 2))
         #expect(try await client.run(.popular(page: 2)) == byCase)
         #expect(byCase.page == 2 && byCase.totalPages == 3 && byCase.results.count == 20)
+        #expect(server.received.count == 2)
     }
 
     @Test("the popular films are read to their end, some of them without a poster")
@@ -103,6 +104,43 @@ import Testing
 
     private func page(_ number: Int, of total: Int) -> ScriptedReply {
         .json(#"{"page": \#(number), "total_pages": \#(total), "total_results": \#(total), "results": []}"#)
+    }
+
+    @Test(
+        "production, staging and qa: all four paths, with the key",
+        arguments: [
+            (ServerEnvironment.movies, "api"), (.moviesStaging, "staging"), (.moviesQA, "qa"),
+        ])
+    func environments(environment: ServerEnvironment, host: String) async throws {
+        let base = "https://\(host).themoviedb.org/3/movie"
+        network.on(.get, "\(base)/7/recommendations?api_key=k", page(1, of: 1))
+        network.on(.get, "\(base)/popular?page=1&api_key=k", page(1, of: 1))
+        network.on(.get, "\(base)/now_playing?page=2&api_key=k", page(2, of: 2))
+        network.on(.get, "\(base)/7/videos?api_key=k", .json(#"{"results": []}"#))
+        let client = Movies.client(environment, apiKey: "k", scripted(network, clock))
+        for route in [MovieRoute.recommended(for: 7), .popular(), .newMovies(page: 2)] {
+            let page: Movies.MoviePage = try await client.run(route)
+            #expect(page.results.isEmpty)
+        }
+        #expect(try await client.run(.videos(of: 7)).isEmpty)
+        try network.verify()
+    }
+
+    @Test("a question that is not understood has its own words, and cancelAll ends what runs")
+    func badRequest() async throws {
+        network.on(.get, "/1/videos?api_key=k", .status(400), .silence)
+        let client = Movies.client(
+            ServerEnvironment("test", "https://movies.test"), apiKey: "k", scripted(network, clock))
+        let error = await failure { () async throws(ServiceError) in try await client.run(.videos(of: 1)) }
+        #expect(error.map(Movies.words) == "The catalogue did not understand the question")
+        try await clock.run {
+            let call = Task(executorPreference: clock.executor) {
+                await failure { () async throws(ServiceError) in try await client.run(.videos(of: 1)) }
+            }
+            try await clock.sleep(for: .seconds(1))
+            client.cancelAll()
+            #expect(await call.value == .cancelled)
+        }
     }
 
     @Test("ten seconds are the limit of a request")

@@ -135,6 +135,9 @@ import Testing
         let comment = try await service.comment("Take me there", on: pin.id)
         #expect(comment.user.userID == ann.id)
         #expect(try await service.comments(on: pin.id) == [comment])
+        var copy = comment
+        copy.text = "Or me"
+        #expect(comment.text == "Take me there" && copy.user == comment.user)
         try await service.remove(pin.id)
         #expect(try await !service.pins(of: ann.id).map(\.pinID).contains(pin.pinID))
         #expect(
@@ -186,6 +189,31 @@ import Testing
         #expect(
             network.sent.compactMap { $0.request.headers["Authorization"] }.filter { $0.hasPrefix("Bearer") }
                 == ["Bearer a1", "Bearer a2"])
+    }
+
+    @Test("a call that is told its token is no longer good goes out again with the new one")
+    func replayed() async throws {
+        let token = #"{"access_token": "a1", "refresh_token": "r1", "token_type": "Bearer"}"#
+        network.on(.post, "/oauth/access_token", .json(token), .json(token.replacing("1\"", with: "2\"")))
+        network.on(.get, "/users/self", .json(Self.user), .status(401), .json(Self.user))
+        try await clock.run {
+            _ = try await service.signIn(name: "ann", password: "p")
+            #expect(try await service.user().userName == "ann")
+        }
+        #expect(
+            network.sent.compactMap { $0.request.headers["Authorization"] }.filter { $0.hasPrefix("Bearer") }
+                == ["Bearer a1", "Bearer a1", "Bearer a2"])
+    }
+
+    @Test("ten seconds are the limit of a request")
+    func timeout() async throws {
+        network.on(.post, "/oauth/access_token", .silence)
+        await clock.run {
+            let error = await failure { () async throws(ServiceError) in
+                try await service.signIn(name: "ann", password: "p")
+            }
+            #expect(error == .timedOut(Timeout(.attempt, limit: .seconds(10), phase: .waitingForResponse)))
+        }
     }
 
     @Test("a sign-in that is cancelled leaves no session, in whichever stage", arguments: [1, 3])

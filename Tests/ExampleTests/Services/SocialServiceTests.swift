@@ -53,6 +53,20 @@ import Testing
         #expect(received[1].headers["Content-Type"] == "application/json")
     }
 
+    @Test("two servers at once: each client speaks to its own")
+    func twoServers() async throws {
+        let other = try ExampleServer { $0.requestLimit = nil }
+        let elsewhere = Social.FriendsService(
+            Social.client(
+                ServerEnvironment("other", other.socialURL), appToken: ExampleData.applicationToken,
+                user: ExampleData.ann.id, overTheWire))
+        async let added = elsewhere.add(3)
+        async let listed = service.friends()
+        _ = try await (added, listed)
+        #expect(try await service.friends().map(\.id) == [2, 5, 6, 8])
+        #expect(try await elsewhere.friends().map(\.id) == [2, 5, 6, 8, 3])
+    }
+
     @Test("what the server reports comes with its words: what is wrong with a value, and missing rights")
     func reported() async throws {
         let invalid = await failure { () async throws(ServiceError) in try await service.add(2) }
