@@ -42,7 +42,8 @@ let package = Package(
             name: "TransportProbe", dependencies: ["Errand"], path: "Tests/TransportProbe", swiftSettings: house),
         .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
         .testTarget(
-            name: "SampleTests", dependencies: ["Errand", "ErrandTesting", "ExampleServer"], swiftSettings: house),
+            name: "SampleTests", dependencies: ["Errand", "ErrandTesting", "ExampleServer", "ExampleServices"],
+            swiftSettings: house),
         .testTarget(
             name: "ExampleTests", dependencies: ["Errand", "ErrandTesting", "ExampleServer", "ExampleServices"],
             swiftSettings: house),

@@ -43,27 +43,30 @@ struct MoviePage: Decodable, Sendable {
     var results: [String]
 }
 
-enum MovieRoute: Route {
-    case popular(page: Int)
-    case videos(of: Int)
+/// In here, for one of the example services has a type of the same name.
+private enum OwnRoute {
+    enum MovieRoute: Route {
+        case popular(page: Int)
+        case videos(of: Int)
 
-    var path: Path {
-        switch self {
-        case .popular: "popular"
-        case .videos(let id): "\(id)/videos"
+        var path: Path {
+            switch self {
+            case .popular: "popular"
+            case .videos(let id): "\(id)/videos"
+            }
+        }
+        var query: Query {
+            switch self {
+            case .popular(let page): ["page": page]
+            case .videos: [:]
+            }
         }
     }
-    var query: Query {
-        switch self {
-        case .popular(let page): ["page": page]
-        case .videos: [:]
-        }
-    }
-}
 
-private func route(_ client: APIClient) async throws -> MoviePage {
-    let page: MoviePage = try await client.run(MovieRoute.popular(page: 1))
-    return page
+    static func route(_ client: APIClient) async throws -> MoviePage {
+        let page: MoviePage = try await client.run(MovieRoute.popular(page: 1))
+        return page
+    }
 }
 
 private func log(_ client: APIClient) async {
@@ -97,7 +100,7 @@ struct DocCommentSamples {
     func movies() async throws {
         let network = scripted()
         network.on(.get, "/popular?page=1") { .json(#"{"results": ["Metropolis"]}"#) }
-        #expect(try await route(testClient(network)).results == ["Metropolis"])
+        #expect(try await OwnRoute.route(testClient(network)).results == ["Metropolis"])
     }
 
     @Test("a scripted transport answers one reply after the other")

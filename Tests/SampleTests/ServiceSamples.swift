@@ -1,0 +1,196 @@
+import Errand
+import ErrandTesting
+import ExampleServer
+import ExampleServices
+import Testing
+
+extension Endpoint where Response == Social.User {
+    static func addFriend(_ id: Social.User.ID) -> Self {
+        Endpoint(.post, "friends", parameters: ["friend_id": id])
+    }
+}
+
+extension Endpoint where Response == NoContent {
+    static func removeFriend(_ id: Social.User.ID) -> Self {
+        Endpoint(.delete, "friends", parameters: ["friend_id": id])
+    }
+}
+
+/// The model of a screen, as the article shows it.
+@MainActor
+private final class Screen {
+    var friends: [Social.User] = []
+    var message: String?
+    private let service: Social.FriendsService
+    private let latest = LatestOnly()
+
+    init(_ service: Social.FriendsService) {
+        self.service = service
+    }
+
+    func load() async {
+        let service = service
+        do throws(ServiceError) {
+            friends = try await latest.run { () async throws(ServiceError) in try await service.friends() }.elements
+            message = nil
+        } catch .cancelled {
+            // The later load, or whoever has left the screen, decides what is shown.
+        } catch {
+            message = "\(error)"
+        }
+    }
+}
+
+/// Some of the catalogue's calls, as the article shows them.
+private enum FilmRoute: Route {
+    case popular(page: Int)
+    case videos(of: Int)
+
+    var path: Path {
+        switch self {
+        case .popular: "popular"
+        case .videos(let id): "\(id)/videos"
+        }
+    }
+    var query: Query {
+        if case .popular(let page) = self { ["page": page] } else { [:] }
+    }
+    var envelope: [String] {
+        if case .videos = self { ["results"] } else { [] }
+    }
+}
+
+@Suite("Services", .timeLimit(.minutes(1)))
+struct ServiceSamples {
+    private let servers: ExampleServer
+    private let ann = ExampleData.ann
+
+    init() throws {
+        servers = try ExampleServer { $0.requestLimit = nil }
+    }
+
+    @Test("the friends list is loaded and changed")
+    func social() async throws {
+        let server = ServerEnvironment("social", servers.socialURL)
+        let client = Social.client(server, appToken: ExampleData.applicationToken, user: ann.id)
+        let service = Social.FriendsService(client)
+        let screen = await Screen(service)
+        await screen.load()
+        #expect(await screen.friends.map(\.id) == [2, 5, 6, 8])
+        #expect(await screen.message == nil)
+        #expect(try await client.run(.addFriend(3)).id == 3)
+        _ = try await client.run(.removeFriend(3))
+        #expect(try await service.friends().map(\.id) == [2, 5, 6, 8])
+    }
+
+    @Test("one place is made, changed, and asked who is signed in")
+    func central() async throws {
+        var settings = Central.Settings(host: "127.0.0.1")
+        (settings.scheme, settings.port, settings.path) = ("http", servers.loopback.port, "/central")
+        let central = Central(settings)
+        let nobody = await launched(central)
+        #expect(nobody == "Invalid Token")
+        let account = try await use(central, email: ann.email, password: ann.password)
+        #expect(account.id == ann.id)
+        #expect(servers.received.last?.target.contains("device_type=tablet") == true)
+        #expect(await launched(central) == ann.email)
+    }
+
+    private func make() -> Central {
+        let settings = Central.Settings(host: "api.example.com", device: .phone)
+        let central = Central(settings, persistence: .file("/var/lib/app/session"))
+        return central
+    }
+
+    private func alerts(_ central: Central, showAlert: (String) -> Void) async {
+        for await failure in central.failures { showAlert(failure.alertText) }
+    }
+
+    private func log(_ central: Central) async {
+        for await line in central.log { print(line) }
+    }
+
+    private func use(_ central: Central, email: String, password: String) async throws -> Central.Account {
+        try await central.authenticate(email: email, password: password)
+        await central.change { $0.device = .tablet }  // every call from now on
+        return try await central.checkToken()
+    }
+
+    private func launched(_ central: Central) async -> String? {
+        var shown: String?
+        func letIn(_ account: Central.Account) { shown = account.email }
+        func showSignIn(_ reason: String) { shown = reason }
+        do {
+            letIn(try await central.checkToken())
+        } catch {
+            showSignIn(error.alertText)  // the server's reason, or "Invalid Token"
+        }
+        return shown
+    }
+
+    @Test("a film is asked for in either style, and a list is read to its end")
+    func movies() async throws {
+        let server = ServerEnvironment("qa", servers.moviesURL)
+        let key = ExampleData.apiKey
+        let client = Movies.client(server, apiKey: key)
+        let byCase: Movies.MoviePage = try await client.run(FilmRoute.popular(page: 2))
+        let byMember = try await client.run(.popular(page: 2))
+        #expect(byCase == byMember)
+        let page: Movies.MoviePage = try await client.run(MovieRoute.popular(page: 1))
+        #expect(page.page == 1)
+        let video: [Movies.Video] = try await client.run(FilmRoute.videos(of: byCase.results[0].id))
+        #expect(video.allSatisfy { !$0.key.isEmpty })
+        var titles: [String] = []
+        func show(_ film: Movies.Movie) { titles.append(film.title) }
+        for try await film in Movies.Service(client).newMovies() {
+            show(film)
+        }
+        #expect(titles.count == 23)
+    }
+
+    @Test("somebody signs in, and reads who follows them")
+    func pins() async throws {
+        let server = ServerEnvironment("pins", servers.pinsURL)
+        let pins = Pins.Service(server, clientID: ExampleData.clientID, clientSecret: ExampleData.clientSecret)
+        #expect(await signIn(pins, name: ann.userName, password: "no") != "welcome")
+        #expect(await signIn(pins, name: ann.userName, password: ann.password) == "welcome")
+        #expect(try await followers(pins, of: pins.user()) > 40)
+    }
+
+    private func make(_ server: ServerEnvironment, id: String, secret: String) -> Pins.Service {
+        let pins = Pins.Service(
+            server, clientID: id, clientSecret: secret, persistence: .file("/var/lib/pins/session"))
+        return pins
+    }
+
+    private func signIn(_ pins: Pins.Service, name: String, password: String) async -> String? {
+        var shown: String?
+        func welcome(_ user: Pins.User) { shown = "welcome" }
+        func show(_ text: String) { shown = text }
+        do {
+            welcome(try await pins.signIn(name: name, password: password).user)
+        } catch .rejected(let refusal) {
+            show("\(refusal)")  // the server will not have that name and password
+        } catch {
+            show("\(error)")  // "No internet connection", and whatever else the network does
+        }
+        return shown
+    }
+
+    private func events(_ pins: Pins.Service, showSignIn: () -> Void) async {
+        for await event in pins.tokens.events {
+            if case .expired = event { showSignIn() }  // once, however many calls were under way
+        }
+    }
+
+    private func followers(_ pins: Pins.Service, of me: Pins.User) async throws -> Int {
+        var count = 0
+        func show(_ user: Pins.User) { count += 1 }
+        for try await user in pins.followers(of: me.id) { show(user) }
+        return count
+    }
+
+    private func archive(_ wall: [Pins.Pin]) async throws {
+        try await Archive<[Pins.Pin]>(path: "/var/lib/pins/wall").save(wall)
+    }
+}

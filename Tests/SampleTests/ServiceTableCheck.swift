@@ -1,0 +1,52 @@
+import Foundation
+import Testing
+
+/// Holds the tables of the services to their word: each test that they name is there.
+@Suite("The tables of the services")
+struct ServiceTableCheck {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    @Test("every test that they name is there, and every row names one")
+    func tests() throws {
+        let article = try String(contentsOf: Self.root.appending(path: "Docs.docc/Services.md"), encoding: .utf8)
+        let there = try Self.namesOfTests()
+        var suites = 0
+        for line in article.split(separator: "\n").map(String.init) {
+            if line.hasPrefix("Suites ") {
+                let names = line.split(separator: "\"").map(String.init).filter { $0.contains(", ") }
+                #expect(names.count == 2 && names.allSatisfy(there.contains), "no such suites: \(line)")
+                suites += 1
+            } else if line.hasPrefix("| "), !line.hasPrefix("| feature") {
+                let names = line.split(separator: "“").dropFirst().map { String($0.prefix { $0 != "”" }) }
+                #expect(!names.isEmpty, "a feature without a test: \(line)")
+                for name in names { #expect(there.contains(name), "no such test: \(name)") }
+            }
+        }
+        #expect(suites == 4)
+    }
+
+    /// What stands in quotation marks at the beginning of a test or of a suite.
+    private static func namesOfTests() throws -> Set<String> {
+        let folder = root.appending(path: "Tests")
+        let files = try #require(FileManager.default.enumerator(atPath: folder.path))
+        var names: Set<String> = []
+        for file in files.compactMap({ $0 as? String }) where file.hasSuffix(".swift") {
+            let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+            // The name may stand on a line of its own below `@Test(`.
+            let lines = text.split(separator: "\n").map(\.trimmedOfMarks)
+            names.formUnion(lines.compactMap { $0 })
+        }
+        return names
+    }
+}
+
+extension Substring {
+    /// The text in quotation marks with which a line begins, whatever attribute stands before it.
+    fileprivate var trimmedOfMarks: String? {
+        let parts = split(separator: "\"", omittingEmptySubsequences: false)
+        guard parts.count >= 3 else { return nil }
+        let before = parts[0].filter { !$0.isWhitespace }
+        return ["@Test(", "@Suite(", ""].contains(before) ? String(parts[1]) : nil
+    }
+}
