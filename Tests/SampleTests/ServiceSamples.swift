@@ -5,13 +5,13 @@ import ExampleServices
 import Testing
 
 extension Endpoint where Response == Social.User {
-    static func addFriend(_ id: Social.User.ID) -> Self {
+    static func add(friend id: Social.User.ID) -> Self {
         Endpoint(.post, "friends", parameters: ["friend_id": id])
     }
 }
 
 extension Endpoint where Response == NoContent {
-    static func removeFriend(_ id: Social.User.ID) -> Self {
+    static func remove(friend id: Social.User.ID) -> Self {
         Endpoint(.delete, "friends", parameters: ["friend_id": id])
     }
 }
@@ -78,8 +78,8 @@ struct ServiceSamples {
         await screen.load()
         #expect(await screen.friends.map(\.id) == [2, 5, 6, 8])
         #expect(await screen.message == nil)
-        #expect(try await client.run(.addFriend(3)).id == 3)
-        _ = try await client.run(.removeFriend(3))
+        #expect(try await client.run(.add(friend: 3)).id == 3)
+        _ = try await client.run(.remove(friend: 3))
         #expect(try await service.friends().map(\.id) == [2, 5, 6, 8])
     }
 
