@@ -4,7 +4,7 @@ import Glibc
 /// Every parser of bytes that come from a server, fed with what libFuzzer thinks of. `.ci/fuzz` builds it together with the
 /// library's own sources, so that it sees inside.
 enum Parser: String, CaseIterable {
-    case head, date, pacing, words, url, redaction, answer
+    case head, date, pacing, words, url, link, token, redaction, answer
 
     func parse(_ bytes: UnsafeBufferPointer<UInt8>) {
         let text = String(decoding: bytes, as: UTF8.self)
@@ -43,6 +43,16 @@ enum Parser: String, CaseIterable {
                 expect(["http", "https"].contains(url.origin.scheme) && !url.origin.host.isEmpty)
                 expect(url.absoluteString.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F })
             }
+        case .link:
+            if let target = LinkHeader.next(in: text.split(separator: "\n").map(String.init)) {
+                expect(!target.contains(">"))
+            }
+        case .token:
+            // What is no such answer is refused; that is no news here.
+            guard let answer = try? JSONDecoder().decode(OAuthAnswer.self, from: Data(bytes)) else { return }
+            expect(answer.error != nil || !answer.access.isEmpty && HTTPSyntax.isFieldValue(answer.access))
+            expect(answer.refresh?.isEmpty != true && (answer.lifetime ?? 1) > 0)
+            _ = answer.lifetime.map { Date(timeIntervalSince1970: 1_700_000_000 + $0).description }
         case .redaction:
             let secret = "s3cr3t-of-the-user"
             let shown = Redactor.standard.text(

@@ -17,7 +17,8 @@ struct AuthenticationSamples {
         for await event in tokens.events {
             switch event {
             case .expired(let expiry): showSignIn("\(expiry)")
-            case .notSaved(let problem): print("The session may not survive this process: \(problem)")
+            case .notSaved(let problem):
+                print("The session may not survive this process: \(problem)")
             case .signedIn, .refreshed, .signedOut: break
             }
         }
@@ -30,7 +31,9 @@ struct AuthenticationSamples {
         network.on(.post, "/token", .json(#"{"access_token": "new"}"#).after(.seconds(2)))
         network.on(.get, "/friends", .json("[]").times(50))
         let login = testClient(network, clock)
-        let tokens = TokenStore(time: clock) { old in try await login.run(.refresh(old)).token }
+        let tokens = TokenStore(time: clock) { old in
+            try await login.run(.refresh(old)).token
+        }
         await tokens.signIn(Token(access: "old", refresh: "r", expiry: clock.date))
         let client = testClient(network, clock) { $0.tokens = tokens }
         try await clock.run {
@@ -46,7 +49,8 @@ struct AuthenticationSamples {
     @Test("an endpoint says whether it is signed")
     func endpoints() {
         let login: Endpoint<User> = .signUp("Ann")  // .authentication(.none): never signed
-        let feed: Endpoint<[User]> = .friends.authentication(.optional)  // signed if somebody is signed in
+        // Signed if somebody is signed in:
+        let feed: Endpoint<[User]> = .friends.authentication(.optional)
         #expect(login.options.authentication == CallOptions.Authentication.none)
         #expect(feed.options.authentication == .optional)
     }

@@ -35,9 +35,12 @@ struct CancellationSamples {
         func show(_ error: ServiceError) { Issue.record(error) }
         func print(_ bound: Timeout.Bound, _ limit: Duration, _ phase: Phase) { printed = "\(bound) \(limit) \(phase)" }
         do {
-            show(try await client.run(.friends.timeout(.seconds(60)).deadline(.milliseconds(1500))))
+            let friends: Endpoint<[User]> = .friends
+                .timeout(.seconds(60)).deadline(.milliseconds(1500))
+            show(try await client.run(friends))
         } catch .timedOut(let timeout) {
-            print(timeout.bound, timeout.limit, timeout.phase)  // deadline 1.5 seconds waitingForResponse
+            print(timeout.bound, timeout.limit, timeout.phase)
+            // deadline 1.5 seconds waitingForResponse
         } catch {
             show(error)
         }
@@ -46,7 +49,7 @@ struct CancellationSamples {
 
     private func limitedClient() -> APIClient {
         let client = APIClient("https://api.example.com") {
-            $0.timeout = .seconds(5)  // for one attempt, its body included; 10 s unless told otherwise
+            $0.timeout = .seconds(5)  // for one attempt; 10 s unless told otherwise
             $0.deadline = .seconds(20)  // for the whole call; none unless told otherwise
         }
         return client

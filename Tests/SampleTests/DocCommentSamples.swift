@@ -22,7 +22,8 @@ private func store(_ login: APIClient) {
 }
 
 extension ServerEnvironment {
-    static let staging = ServerEnvironment("staging", "https://staging.example.com/api/v1")
+    static let staging = ServerEnvironment(
+        "staging", "https://staging.example.com/api/v1")
 }
 
 private func parameters() -> Endpoint<User> {
@@ -76,12 +77,16 @@ private func log(_ client: APIClient) async {
 
 private func latest(_ client: APIClient, _ me: User) async throws -> [User] {
     let latest = LatestOnly()
-    let friends = try await latest.run { () async throws(ServiceError) in try await client.run(.friends(of: me.id)) }
+    let friends = try await latest.run { () async throws(ServiceError) in
+        try await client.run(.friends(of: me.id))
+    }
     return friends
 }
 
 struct Stopwatch: Middleware {
-    func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+    func intercept(
+        _ request: HTTPRequest, _ context: CallContext, next: Next
+    ) async throws -> HTTPResponse {
         let start = context.time.now
         defer { print(context.endpoint, start.duration(to: context.time.now)) }
         return try await next(request, context)
@@ -90,7 +95,8 @@ struct Stopwatch: Middleware {
 
 private func limits() -> [RateLimit] {
     let usual: RateLimit = .requests(5, per: .seconds(1))  // the default of every client
-    let several: RateLimit = .all(.requests(5, per: .seconds(1)), .requests(100, per: .seconds(60)))
+    let several: RateLimit = .all(
+        .requests(5, per: .seconds(1)), .requests(100, per: .seconds(60)))
     return [usual, several]
 }
 

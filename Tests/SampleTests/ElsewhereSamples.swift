@@ -16,7 +16,8 @@ struct ElsewhereSamples {
         network.on(.post, "/users", .json(#"{"id": 8, "name": "Bo"}"#, status: 201))
         let client = testClient(network)
         let user: User = try await client.run(.get("users/\(7)"))
-        let added: User = try await client.run(.post("users", body: .json(NewUser(name: "Bo"))))
+        let added: User = try await client.run(
+            .post("users", body: .json(NewUser(name: "Bo"))))
         #expect(user == User(id: 7, name: "Ann"))
         #expect(added == User(id: 8, name: "Bo"))
         #expect(network.sent.last.map { String(decoding: $0.body, as: UTF8.self) } == #"{"name":"Bo"}"#)

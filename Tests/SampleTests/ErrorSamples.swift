@@ -6,8 +6,10 @@ func advice(on error: ServiceError) -> String? {
     switch error {
     case .cancelled: nil  // nobody is waiting for an answer
     case .signInRequired, .sessionExpired: "Sign in, please."
-    case .noInternetConnection, .timedOut, .rateLimited, .serverFailure, .transport: "\(error). Try again later."
-    case .rejected(let answer) where !answer.fieldErrors.isEmpty: "Look at the fields that are marked."
+    case .noInternetConnection, .timedOut, .rateLimited, .serverFailure, .transport:
+        "\(error). Try again later."
+    case .rejected(let answer) where !answer.fieldErrors.isEmpty:
+        "Look at the fields that are marked."
     case .rejected, .paging: "\(error)"
     case .invalidRequest, .undecodable: "This app has a mistake: \(error)"
     }
@@ -33,7 +35,9 @@ struct ErrorSamples {
         do {
             _ = try await client.run(.signUp("Ann"))
         } catch .rejected(let answer) where answer.status == 422 {
-            for (field, messages) in answer.fieldErrors { mark(field, messages.joined(separator: ", ")) }
+            for (field, messages) in answer.fieldErrors {
+                mark(field, messages.joined(separator: ", "))
+            }
         } catch {
             show(error)
         }

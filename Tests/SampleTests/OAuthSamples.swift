@@ -15,7 +15,9 @@ struct OAuthSamples {
     private func make(limiter: RateLimiter, secret: String) -> (OAuth, TokenStore, APIClient) {
         let login = APIClient("https://auth.example.com") { $0.limiter = limiter }
         let oauth = OAuth(login, "oauth/access_token", id: "pins", secret: secret)
-        let tokens = TokenStore(persistence: .file("/var/lib/pins/session")) { try await oauth.refreshed($0) }
+        let tokens = TokenStore(persistence: .file("/var/lib/pins/session")) {
+            try await oauth.refreshed($0)
+        }
         let client = APIClient("https://api.example.com") {
             $0.limiter = limiter
             $0.tokens = tokens
@@ -25,7 +27,9 @@ struct OAuthSamples {
 
     private func documented(login: APIClient, secret: String, name: String, password: String) async throws {
         let oauth = OAuth(login, "oauth/access_token", id: "pins", secret: secret)
-        let tokens = TokenStore(persistence: .file("/var/lib/pins/session")) { try await oauth.refreshed($0) }
+        let tokens = TokenStore(persistence: .file("/var/lib/pins/session")) {
+            try await oauth.refreshed($0)
+        }
         await tokens.signIn(try await oauth.token(.password(user: name, password)))
     }
 
@@ -33,7 +37,8 @@ struct OAuthSamples {
         _ oauth: OAuth, _ tokens: TokenStore, name: String, password: String, show: (ServiceError) -> Void
     ) async {
         do {
-            await tokens.signIn(try await oauth.token(.password(user: name, password), scopes: ["read"]))
+            let token = try await oauth.token(.password(user: name, password), scopes: ["read"])
+            await tokens.signIn(token)
         } catch .rejected(let rejection) where rejection.code == "invalid_grant" {
             print("Wrong name or password: \(rejection)")
         } catch {

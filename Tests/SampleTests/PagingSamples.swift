@@ -41,19 +41,28 @@ struct PagingSamples {
         return network
     }
 
-    @Test("all films, and all pages")
-    func all() async throws {
+    @Test("all films")
+    func allFilms() async throws {
         let client = testClient(films())
         var shown: [Int] = []
         func show(_ film: Film) { shown.append(film.id) }
-        func show(_ films: [Film]) { shown.append(films.count) }
-        for try await film in client.items(of: .popular, \.results, by: .number("page", total: \.totalPages)) {
+        let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
+        for try await film in client.items(of: .popular, \.results, by: byNumber) {
             show(film)
         }
-        for try await page in client.pages(of: .popular, by: .number("page", total: \.totalPages)) {
+        #expect(shown == [1, 2, 3, 4])
+    }
+
+    @Test("all pages")
+    func allPages() async throws {
+        let client = testClient(films())
+        var shown: [Int] = []
+        func show(_ films: [Film]) { shown.append(films.count) }
+        let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
+        for try await page in client.pages(of: .popular, by: byNumber) {
             show(page.value.results)
         }
-        #expect(shown == [1, 2, 3, 4, 2, 2])
+        #expect(shown == [2, 2])
     }
 
     @Test("ways")
@@ -101,10 +110,11 @@ struct PagingSamples {
             isOffline.value = shown.count == 2
         }
         func show(_ error: ServiceError) { failures.append(error) }
+        let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
         func readOn() async {
             do {
-                let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
-                for try await film in client.items(of: .popular, \.results, by: byNumber, from: saved) {
+                let films = client.items(of: .popular, \.results, by: byNumber, from: saved)
+                for try await film in films {
                     show(film)
                 }
             } catch {
@@ -125,10 +135,10 @@ struct PagingSamples {
         var shown: [Int] = []
         func show(_ films: [Film]) { shown += films.map(\.id) }
         var more: PagePosition? = .start
+        let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
         func tapped() async throws(PagingError) {
             guard let position = more else { return }
-            var pages = client.pages(of: .popular, by: .number("page", total: \.totalPages), from: position)
-                .makeAsyncIterator()
+            var pages = client.pages(of: .popular, by: byNumber, from: position).makeAsyncIterator()
             guard let page = try await pages.next() else { return }
             show(page.value.results)
             more = page.next  // nil: there is no more

@@ -5,7 +5,7 @@ import Testing
 @Suite("Rate limiting")
 struct RateLimitSamples {
     private func clients() -> [APIClient] {
-        let limiter = RateLimiter(.all(.requests(5, per: .seconds(1)), .requests(100, per: .seconds(60))))
+        let limiter = RateLimiter(.requests(5, per: .seconds(1)))
         let users = APIClient("https://users.example.com") { $0.limiter = limiter }
         let posts = APIClient("https://posts.example.com") { $0.limiter = limiter }
         return [users, posts]

@@ -46,7 +46,9 @@ struct TestingSamples {
     func offline() async {
         let network = scripted()
         let client = testClient(network) { $0.connectivity = Connectivity { false } }
-        await #expect(throws: ServiceError.noInternetConnection) { try await client.run(.friends) }
+        await #expect(throws: ServiceError.noInternetConnection) {
+            try await client.run(.friends)
+        }
         #expect(network.sent.isEmpty)
     }
 
@@ -88,7 +90,9 @@ struct TestingSamples {
     func loopback() async throws {
         let server = try LoopbackServer()
         server.on(.get, "/friends") { _ in .json(#"["Ann"]"#) }
-        server.on(.get, "/half") { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n[\"An") }
+        server.on(.get, "/half") { _ in
+            .raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n[\"An")
+        }
         let client = APIClient(server.baseURL)
         #expect(try await client.run(Endpoint<[String]>.get("friends")) == ["Ann"])
         await #expect(throws: ServiceError.self) { try await client.run(Endpoint<[String]>.get("half").retry(.never)) }
@@ -110,7 +114,9 @@ struct TestingSamples {
         var options = CurlTransport.Options()
         options.certificateAuthorities = "/etc/ssl/our-own.pem"
         options.pinnedPublicKeys = ["x9SZw6TwIqfmvrLZ/kz1o0Ossjmn728BnBKpUFqGNVM="]
-        let client = APIClient("https://api.example.com") { $0.transport = CurlTransport(options) }
+        let client = APIClient("https://api.example.com") {
+            $0.transport = CurlTransport(options)
+        }
         #expect(client.configuration.transport is CurlTransport)
     }
     #endif

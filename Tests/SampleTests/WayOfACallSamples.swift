@@ -12,8 +12,12 @@ import Foundation
 struct FixtureTransport: Transport {
     var answers: [String: String]
 
-    func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
-        guard let json = answers[request.url.path] else { return HTTPResponse(status: 404) }
+    func send(
+        _ request: HTTPRequest, context: TransportContext
+    ) async throws -> HTTPResponse {
+        guard let json = answers[request.url.path] else {
+            return HTTPResponse(status: 404)
+        }
         return HTTPResponse(
             status: 200, headers: ["Content-Type": "application/json"], body: .bytes(Data(json.utf8)))
     }
@@ -44,7 +48,8 @@ struct WayOfACallSamples {
         }
         let client = testClient(network)
         let reply = try await client.reply(to: .friends(of: 7))
-        print(reply.status, reply.headers["ETag"] ?? "no tag", reply.attempts, reply.duration)
+        print(reply.status, reply.headers["ETag"] ?? "no tag")
+        print(reply.attempts, reply.duration)
         #expect(reply.status == 200 && reply.attempts == 1 && reply.headers["ETag"] == "1")
     }
 

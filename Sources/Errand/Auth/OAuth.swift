@@ -7,7 +7,9 @@ import Foundation
 /// Has access tokens from an authorization server, by the password, client credentials and refresh grants of RFC 6749.
 ///
 ///     let oauth = OAuth(login, "oauth/access_token", id: "pins", secret: secret)
-///     let tokens = TokenStore(persistence: .file("/var/lib/pins/session")) { try await oauth.refreshed($0) }
+///     let tokens = TokenStore(persistence: .file("/var/lib/pins/session")) {
+///         try await oauth.refreshed($0)
+///     }
 ///     await tokens.signIn(try await oauth.token(.password(user: name, password)))
 ///
 /// Its requests are calls of the client that it is given, never signed. They are POSTs without an idempotency key, so

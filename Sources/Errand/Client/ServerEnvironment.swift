@@ -8,7 +8,8 @@ public import Foundation
 /// by side.
 ///
 ///     extension ServerEnvironment {
-///         static let staging = ServerEnvironment("staging", "https://staging.example.com/api/v1")
+///         static let staging = ServerEnvironment(
+///             "staging", "https://staging.example.com/api/v1")
 ///     }
 public struct ServerEnvironment: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     /// The name, for logs.

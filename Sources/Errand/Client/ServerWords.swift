@@ -34,6 +34,8 @@ struct ServerWords {
         private enum Key: String, CodingKey {
             case message, error, detail, title, errors, code, field
             case errorDescription = "error_description"
+            case statusMessage = "status_message"
+            case statusCode = "status_code"
         }
 
         init(from decoder: any Decoder) throws {
@@ -44,8 +46,9 @@ struct ServerWords {
             message =
                 members.text(.message) ?? members.text(.errorDescription) ?? members.text(.error) ?? nested?.message
                 ?? members.text(.detail) ?? members.text(.title) ?? list.first { $0.message != nil }?.message
+                ?? members.text(.statusMessage)
             if let error = members.text(.error), error != message || code == nil { code = code ?? error }
-            code = code ?? nested?.code
+            code = code ?? nested?.code ?? members.text(.statusCode)
             for error in list {
                 if let field = error.field, let message = error.message {
                     fieldErrors[field, default: []].append(message)

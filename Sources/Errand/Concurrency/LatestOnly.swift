@@ -1,7 +1,9 @@
 /// Runs an operation and cancels the one it still had running: the button that is tapped twice.
 ///
 ///     let latest = LatestOnly()
-///     let friends = try await latest.run { () async throws(ServiceError) in try await client.run(.friends(of: me.id)) }
+///     let friends = try await latest.run { () async throws(ServiceError) in
+///         try await client.run(.friends(of: me.id))
+///     }
 ///
 /// The operation that was overtaken ends with `.cancelled`, even if its answer had just come: an old answer never
 /// arrives after a newer question. Cancelling the calling task cancels the operation.

@@ -1,7 +1,8 @@
 extension APIClient {
     /// The elements of a list that comes in pages, one after the other; a page is asked for when it is needed.
     ///
-    ///     for try await film in client.items(of: .popular, \.results, by: .number("page", total: \.totalPages)) {
+    ///     let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
+    ///     for try await film in client.items(of: .popular, \.results, by: byNumber) {
     ///         show(film)
     ///     }
     ///

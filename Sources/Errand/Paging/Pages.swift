@@ -1,7 +1,8 @@
 extension APIClient {
     /// The pages of a list, one call for each, made when it is asked for.
     ///
-    ///     for try await page in client.pages(of: .popular, by: .number("page", total: \.totalPages)) {
+    ///     let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
+    ///     for try await page in client.pages(of: .popular, by: byNumber) {
     ///         show(page.value.results)
     ///     }
     ///

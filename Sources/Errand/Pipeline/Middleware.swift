@@ -4,7 +4,9 @@ public typealias Next = @Sendable (HTTPRequest, CallContext) async throws(Servic
 /// A user's own room in the pipeline: it may change the request, the answer, or answer by itself.
 ///
 ///     struct Stopwatch: Middleware {
-///         func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+///         func intercept(
+///             _ request: HTTPRequest, _ context: CallContext, next: Next
+///         ) async throws -> HTTPResponse {
 ///             let start = context.time.now
 ///             defer { print(context.endpoint, start.duration(to: context.time.now)) }
 ///             return try await next(request, context)

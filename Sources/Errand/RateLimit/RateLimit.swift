@@ -1,7 +1,8 @@
 /// How many requests may be sent in how long a time.
 ///
 ///     let usual: RateLimit = .requests(5, per: .seconds(1))  // the default of every client
-///     let several: RateLimit = .all(.requests(5, per: .seconds(1)), .requests(100, per: .seconds(60)))
+///     let several: RateLimit = .all(
+///         .requests(5, per: .seconds(1)), .requests(100, per: .seconds(60)))
 ///
 /// A limit that makes no sense (none or fewer permits, no time) is reported by the first call that would have to keep
 /// to it.

@@ -29,6 +29,8 @@ struct ServerWordsTests {
             (#"{"errors":[{"title":"Taken"}]}"#, "Taken"),
             (#"{"message":"First","error":"second","detail":"third","title":"fourth"}"#, "First"),
             (#"{"message":404}"#, "404"),
+            (#"{"success":false,"status_code":7,"status_message":"Taken"}"#, "Taken"),
+            (#"{"status_message":"second","detail":"First"}"#, "First"),
         ])
     func messages(body: String, message: String) async throws {
         let rejection = try await rejection(body)
@@ -67,7 +69,9 @@ struct ServerWordsTests {
         arguments: [
             (#"{"code":"E42","message":"x"}"#, "E42"), (#"{"code":42}"#, "42"),
             (#"{"error":"invalid_grant","error_description":"x"}"#, "invalid_grant"),
-            (#"{"error":{"code":"E42"}}"#, "E42"), (#"{"code":[],"message":"x"}"#, nil), (#"{"message":"x"}"#, nil),
+            (#"{"error":{"code":"E42"}}"#, "E42"), (#"{"status_code":7,"status_message":"x"}"#, "7"),
+            (#"{"status_code":7,"code":"E42"}"#, "E42"), (#"{"code":[],"message":"x"}"#, nil),
+            (#"{"message":"x"}"#, nil),
         ] as [(String, String?)])
     func codes(body: String, code: String?) async throws {
         #expect(try await rejection(body).code == code)
