@@ -27,6 +27,7 @@
 #define INFO_SOCKET 0x50002C
 #define MSG_DONE 1
 #define OUT_OF_MEMORY 27
+#define BAD_ARGUMENT 43
 #define POLL_IN 1
 #define POLL_OUT 2
 #define POLL_REMOVE 4
@@ -205,10 +206,12 @@ void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
     transfer->is_special = 1;
 }
 
-void ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
-    ccurl_api.easy_pause(transfer->easy, 0);
+int ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
+    int result = ccurl_api.easy_pause(transfer->easy, 0);
     // Not every version has its timer set by that.
     loop->due = ccurl_now();
+    // A transfer that is about to begin anew, on another connection, has nothing to go on with yet.
+    return result == BAD_ARGUMENT ? 0 : result;
 }
 
 void ccurl_loop_wait(ccurl_loop *loop, int may_wait) {

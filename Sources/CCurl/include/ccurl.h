@@ -126,8 +126,9 @@ int ccurl_loop_set_long(ccurl_loop *loop, int option, long value);
 // 0, or not if libcurl will not have it.
 int ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer);
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer);
-// Goes on after a hook has paused.
-void ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer);
+// Goes on after a hook has paused. What has waited is handed to the hooks at once; if one of them will not have it, that is
+// the result of the transfer, which libcurl itself takes no note of: it has to be removed. Otherwise 0.
+int ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer);
 // Waits until there is something to do, or only looks.
 void ccurl_loop_wait(ccurl_loop *loop, int may_wait);
 // Does what there is to do.

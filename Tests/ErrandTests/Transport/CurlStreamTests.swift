@@ -66,6 +66,25 @@ import Testing
         #expect(resumes.value == 1)
     }
 
+    @Test(
+        "C39: a bomb stops at the limit even where its reader is slow, and is never taken for whole",
+        arguments: [1, 10_000, 100_000, 300_000])
+    func slowBomb(excess: Int) async throws {
+        let size = 3 << 20
+        server.on(.get, "/x", .bomb(size))
+        server.on(.get, "/turn", .json("1").always)
+        let response = try await send(request(.get, "/x"), limit: size - excess)
+        let error = await #expect(throws: ServiceError.self) {
+            var chunks = response.body.chunks.makeAsyncIterator()
+            repeat {
+                // After another answer has come libcurl has unpacked what it had, and waits for the reader.
+                _ = try await transport.send(request(.get, "/turn"), context: TransportContext())
+            } while try await chunks.next() != nil
+        }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .tooLarge)
+    }
+
     @Test("a stream that is dropped closes its connection; a reader who is cancelled gets no end")
     func dropped() async throws {
         server.on(.get, "/x") { _ in LoopbackReply([.write(Self.head() + Data("a".utf8)), .silence]) }

@@ -187,7 +187,10 @@ final class CurlLoop: Sendable {
                     running[exchange.handle.transfer] = exchange
                     if exchange.isStreamed { streamed[exchange.handle.transfer] = exchange }
                 case .resume(let exchange) where running[exchange.handle.transfer] === exchange:
-                    ccurl_loop_resume(core.loop, exchange.handle.transfer)
+                    let result = ccurl_loop_resume(core.loop, exchange.handle.transfer)
+                    guard result != 0 else { continue }
+                    streamed[exchange.handle.transfer] = nil
+                    stop(exchange, among: &running, with: result)
                 case .cancel(let exchange) where running[exchange.handle.transfer] === exchange:
                     streamed[exchange.handle.transfer] = nil
                     stop(exchange, among: &running)
@@ -242,10 +245,10 @@ final class CurlLoop: Sendable {
         }
     }
 
-    private func stop(_ exchange: CurlExchange, among running: inout Exchanges) {
+    private func stop(_ exchange: CurlExchange, among running: inout Exchanges, with result: CInt? = nil) {
         running[exchange.handle.transfer] = nil
         ccurl_loop_remove(core.loop, exchange.handle.transfer)
-        exchange.land(nil)
+        exchange.land(result)
     }
 
     deinit {
