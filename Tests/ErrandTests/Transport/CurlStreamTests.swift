@@ -85,6 +85,22 @@ import Testing
         #expect(failure.kind == .tooLarge)
     }
 
+    @Test("of two who read a stream at once, each gets what the other does not")
+    func twoReaders() async throws {
+        server.on(.get, "/x") { _ in
+            let head = LoopbackReply.head(200, ["Content-Length": "4"])
+            return LoopbackReply([.write(head), .pause(.milliseconds(100)), .write(Data("abcd".utf8))])
+        }
+        let body = try await send(request(.get, "/x")).body
+        let count = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<2 {
+                group.addTask { try await body.chunks.reduce(into: 0) { $0 += $1.count } }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(count == 4)
+    }
+
     @Test("a stream that is dropped closes its connection; a reader who is cancelled gets no end")
     func dropped() async throws {
         server.on(.get, "/x") { _ in LoopbackReply([.write(Self.head() + Data("a".utf8)), .silence]) }

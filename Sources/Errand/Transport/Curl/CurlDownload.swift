@@ -102,7 +102,8 @@ final class CurlDownload: Sendable {
                     return .chunk(state.buffer, wasPaused: state.isPaused)
                 }
                 if let ending = state.ending { return .end(ending) }
-                let news = Flight<Void>()
+                // Of two who read at once, each gets what the other does not.
+                let news = state.news ?? Flight<Void>()
                 state.news = news
                 return .wait(news)
             }
