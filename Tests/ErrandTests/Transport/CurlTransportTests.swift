@@ -45,6 +45,24 @@ import Testing
         #expect(request.headers["Expect"] == nil)
     }
 
+    @Test("C20: what was cancelled before it was handed over sends nothing")
+    func cancelledBefore() async throws {
+        server.onAny { _ in .json("1") }
+        let transport = CurlTransport()
+        let request = HTTPRequest(method: .get, url: try HTTPURL("\(server.baseURL)/x"))
+        // From now on there is a connection, and a thread that sends at once.
+        _ = try await transport.send(request, context: TransportContext())
+        for _ in 0..<200 {
+            let call = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await transport.send(request, context: TransportContext())
+            }
+            await #expect(throws: ServiceError.cancelled) { try await call.value }
+        }
+        _ = try await transport.send(request, context: TransportContext())
+        #expect(server.received.count == 2 && server.connections == 1)
+    }
+
     @Test("C30: a host whose name nobody knows is a failure of its own")
     func unknownHost() async throws {
         // A name that is too long for DNS: the system need not ask anybody.

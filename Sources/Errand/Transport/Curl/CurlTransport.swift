@@ -130,8 +130,8 @@ public final class CurlTransport: LeashedTransport {
         let context = exchange.context
         if ccurl_tells_connected() != 0 { context.note(.connecting) }
         await context.leash.listen {
-            if !loop.start(exchange) { exchange.land(nil) }
-            // A stop that came before this found nothing to end.
+            // What was stopped before this sends nothing; a stop that came beside it found nothing to end.
+            if context.leash.isStopped || !loop.start(exchange) { exchange.land(nil) }
             if context.leash.isStopped { loop.cancel(exchange) }
             exchange.upload?.start { loop.resume(exchange) }
             await flight.landed()
