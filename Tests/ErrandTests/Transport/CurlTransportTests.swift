@@ -45,6 +45,16 @@ import Testing
         #expect(request.headers["Expect"] == nil)
     }
 
+    @Test("methods that mean a body say that there is none, the others say nothing of one")
+    func withoutBody() async throws {
+        server.onAny { _ in .json("1") }
+        let client = client()
+        for method in [HTTPMethod.post, .put, .patch, .get, .delete, .options] {
+            _ = try await client.run(Endpoint<Int>(method, "x"))
+        }
+        #expect(server.received.map { $0.headers["Content-Length"] } == ["0", "0", "0", nil, nil, nil])
+    }
+
     @Test("C20: what was cancelled before it was handed over sends nothing")
     func cancelledBefore() async throws {
         server.onAny { _ in .json("1") }

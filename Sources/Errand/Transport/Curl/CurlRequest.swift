@@ -113,8 +113,12 @@ struct CurlRequest {
         }
     }
 
-    /// A POST has a body even if that is empty: servers want to hear of its length.
-    private var hasBody: Bool { request.method != .head && (request.body != nil || request.method == .post) }
+    /// These have a body even if that is empty: servers want to hear of its length (RFC 9110, 8.6).
+    private static let methodsWithBody: Set<HTTPMethod> = [.post, .put, .patch]
+
+    private var hasBody: Bool {
+        request.method != .head && (request.body != nil || Self.methodsWithBody.contains(request.method))
+    }
 
     private func prepareBody(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
         guard hasBody else { return }
