@@ -6,12 +6,13 @@ final class StubLibrary: Sendable {
     private let scratch: Scratch
 
     /// One whose every function is there, but says that this is version `version`, knows none of the options `lacking`,
-    /// and ends each transfer with `result`.
-    convenience init(version: Int = 0x075801, lacking: [Int] = [], result: Int = 0) throws {
+    /// and ends each transfer with `result`, after that line of a head if there is one.
+    convenience init(version: Int = 0x075801, lacking: [Int] = [], line: String = "", result: Int = 0) throws {
         try self.init(
             source: """
                 #define VERSION_NUMBER \(version)
                 #define LACKING {\((lacking + [0]).map(String.init).joined(separator: ", "))}
+                #define LINE "\(line)\\r\\n"
                 #define RESULT \(result)
                 \(Self.source)
                 """)
@@ -47,7 +48,8 @@ final class StubLibrary: Sendable {
         typedef struct { int age; const char *version; unsigned number; } version_info;
         typedef struct { int message; void *easy; union { void *other; int result; } data; } message;
         static version_info info = {0, "stub", VERSION_NUMBER};
-        static void *added;
+        static void *added, *reader;
+        static size_t (*read_line)(char *, size_t, size_t, void *);
         version_info *curl_version_info(int now) { return &info; }
         int curl_global_init(long flags) { return 0; }
         void *curl_easy_init(void) { return calloc(1, sizeof(void *)); }
@@ -60,6 +62,8 @@ final class StubLibrary: Sendable {
             va_list arguments;
             va_start(arguments, option);
             if (option == 10103) *(void **)easy = va_arg(arguments, void *);
+            if (option == 10029) reader = va_arg(arguments, void *);
+            if (option == 20079) read_line = va_arg(arguments, size_t (*)(char *, size_t, size_t, void *));
             va_end(arguments);
             return 0;
         }
@@ -81,6 +85,7 @@ final class StubLibrary: Sendable {
         message *curl_multi_info_read(void *multi, int *left) {
             static message done;
             if (!added) return NULL;
+            if (sizeof LINE > 3) read_line(LINE, 1, sizeof LINE - 1, reader);
             done = (message){.message = 1, .easy = added, .data = {.result = RESULT}};
             added = NULL;
             return &done;

@@ -50,6 +50,18 @@ import Testing
     }
 
     @Test(
+        "results that newer versions have for what older ones tell otherwise",
+        .enabled(if: Program.clang.isInstalled, needsCompiler),
+        arguments: [
+            // CURLE_TOO_LARGE, while a head comes; CURLE_SSL_CLIENTCERT.
+            ("HTTP/1.1 200 OK", 100, "malformed false"), ("", 98, "tls false"),
+        ])
+    func newer(line: String, result: Int, words: String) async throws {
+        let said = try await StubLibrary(line: line, result: result).probe()
+        #expect(said.hasPrefix(words), "\(said)")
+    }
+
+    @Test(
         "what cannot be had from an old libcurl, and matters little, is done without",
         .enabled(if: Program.clang.isInstalled, needsCompiler))
     func older() async throws {

@@ -28,7 +28,7 @@ struct CurlFailure {
         case 7: return couldNotConnect
         case 28:
             return .transport(TransportFailure(.unreachable, "no connection in time", mayHaveReachedServer: hasSent))
-        case 35: return failure(.tls)
+        case 35, 98: return failure(.tls)
         case 51, 60, 90, 91: return failure(.untrustedCertificate)
         case 18: return failure(.truncated)
         case 52, 55, 65: return failure(.reset)
@@ -42,9 +42,9 @@ struct CurlFailure {
         case 1 where !hasSent: return failure(.unsupported)
         case 1, 8, 61: return failure(.malformed)
         case 4, 53, 54, 58, 59, 66, 77, 82, 83: return failure(.unsupported)
-        // A line of more than 100 kilobytes is a lack of memory to libcurl.
-        case 27 where hasAnswer && transfer.pointee.head_complete == 0:
-            return failure(.malformed, "a line in the head of the answer is too long")
+        // A line of more than 100 kilobytes is a lack of memory to libcurl, since 8.6 too large a thing, as are too many lines.
+        case 27 where isWithinHead: return failure(.malformed, "a line in the head of the answer is too long")
+        case 100 where isWithinHead: return failure(.malformed)
         case 27: return failure(.unavailable)
         default: return failure(.other)
         }
@@ -76,6 +76,7 @@ struct CurlFailure {
         return hasBegun && ccurl_get_long(transfer, CurlInfo.requestSize) > 0
     }
     private var hasAnswer: Bool { transfer.pointee.head_length > 0 }
+    private var isWithinHead: Bool { hasAnswer && transfer.pointee.head_complete == 0 }
 
     private func failure(_ kind: TransportFailure.Kind, _ message: String? = nil) -> ServiceError {
         let mayHaveReachedServer =
