@@ -19,7 +19,24 @@ enum HTTPSyntax {
             throw .invalidRequest(
                 InvalidRequest(.method, "the method \(quoted(request.method.rawValue)) is not a token"))
         }
-        for field in request.headers.fields { try check(field) }
+        for field in request.headers.fields {
+            try check(field)
+            try checkFraming(field, of: request.body)
+        }
+    }
+
+    /// How the body is framed is the transport's to say: of one that is longer than its header says, the rest would be the
+    /// next request on the connection.
+    private static func checkFraming(_ field: HTTPHeaders.Field, of body: HTTPBody?) throws(ServiceError) {
+        // By its length first: this is asked of every header of every request.
+        switch field.name.utf8.count {
+        case 14 where field.name.equalsIgnoringCase("Content-Length"):
+            if let length = body.map(\.length) ?? 0, field.value == "\(length)" { return }
+        case 17 where field.name.equalsIgnoringCase("Transfer-Encoding"): break
+        default: return
+        }
+        let reason = "the header \(field.name) says otherwise than the body is sent; leave it to the transport"
+        throw .invalidRequest(InvalidRequest(.header, reason))
     }
 
     private static func check(_ field: HTTPHeaders.Field) throws(ServiceError) {

@@ -79,6 +79,18 @@ struct BadInputTests {
         #expect(invalid.reason.contains("X-Added"))
     }
 
+    @Test(
+        "C60: a header that frames the body otherwise than the transport does",
+        arguments: [
+            ("Content-Length", "3"), ("content-length", "7"), ("Content-Length", "x"), ("Transfer-Encoding", "chunked"),
+        ])
+    func framing(name: String, value: String) async throws {
+        let body = RequestBody.data(Data("abcdef".utf8), contentType: "text/plain")
+        let invalid = try await refusal(of: Endpoint<Int>.post("x", headers: [name: value], body: body))
+        #expect(invalid.subject == .header)
+        #expect(invalid.reason.contains(name))
+    }
+
     @Test("C60: a token with a line break is refused without being shown")
     func token() async throws {
         let clock = TestClock()
