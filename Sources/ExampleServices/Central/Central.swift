@@ -7,8 +7,8 @@ public import Errand
 public actor Central {
     /// The rules of every request.
     public private(set) var settings: Settings
-    /// What failed, in order, for one listener: an app that shows its alerts in one place. Of what nobody has heard, the
-    /// last hundred are kept.
+    /// What failed, in order, for one listener: an app that shows its alerts in one place. A call that was cancelled is
+    /// none of it. Of what nobody has heard, the last hundred are kept.
     public nonisolated let failures: AsyncStream<ServiceError>
     /// What happens to the calls, line by line and without secrets, for one listener. One that falls a thousand lines
     /// behind misses the oldest.
@@ -54,7 +54,7 @@ public actor Central {
             Task {
                 for await event in events {
                     lines.yield(LogFormatter().line(for: event))
-                    if let failure = event.failure { alerts.yield(failure) }
+                    if let failure = event.failure, failure != .cancelled { alerts.yield(failure) }
                 }
             }
             return client
@@ -96,6 +96,12 @@ public actor Central {
                 return .failure(error)
             }
         }
+    }
+
+    /// Tells of a failure without a call, and returns it.
+    func told(_ error: ServiceError) -> ServiceError {
+        if error != .cancelled { alerts.yield(error) }
+        return error
     }
 
     private func count(_ change: Int) {

@@ -14,7 +14,7 @@ extension Central {
     /// Signs in. Without an address or a password nothing is sent.
     public func authenticate(email: String, password: String) async throws(ServiceError) {
         guard !email.isEmpty, !password.isEmpty else {
-            throw .invalidRequest(InvalidRequest(.body, "Email and Password Required"))
+            throw told(.invalidRequest(InvalidRequest(.body, "Email and Password Required")))
         }
         let answer = try await run(.authenticate(email: email, password: password))
         await tokens.signIn(Token(access: answer.token, type: "JWT"))
@@ -23,7 +23,12 @@ extension Central {
     /// Asks the server, when the app starts, whether the saved token is still good. Without one nothing is sent; one that
     /// the server refuses is forgotten, and the error has the server's reason and status.
     public func checkToken() async throws(ServiceError) -> Account {
-        let token = try await tokens.token()
+        let token: Token
+        do throws(ServiceError) {
+            token = try await tokens.token()
+        } catch {
+            throw told(error)
+        }
         do throws(ServiceError) {
             return try await run(.checkToken)
         } catch {

@@ -146,6 +146,18 @@ import Testing
         }
         #expect(await failures.next()?.status == 503)
     }
+
+    @Test("what fails before a call begins passes the same place")
+    func earlyFailures() async throws {
+        let central = central()
+        var failures = central.failures.makeAsyncIterator()
+        _ = await failure { () async throws(ServiceError) in
+            try await central.authenticate(email: ann.email, password: "")
+        }
+        #expect(await failures.next()?.alertText == "Email and Password Required")
+        _ = await failure { () async throws(ServiceError) in try await central.checkToken() }
+        #expect(await failures.next()?.alertText == "Invalid Token")
+    }
 }
 
 @Suite("Central, in virtual time") struct CentralTimeTests {
@@ -182,6 +194,19 @@ import Testing
         #expect(await bound.value == .cancelled)
         clock.advance(by: .seconds(2))
         #expect(await view.value == .success(1))
+    }
+
+    @Test("a call that was cancelled is no failure to alert anybody of")
+    func cancelledIsNoFailure() async throws {
+        network.on(.get, "/x", .json("1").after(.seconds(2)), .status(503))
+        let central = central()
+        let call = Task { await failure { () async throws(ServiceError) in try await central.run(endpoint) } }
+        await clock.sleepers(atLeast: 1)
+        call.cancel()
+        #expect(await call.value == .cancelled)
+        _ = await failure { () async throws(ServiceError) in try await central.run(endpoint) }
+        var failures = central.failures.makeAsyncIterator()
+        #expect(await failures.next()?.status == 503)
     }
 
     @Test("the indicator is shown around calls, whatever is changed meanwhile")
