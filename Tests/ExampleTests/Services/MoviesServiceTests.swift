@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test("reading ends when its task is cancelled, between two pages and within one")
+    @Test("reading ends when its task is cancelled while the next page is on its way")
     func cancelled() async throws {
         network.on(.get, "/popular?page=1&api_key=k", page(1, of: 3))
         network.on(.get, "/popular?page=2&api_key=k", page(2, of: 3).after(.seconds(5)))
@@ -184,5 +184,31 @@ import Testing
             let (pages, error) = await reading.value
             #expect(pages == 1 && error == .cancelled)
         }
+    }
+
+    @Test("reading ends when its task is cancelled between two films of a page, and goes on there")
+    func cancelledWithin() async throws {
+        let films = (1...3).map { id in
+            #"{"id": \#(id), "title": "", "release_date": "", "vote_average": 0, "overview": ""}"#
+        }
+        let page = #"{"page": 1, "total_pages": 2, "total_results": 6, "results": [\#(films.joined(separator: ","))]}"#
+        network.on(.get, "/now_playing?page=1&api_key=k", .json(page).times(2))
+        let reading = Task {
+            var seen: [Movies.Movie.ID] = []
+            do throws(PagingError) {
+                for try await film in service.newMovies() {
+                    seen.append(film.id)
+                    if film.id == 2 { withUnsafeCurrentTask { $0?.cancel() } }
+                }
+            } catch {
+                return (seen, Optional(error))
+            }
+            return (seen, nil)
+        }
+        let (seen, error) = await reading.value
+        #expect(seen == [1, 2] && error?.error == .cancelled)
+        #expect(network.sent.count == 1)
+        var rest = service.newMovies(from: try #require(error).position).makeAsyncIterator()
+        #expect(try await rest.next()?.id == 3)
     }
 }

@@ -76,20 +76,47 @@ import Testing
         }
     }
 
-    @Test("a silent server is a timeout; a cancelled load stops in every stage")
-    func stopped() async throws {
+    @Test("a silent server is a timeout")
+    func silent() async throws {
         network.on(.get, list, .silence)
-        network.on(.get, list, .silence)
-        try await clock.run {
+        await clock.run {
             let error = await failure { () async throws(ServiceError) in try await service.friends() }
             let limit = Timeout(.attempt, limit: .seconds(10), phase: .waitingForResponse)
             #expect(error == .timedOut(limit))
+        }
+    }
+
+    /// Where a load is when it is cancelled.
+    enum Stage: CaseIterable {
+        case notBegun, inLine, waiting, backingOff
+    }
+
+    @Test("a cancelled load stops in every stage, and sends nothing afterwards", arguments: Stage.allCases)
+    func stopped(stage: Stage) async throws {
+        let reply: ScriptedReply = stage == .backingOff ? .status(503, headers: ["Retry-After": "30"]) : .silence
+        network.on(.get, list, reply.always)
+        let limiter = RateLimiter(.requests(1, per: .seconds(60)), time: clock)
+        let service = Social.FriendsService(
+            Social.client(ServerEnvironment("social", "https://social.test/api/v1"), appToken: "app", user: 1) {
+                scripted(network, clock)(&$0)
+                $0.retry = .standard
+                if stage == .inLine { $0.limiter = limiter }
+            })
+        if stage == .inLine { try await limiter.acquire() }
+        try await clock.run {
             let load = Task(executorPreference: clock.executor) {
-                await failure { () async throws(ServiceError) in try await service.friends() }
+                if stage == .notBegun { withUnsafeCurrentTask { $0?.cancel() } }
+                return await failure { () async throws(ServiceError) in try await service.friends() }
             }
             try await clock.sleep(for: .seconds(3))
+            let sent = network.sent.count
+            #expect(sent == (stage == .notBegun || stage == .inLine ? 0 : 1))
+            let moment = clock.now
             load.cancel()
             #expect(await load.value == .cancelled)
+            #expect(clock.now == moment)
+            try await clock.sleep(for: .seconds(120))
+            #expect(network.sent.count == sent)
         }
     }
 

@@ -100,4 +100,15 @@ import Testing
         guard case .transport(let broken) = reset else { throw try #require(reset) }
         #expect(broken.kind == .reset)
     }
+
+    @Test("a load that is cancelled half-way closes its connection", arguments: [true, false])
+    func cancelled(isHeadSent: Bool) async throws {
+        let half = LoopbackReply.json(#"[{"id": 1}]"#).cut(.withinBody, by: .silence)
+        server.loopback.on(.get, "/social/api/v1/friends", answering: { _ in isHeadSent ? half : .silence })
+        let load = Task { await failure { () async throws(ServiceError) in try await service.friends() } }
+        await server.loopback.received(atLeast: 1)
+        load.cancel()
+        #expect(await load.value == .cancelled)
+        await server.loopback.connectionsClosed()
+    }
 }
