@@ -51,16 +51,16 @@ extension Pins {
         public var events: AsyncStream<ClientEvent> { client.events }
 
         /// Signs in, and finds out who that is. A refusal is `.rejected` with the server's words; what the network does is
-        /// told apart from it. Only a sign-in that is whole leaves a session.
+        /// told apart from it. Only a sign-in that is whole begins a session, and ends the one before.
         public func signIn(name: String, password: String) async throws(ServiceError) -> Account {
             let token = try await oauth.token(.password(user: name, password))
+            // Asked with the token itself: until it is known whose it is, the session that was there goes on.
+            let authorization: HTTPHeaders = ["Authorization": "\(token.type) \(token.access)"]
+            let user = try await client.run(
+                Endpoint<User>.get("users/self", headers: authorization).authentication(.none))
+            guard !Task.isCancelled else { throw .cancelled }
             await tokens.signIn(token)
-            do throws(ServiceError) {
-                return Account(user: try await user(), token: try await tokens.token())
-            } catch {
-                await tokens.signOut(of: token)
-                throw error
-            }
+            return Account(user: user, token: token)
         }
 
         /// Forgets the user and the token.

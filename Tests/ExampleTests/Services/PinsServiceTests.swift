@@ -231,4 +231,42 @@ import Testing
             #expect(await service.tokens.isSignedIn == false)
         }
     }
+
+    private func scriptSignIn(_ name: String, after pause: Duration = .zero, user reply: ScriptedReply) {
+        network.on(.post, "/oauth/access_token", .json(#"{"access_token": "\#(name)"}"#).after(pause))
+        network.on(.get, "/users/self", reply)
+    }
+
+    @Test("a sign-in that fails half-way leaves the session that was there")
+    func halfSignIn() async throws {
+        scriptSignIn("a", user: .json(Self.user))
+        scriptSignIn("b", user: .status(500))
+        _ = try await service.signIn(name: "ann", password: "p")
+        let half = await failure { () async throws(ServiceError) in
+            try await service.signIn(name: "ben", password: "p")
+        }
+        #expect(half?.status == 500)
+        #expect(try await service.tokens.token().access == "a")
+    }
+
+    @Test("of two who sign in at once, neither gets the other's account")
+    func twoSignIns() async throws {
+        let ben = Self.user.replacing("\"ann\"", with: "\"ben\"")
+        scriptSignIn("a", after: .seconds(1), user: .json(Self.user).after(.seconds(4)))
+        scriptSignIn("b", after: .seconds(1), user: .json(ben).after(.seconds(1)))
+        await clock.run {
+            async let first = Result { () async throws(ServiceError) in
+                try await service.signIn(name: "ann", password: "p")
+            }
+            try? await clock.sleep(for: .seconds(2))
+            async let second = Result { () async throws(ServiceError) in
+                try await service.signIn(name: "ben", password: "p")
+            }
+            for (outcome, name, token) in [(await first, "ann", "a"), (await second, "ben", "b")] {
+                let account = try? outcome.get()
+                #expect(account?.user.userName == name && account?.token.access == token)
+            }
+            #expect(await (try? service.tokens.token())?.access == "a")
+        }
+    }
 }
