@@ -29,7 +29,11 @@ struct Leftovers {
         _ = try await round()
         let before = try await settled()
         let meanwhile = try await round()
+        // One that has never been used keeps nothing after its end either, though it is still held.
+        let unused = (0..<Self.clients).map { _ in CurlTransport() }
+        for transport in unused { await transport.shutdown() }
         let after = try await settled()
+        withExtendedLifetime(unused) {}
         for census in [before, meanwhile, after] { print(census.descriptors, census.threads) }
     }
 

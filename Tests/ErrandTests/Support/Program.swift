@@ -3,7 +3,7 @@ import Foundation
 
 /// A program of the system that tests work with where it is installed; where it is not, they are skipped.
 enum Program: String {
-    case openssl, nginx, clang
+    case openssl, nginx, clang, gzip
 
     /// It ended with another status than 0.
     struct Failure: Error {

@@ -85,6 +85,23 @@ import Testing
         #expect(failure.kind == .tooLarge)
     }
 
+    @Test("the densest gzip comes whole, though its reader is slow", .enabled(if: Program.gzip.isInstalled))
+    func denseGzip() async throws {
+        // More than libcurl keeps for a reader who does not come, if it unpacked all of it at once.
+        let size = 160 << 20
+        let scratch = try Scratch()
+        let file = scratch.path("zeros")
+        try Data(count: size).write(to: URL(filePath: file))
+        let packed = try Program.gzip.run(["-c", file])
+        #expect(packed.count * 1000 < size)
+        server.on(.get, "/x") { _ in .status(200, headers: ["Content-Encoding": "gzip"], body: packed) }
+        let response = try await send(request(.get, "/x"), limit: size)
+        try await Task.sleep(for: .milliseconds(300))
+        var count = 0
+        for try await chunk in response.body.chunks { count += chunk.count }
+        #expect(count == size)
+    }
+
     @Test("of two who read a stream at once, each gets what the other does not")
     func twoReaders() async throws {
         server.on(.get, "/x") { _ in

@@ -99,13 +99,14 @@ final class CurlLoop: Sendable {
 
     /// Ends all exchanges, and the thread.
     func close() {
-        let idle = inbox.withLock { inbox in
+        let (idle, isRunning) = inbox.withLock { inbox in
             inbox.isClosed = true
             defer { inbox.idle = [] }
-            return inbox.idle
+            return (inbox.idle, inbox.isRunning)
         }
         for handle in idle { ccurl_transfer_free(handle.transfer) }
-        wake()
+        // The thread frees the rest when it ends, and one that does not run never will.
+        if isRunning { wake() } else { free() }
     }
 
     /// Waits until the thread has ended.

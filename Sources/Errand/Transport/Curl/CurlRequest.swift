@@ -11,8 +11,9 @@ struct CurlRequest {
     private static let httpAndHTTPS = 3
     private static let http2OverTLS = 4
     private static let largestHead = 512 << 10
-    /// A stream is expected to be large: it is read in larger pieces than libcurl's 16 kilobytes.
-    private static let streamReadSize = 128 << 10
+    /// A stream is expected to be large: it is read in larger pieces than libcurl's 16 kilobytes. While its reader is slow,
+    /// libcurl keeps 64 megabytes at most, and that is what the densest gzip makes of 64 kilobytes.
+    private static let streamReadSize = 60 << 10
 
     private let request: HTTPRequest
     private let options: CurlTransport.Options

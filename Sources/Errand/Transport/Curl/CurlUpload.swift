@@ -47,6 +47,7 @@ final class CurlUpload: Sendable {
     ///
     /// The exchange owns the task: it cancels it when it lands.
     func start(resuming resume: @escaping @Sendable () -> Void) {
+        guard !state.withLock({ $0.isCancelled }) else { return }
         let task = Task { await self.pull(resuming: resume) }
         let isCancelled = state.withLock { state in
             state.task = task
