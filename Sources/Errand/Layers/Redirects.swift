@@ -30,6 +30,8 @@ struct Redirects: Layer {
             let following = try self.request(following: response, to: current)
             if visited.contains(following.hop) { throw response.unfollowed("it leads round in a circle") }
             guard visited.count <= Self.limit else { throw response.unfollowed("there were \(Self.limit) before it") }
+            // A server that sends on with 307 or 308 has left the request to another; otherwise it may be done with it.
+            if ![307, 308].contains(response.status) { context.call.update { $0.mayHaveActed = true } }
             context.call.tell(.redirected(response.status, to: following.url.description))
             try await limiter.admit(context.call, isUrgent: true)
             current = following

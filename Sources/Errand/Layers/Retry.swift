@@ -41,7 +41,7 @@ struct Retry: Layer {
         after outcome: Result<HTTPResponse, ServiceError>, of request: HTTPRequest, in call: Call
     ) -> Decision? {
         let policy = call.rules.retry
-        let (attempts, lacksToken) = call.read { ($0.attempts, $0.lacksToken) }
+        let (attempts, lacksToken, mayHaveActed) = call.read { ($0.attempts, $0.lacksToken, $0.mayHaveActed) }
         guard attempts < policy.attempts, !lacksToken, request.body?.isReplayable ?? true else { return nil }
         let isSafe = request.isRepeatable
         let reason: ClientEvent.RetryReason
@@ -57,7 +57,9 @@ struct Retry: Layer {
                 pause = policy.backoff.pause(beforeRetry: attempts, random: call.time.randomFraction())
             }
         case .failure(let error):
-            guard error.isWorthRetrying, isSafe || !error.mayHaveReachedServer else { return nil }
+            // It may have failed on the way to where a redirect led, which says nothing of the request itself.
+            let mayBeDone = mayHaveActed || error.mayHaveReachedServer
+            guard error.isWorthRetrying, isSafe || !mayBeDone else { return nil }
             reason = .failure(error)
             pause = policy.backoff.pause(beforeRetry: attempts, random: call.time.randomFraction())
         }

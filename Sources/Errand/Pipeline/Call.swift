@@ -17,6 +17,9 @@ final class Call: PhaseReporter {
         var permit: Instant?
         /// Whether the present attempt ended because no token could be had: another attempt would only ask again.
         var lacksToken = false
+        /// Whether the server may have acted on something that the call has sent before what it does now: on a request that
+        /// was redirected, or on an earlier attempt.
+        var mayHaveActed = false
         /// The access tokens that were sent, so that they can be kept out of errors.
         var accessTokens: (last: String?, before: String?)
         /// Why the call has been stopped from outside.
