@@ -38,7 +38,7 @@ public struct Instant: InstantProtocol {
 extension Duration {
     /// The duration in nanoseconds, held within what an `Int64` can say.
     package var wholeNanoseconds: Int64 {
-        let (seconds, attoseconds) = components
+        let (seconds, attoseconds) = heldComponents
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         guard !overflow else { return seconds < 0 ? .min : .max }
         let (sum, overflowed) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
@@ -48,7 +48,16 @@ extension Duration {
 
     /// The duration in seconds, for arithmetic with wall-clock dates and random fractions.
     package var inSeconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
+        let (seconds, attoseconds) = heldComponents
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+
+    /// The components; of a duration whose seconds do not fit into an `Int64`, and which has none, those of the longest
+    /// that has.
+    private var heldComponents: (seconds: Int64, attoseconds: Int64) {
+        guard self < .seconds(Int64.max) else { return (.max, 0) }
+        guard self > .seconds(Int64.min) else { return (.min, 0) }
+        return components
     }
 
     /// The duration as a person would say it: `250 ms`, `1.5 s`.

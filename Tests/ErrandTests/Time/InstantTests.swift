@@ -24,6 +24,10 @@ import Testing
         #expect(Duration.nanoseconds(Int64.min).wholeNanoseconds == .min)
         #expect((Duration.nanoseconds(Int64.max) + .nanoseconds(1)).wholeNanoseconds == .max)
         #expect((Duration.nanoseconds(Int64.min) - .nanoseconds(1)).wholeNanoseconds == .min)
+        #expect(Duration.seconds(1e19).wholeNanoseconds == .max)
+        #expect(Duration.seconds(-1e20).wholeNanoseconds == .min)
+        #expect(Duration.seconds(1e19).inSeconds == Double(Int64.max))
+        #expect(Duration.seconds(-1e19).spoken == "-9223372036.854 s")
         #expect(Duration.milliseconds(-1500).wholeNanoseconds == -1_500_000_000)
         #expect(Duration(secondsComponent: 0, attosecondsComponent: 999_999_999).wholeNanoseconds == 0)
     }
