@@ -6,7 +6,7 @@
 public struct TokenBucket: Sendable {
     private var windows: [RollingWindow]
 
-    /// A full bucket.
+    /// A full bucket. One of a limit of no permits, or fewer, stays empty.
     public init(_ limit: RateLimit) {
         windows = limit.windows.map(RollingWindow.init)
     }
@@ -37,8 +37,9 @@ public struct TokenBucket: Sendable {
         windows.map { $0.earliest(taking: cost, after: ahead, at: now) }.max() ?? now
     }
 
-    /// Takes so many tokens, if they are there.
+    /// Takes so many tokens, if they are there. To take none changes nothing.
     public mutating func take(_ cost: Int, at now: Instant) -> Bool {
+        guard cost > 0 else { return cost == 0 }
         guard let earliest = earliest(taking: cost, at: now), earliest <= now else { return false }
         for index in windows.indices { windows[index].take(cost, at: now) }
         return true
@@ -46,6 +47,7 @@ public struct TokenBucket: Sendable {
 
     /// Puts back tokens that were taken at `instant` and not used.
     public mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
+        guard cost > 0 else { return }
         for index in windows.indices { windows[index].giveBack(cost, takenAt: instant) }
     }
 
@@ -70,7 +72,7 @@ private struct RollingWindow: Sendable {
     private var nextSlot = Instant(nanoseconds: .min)
 
     init(_ window: RateLimit.Window) {
-        permits = window.permits
+        permits = max(0, window.permits)
         period = window.period.wholeNanoseconds
         spacing = window.isSmooth ? period / Int64(max(1, permits)) : 0
     }
@@ -83,11 +85,13 @@ private struct RollingWindow: Sendable {
     }
 
     func earliest(taking cost: Int, at now: Instant) -> Instant? {
+        guard cost > 0 else { return now }
         guard cost <= permits else { return nil }
         return max(now, nextSlot, instant(ofToken: cost - 1, at: now))
     }
 
     func earliest(taking cost: Int, after ahead: Int, at now: Instant) -> Instant {
+        guard permits > 0 else { return .distantFuture }
         let (last, overflow) = ahead.addingReportingOverflow(cost - 1)
         let (rounds, rest) = (overflow ? .max : last).quotientAndRemainder(dividingBy: permits)
         let first = instant(ofToken: rest, at: now)
@@ -134,6 +138,7 @@ private struct RollingWindow: Sendable {
     }
 
     mutating func drain(until instant: Instant) {
+        guard permits > 0 else { return }
         // A thousand steps are fine enough for any limit, and bound the memory of a large one.
         let step = max(1, permits / 1000)
         let pace = period / Int64(permits)

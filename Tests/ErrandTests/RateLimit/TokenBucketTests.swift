@@ -103,6 +103,29 @@ private final class Bucket {
         #expect(bucket.available(at: .ms(5000)) == 4)
     }
 
+    @Test("a limit that makes no sense lets nothing through, and does not trap", arguments: [0, -1, .min])
+    func senseless(permits: Int) {
+        for limit in [RateLimit.requests(permits, per: .seconds(1)), .smooth(permits, per: .zero)] {
+            let bucket = Bucket(limit)
+            #expect(bucket.available(at: .zero) == 0)
+            #expect(!bucket.take(1, at: .zero))
+            #expect(bucket.earliest(taking: 1, at: .zero) == nil)
+            #expect(bucket.earliest(ofLast: 3, at: .zero) == .distantFuture)
+            bucket.drain(until: .ms(5))
+            bucket.giveBack(1, takenAt: .zero)
+            #expect(bucket.available(at: .ms(9)) == 0)
+        }
+    }
+
+    @Test("a cost of none takes nothing, and a negative one does not fill the bucket", arguments: [0, -3, .min])
+    func senselessCost(cost: Int) {
+        let bucket = Bucket(.requests(5, per: .seconds(1)))
+        #expect(bucket.take(cost, at: .zero) == (cost == 0))
+        #expect(bucket.earliest(taking: cost, at: .zero) == .zero)
+        bucket.giveBack(cost, takenAt: .zero)
+        #expect(bucket.available(at: .zero) == 5)
+    }
+
     @Test("numbers at the edge of what fits do not trap")
     func edges() {
         let bucket = Bucket(.requests(.max, per: .seconds(Int64.max)))
