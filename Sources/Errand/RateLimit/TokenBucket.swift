@@ -142,13 +142,19 @@ private struct RollingWindow: Sendable {
         // A thousand steps are fine enough for any limit, and bound the memory of a large one.
         let step = max(1, permits / 1000)
         let pace = period / Int64(permits)
-        let before = self
+        var before = out
+        var there = permits - outstanding
+        // When the last of the tokens so far would have come back without the drain: one walk finds it for all.
+        var own = instant
         returns = []
         head = 0
         outstanding = 0
         for index in stride(from: 0, to: permits, by: step) {
             let count = min(step, permits - index)
-            let own = before.instant(ofToken: index + count - 1, at: instant)
+            while there < index + count, let entry = before.popFirst() {
+                there += entry.count
+                own = max(instant, entry.at)
+            }
             insert(count, at: max(own, instant.advanced(by: pace, times: index)))
         }
         nextSlot = max(nextSlot, instant)
