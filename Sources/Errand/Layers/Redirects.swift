@@ -4,12 +4,12 @@ struct Redirects: Layer {
     private static let limit = 10
 
     let limiter: RateLimiter
-    /// The headers that belong to the origin they were meant for.
-    let secretHeaders: Set<String>
+    /// Knows the headers that belong to the origin they were meant for: whatever is shown nowhere travels nowhere.
+    private let redactor: Redactor
 
     init(limiter: RateLimiter, secretHeaders: Set<String>) {
         self.limiter = limiter
-        self.secretHeaders = secretHeaders.union(["Authorization", "Cookie", "Proxy-Authorization"])
+        redactor = Redactor(headers: secretHeaders)
     }
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
@@ -53,7 +53,9 @@ struct Redirects: Layer {
             throw response.unfollowed("it leads from https to plain http")
         }
         if following.url.origin != request.url.origin {
-            for name in secretHeaders { following.headers[name] = nil }
+            for field in request.headers where redactor.isSecret(header: field.name) {
+                following.headers[field.name] = nil
+            }
         }
         if response.changesMethod(of: request.method) {
             following.method = .get
