@@ -32,8 +32,7 @@ struct ServerPacing {
     /// `Retry-After` as seconds or as a date; a date in the past is no wait at all.
     static func retryAfter(in headers: HTTPHeaders, date: Date) -> Duration? {
         guard let text = headers["Retry-After"]?.trimmed else { return nil }
-        // Three thousand years are for ever, and can still be added to any date.
-        if let seconds = wholeNumber(text) { return .seconds(min(seconds, 100_000_000_000)) }
+        if let number = wholeNumber(text) { return wait(number, date: date) }
         guard let moment = HTTPDate.parse(text, now: date) else { return nil }
         // The server's dates have whole seconds: a rounded-down wait would come a moment too soon.
         return .seconds(max(0, moment.timeIntervalSince(date).rounded(.up)))
@@ -64,11 +63,18 @@ struct ServerPacing {
         guard let remaining = headers["\(prefix)-remaining"], wholeNumber(remaining.trimmed) == 0,
             let text = headers["\(prefix)-reset"], let reset = wholeNumber(text.trimmed)
         else { return nil }
+        return wait(reset, date: date)
+    }
+
+    /// A number of seconds; or a moment, as seconds or milliseconds since 1970, which some servers write where the
+    /// number of seconds belongs.
+    private static func wait(_ number: Int64, date: Date) -> Duration {
         // No quota lasts thirty years, and no such moment lies before 2001.
-        guard reset >= 1_000_000_000 else { return .seconds(reset) }
+        guard number >= 1_000_000_000 else { return .seconds(number) }
         // Nor after the year 5000: then it is in milliseconds.
-        let moment = reset < 100_000_000_000 ? Double(reset) : Double(reset) / 1000
-        return .seconds(max(0, (moment - date.timeIntervalSince1970).rounded(.up)))
+        let moment = number < 100_000_000_000 ? Double(number) : Double(number) / 1000
+        // Three thousand years are for ever, and can still be added to any date.
+        return .seconds(min(max(0, (moment - date.timeIntervalSince1970).rounded(.up)), 100_000_000_000))
     }
 
     /// Digits only: no sign, no fraction. A number too large to hold is the largest.

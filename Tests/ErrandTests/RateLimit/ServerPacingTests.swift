@@ -26,6 +26,9 @@ import Testing
             (429, ["Retry-After": "2", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "60"], 2),
             (429, ["Retry-After": "soon", "RateLimit": "limit=1, remaining=0, reset=6"], 6),
             (429, ["Retry-After": "99999999999999999999999"], 100_000_000_000),
+            // A moment does not become a pause of thirty years here either.
+            (429, ["Retry-After": "1000000010"], 10), (503, ["Retry-After": "1000000010000"], 10),
+            (429, ["Retry-After": "1000000000"], 0), (429, ["Retry-After": "999999999"], 999_999_999),
         ] as [(Int, HTTPHeaders, Int)])
     func pauses(status: Int, headers: HTTPHeaders, seconds: Int) {
         #expect(Self.pause(status, headers) == .seconds(seconds))
