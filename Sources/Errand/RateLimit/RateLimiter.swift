@@ -111,13 +111,16 @@ public final class RateLimiter: Sendable {
         return state.withLock { $0.snapshot(at: now) }
     }
 
+    /// Why that cost can never be met, if it cannot.
+    func problem(withCost cost: Int) -> String? {
+        if let problem { return problem }
+        if cost <= 0 { return "a cost of \(cost) permits; it must be 1 or more" }
+        return cost <= largestCost ? nil : "a cost of \(cost) permits can never be met by a limit of \(limit)"
+    }
+
     /// How many permits are taken for that cost; throws if it makes no sense.
     private func permits(for cost: Int) throws(ServiceError) -> Int {
-        if let problem { throw .badSetting(problem) }
-        guard cost > 0 else { throw .badSetting("a cost of \(cost) permits; it must be 1 or more") }
-        guard cost <= largestCost else {
-            throw .badSetting("a cost of \(cost) permits can never be met by a limit of \(limit)")
-        }
+        if let problem = problem(withCost: cost) { throw .badSetting(problem) }
         // Without a limit the cost is only a number, and may be one that cannot be added up.
         return limit.windows.isEmpty ? 1 : cost
     }

@@ -62,6 +62,13 @@ struct ExplainTests {
         #expect(explain(endpoint.authentication(.required)).contains("the client has no tokens: it fails"))
     }
 
+    @Test("a call that can never get its permits is not said to be sent", arguments: [0, 3])
+    func cost(permits: Int) {
+        let text = explain(Endpoint<Int>.get("x").cost(permits)) { $0.rateLimit = .requests(2, per: .seconds(1)) }
+        #expect(text.hasPrefix("Nothing would be sent."))
+        #expect(text.contains("a cost of \(permits) permits"))
+    }
+
     @Test("a shared limiter's limit is the one that counts")
     func sharedLimiter() {
         let text = explain(Endpoint<Int>.get("x")) { $0.limiter = RateLimiter(.smooth(2, per: .seconds(1))) }
