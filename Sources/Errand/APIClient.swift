@@ -95,6 +95,8 @@ public actor APIClient {
     /// Ends the client: new calls fail with `.invalidRequest(.clientShutDown)`, running ones are cancelled. When it
     /// returns, nothing of the client runs any more. A transport, a limiter or a token store that it was given is
     /// left alone.
+    ///
+    /// It waits for every call to end, so a middleware of the client must not wait for it.
     public func shutdown() async {
         if let closing { return await closing.landed() }
         let closing = Flight<Void>()
