@@ -23,7 +23,8 @@ struct Judge: Sendable {
             let secrets = secrets()
             return .undecodable(
                 DecodingFailure(
-                    path: path, expected: expected, found: Redactor.standard.text(ofBody: found, hiding: secrets),
+                    path: Redactor.standard.text(ofBody: path, hiding: secrets), expected: expected,
+                    found: Redactor.standard.text(ofBody: found, hiding: secrets),
                     snippet: snippet(of: body, hiding: secrets), status: response.status))
         }
         if let found = unacceptedType(of: response.headers) {

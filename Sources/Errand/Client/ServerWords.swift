@@ -23,7 +23,8 @@ struct ServerWords {
         else { return }
         message = shape.message.map { String(clean($0).prefix(Self.longestMessage)) }
         code = shape.code.map(clean)
-        fieldErrors = shape.fieldErrors.mapValues { $0.map(clean) }
+        // A server may repeat what was sent as the name of a field too.
+        fieldErrors = Dictionary(shape.fieldErrors.map { (clean($0), $1.map(clean)) }) { $0 + $1 }
     }
 
     private struct Shape: Decodable {

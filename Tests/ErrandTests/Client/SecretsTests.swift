@@ -133,6 +133,7 @@ struct SecretsTests {
     static let echoes = [
         "{\"message\":\"bad \(Planted.sent.joined(separator: ", "))\",\"code\":\"\(Planted.access)\"}",
         "{\"error\":\"no\",\"error_description\":\"\(Planted.apiKey) \(Planted.password)\"}",
+        "{\"errors\":{\"\(Planted.sent.joined(separator: " "))\":[\"no\"]}}",
         "{\"errors\":{\"password\":[\"\(Planted.password) is short\"],\"api_key\":\"\(Planted.apiKey)\"}}",
         "[\"\(Planted.sent.joined(separator: "\",\""))\"]",
         "{\"n\":\"say \\\"x\",\"password\":\"\(Planted.password)\",\"refresh_token\":\"\(Planted.refresh)\"}",
@@ -227,6 +228,20 @@ struct RepeatedSecretsTests {
             try await client.run(Endpoint<Int>.post("x", body: body))
         }
         #expect(error.description == "‹redacted› is too short")
+    }
+
+    @Test("C90: a secret that comes back as the name of a member is not in the path of a failure")
+    func names() async throws {
+        let network = scripted()
+        network.onAny { .json(#"{"\#(Planted.password)":{"x":"no"}}"#) }
+        let client = testClient(network, TestClock())
+        let error = try await #require(throws: ServiceError.self) {
+            try await client.run(
+                Endpoint<[String: [String: Int]]>.post("x", body: .form(["password": Planted.password])))
+        }
+        guard case .undecodable(let failure) = error else { throw error }
+        expectNoSecret(printed(error), "error")
+        #expect(failure.path == "‹redacted›.x")
     }
 
     @Test("what is no secret is shown as it is")
