@@ -13,7 +13,8 @@ final class Engine: Sendable {
         hasMiddlewares = !configuration.perCall.isEmpty || !configuration.perAttempt.isEmpty
         let sender = Sender(
             transport: transport, limiter: limiter, origin: builder.origin,
-            bodyLimit: configuration.responseByteLimit, allowsCleartext: configuration.allowsCleartext)
+            bodyLimit: configuration.responseByteLimit, allowsCleartext: configuration.allowsCleartext,
+            secretHeaders: configuration.secretHeaders)
         let connectivity = configuration.connectivity ?? transport.connectivity
         var layers: [any Layer] = [
             Retry(quota: RetryQuota()),

@@ -14,6 +14,17 @@ public struct HTTPHeaders: Sendable, Hashable {
             self.name = name
             self.value = value
         }
+
+        /// Whether the names and the values are the same to the letter.
+        public static func == (left: Field, right: Field) -> Bool {
+            left.name == right.name && left.value == right.value
+        }
+
+        /// Hashes what `==` compares.
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(name)
+            hasher.combine(value)
+        }
     }
 
     /// The fields, in order.

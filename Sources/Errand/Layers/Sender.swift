@@ -7,14 +7,19 @@ struct Sender: Sendable {
     let origin: Origin
     let bodyLimit: Int
     let allowsCleartext: Bool
+    private let secretHeaders: Set<String>
 
-    init(transport: any Transport, limiter: RateLimiter, origin: Origin, bodyLimit: Int, allowsCleartext: Bool) {
+    init(
+        transport: any Transport, limiter: RateLimiter, origin: Origin, bodyLimit: Int, allowsCleartext: Bool,
+        secretHeaders: Set<String>
+    ) {
         self.transport = transport
         hearsOfStops = transport is any LeashedTransport
         self.limiter = limiter
         self.origin = origin
         self.bodyLimit = bodyLimit
         self.allowsCleartext = allowsCleartext
+        self.secretHeaders = secretHeaders
     }
 
     func send(_ request: HTTPRequest, _ context: CallContext) async throws(ServiceError) -> HTTPResponse {
@@ -57,6 +62,7 @@ struct Sender: Sendable {
         do {
             var response = try await transport.send(request, context: context)
             if response.body.bytes == nil { call.note(.receiving) }
+            if !secretHeaders.isEmpty { response.headers.hide(secretHeaders) }
             response.body = .bytes(try await response.body.collect(upTo: bodyLimit, on: leash))
             return response
         } catch {

@@ -230,6 +230,28 @@ struct RepeatedSecretsTests {
         #expect(error.description == "‹redacted› is too short")
     }
 
+    @Test("C90: a header that the client marks as secret is one in an answer too")
+    func markedInAnswers() async throws {
+        let headers: HTTPHeaders = ["Content-Type": "application/json", "x-partner": Planted.partner]
+        let network = scripted()
+        network.onAny {
+            ScriptedReply.json("1", headers: headers)
+            ScriptedReply.status(404, headers: headers)
+            ScriptedReply.status(302, headers: headers)
+        }
+        let client = testClient(network, TestClock()) { $0.secretHeaders = ["X-Partner"] }
+        let endpoint = Endpoint<Int>.get("x")
+        let reply = try await client.reply(to: endpoint)
+        expectNoSecret(printed(reply), "reply")
+        #expect(reply.headers == headers && Set([reply.headers]) == [headers])
+        for _ in 0..<2 {
+            let error = try await #require(throws: ServiceError.self) { try await client.run(endpoint) }
+            expectNoSecret(printed(error), "error")
+            guard case .rejected(let rejection) = error else { throw error }
+            #expect(rejection.headers["X-Partner"] == Planted.partner)
+        }
+    }
+
     @Test("C90: a secret that comes back as the name of a member is not in the path of a failure")
     func names() async throws {
         let network = scripted()
