@@ -3,14 +3,15 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
+import Synchronization
 
 /// How the store replaces a token: one refresh at a time, whose result is saved before anybody sees it.
 extension TokenStore {
-    /// The store whose `refresh` closure the present task runs in, if any.
-    @TaskLocal static var refreshing: ObjectIdentifier?
+    /// The run of a `refresh` closure that the present task belongs to, if any.
+    @TaskLocal static var refreshing: RefreshRun?
 
     /// Whether the present task is a refresh of this store: then signing would wait for itself.
-    nonisolated var isRefreshingHere: Bool { Self.refreshing == ObjectIdentifier(self) }
+    nonisolated var isRefreshingHere: Bool { Self.refreshing?.isUnderWay(of: self) ?? false }
 
     /// The refresh of that session: the one under way, or a new one; or the session's token, if it suffices by now.
     func startRefresh(
@@ -61,9 +62,10 @@ extension TokenStore {
         }
         guard let refresh else { return await end(id, because: SessionExpiry(.notRefreshable)) }
         do {
-            let newer = try await Self.$refreshing.withValue(ObjectIdentifier(self)) {
-                try await refresh(session.token)
-            }
+            let run = RefreshRun(of: self)
+            defer { run.end() }
+            let newer = try await Self.$refreshing.withValue(run) { try await refresh(session.token) }
+            run.end()
             // Reentrancy: the user may have signed out, or another one in; then the result is nobody's.
             guard isCurrent(id) else { return }
             let continued = session.continued(with: newer, at: time.date)
@@ -137,6 +139,28 @@ extension TokenStore {
 
     private func isCurrent(_ id: UUID) -> Bool {
         vault.read { $0.session?.id == id }
+    }
+}
+
+/// One run of a store's `refresh` closure.
+///
+/// A task that the closure has started and left behind inherits it; when the closure is over that task is like any other.
+final class RefreshRun: Sendable {
+    private let store: ObjectIdentifier
+    private let isOver = Atomic(false)
+
+    init(of store: TokenStore) {
+        self.store = ObjectIdentifier(store)
+    }
+
+    var isUnderWay: Bool { !isOver.load(ordering: .relaxed) }
+
+    func isUnderWay(of store: TokenStore) -> Bool {
+        self.store == ObjectIdentifier(store) && isUnderWay
+    }
+
+    func end() {
+        isOver.store(true, ordering: .relaxed)
     }
 }
 

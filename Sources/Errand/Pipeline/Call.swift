@@ -37,7 +37,7 @@ final class Call: PhaseReporter {
     let time: any TimeSource
     let events: EventHub
     /// Whether a token store has made the call to refresh its token: it goes to the head of the limiter's line.
-    let isOfRefresh = TokenStore.refreshing != nil
+    let isOfRefresh = TokenStore.refreshing?.isUnderWay ?? false
 
     private let state = Lock(State())
 

@@ -36,6 +36,31 @@ struct RefreshClosureTests {
         #expect(login.request.headers["Authorization"] == nil)
     }
 
+    @Test("a task that the closure has left behind is signed like any other once the refresh is over")
+    func leftBehind() async throws {
+        let clock = TestClock()
+        let network = scripted()
+        network.on(.get, "/me") { ScriptedReply.json(#""ann""#).times(2) }
+        let later = Later()
+        let leftBehind = Mutex<Task<String, any Error>?>(nil)
+        let tokens = TokenStore(time: clock) { _ in
+            let task = Task(executorPreference: clock.executor) {
+                try await clock.sleep(for: .seconds(5))
+                return try await later.client().run(.me)
+            }
+            leftBehind.withLock { $0 = task }
+            return Token(access: "new")
+        }
+        let client = testClient(network, clock) { $0.tokens = tokens }
+        later.set(client)
+        try await clock.play {
+            await tokens.signIn(Token(access: "old", expiry: clock.date))
+            _ = try await client.run(.me)
+            _ = try await leftBehind.withLock { $0 }?.value
+        }
+        #expect(network.sent.map { $0.request.headers["Authorization"] } == ["Bearer new", "Bearer new"])
+    }
+
     @Test("T8: a 401 of a login call inside the closure ends the session", arguments: [400, 401])
     func refusedLogin(status: Int) async throws {
         let clock = TestClock()
