@@ -98,8 +98,10 @@ public actor TokenStore {
     /// Whether a user is signed in. Reads what is saved, if that has not been done yet.
     public var isSignedIn: Bool {
         get async {
-            // Whatever keeps the session from being read, nobody is signed in.
-            (try? await session()) != nil
+            // Whatever keeps the session from being read, nobody is signed in. That the caller has been cancelled does
+            // not: nobody is signed out by it.
+            await startLoading()?.landed()
+            return presentSession != nil
         }
     }
 
@@ -184,13 +186,18 @@ public actor TokenStore {
     }
 
     private func load() async throws(ServiceError) {
-        if vault.read({ $0.isLoaded }) { return }
-        if let loading { return try await loading.value() }
+        try await startLoading()?.value()
+    }
+
+    /// The reading of what was saved: the one under way, or a new one; `nil` if it has been read.
+    private func startLoading() -> Flight<Void>? {
+        if vault.read({ $0.isLoaded }) { return nil }
+        if let loading { return loading }
         let flight = Flight<Void>()
         loading = flight
         // The store owns the task: whoever asked first may leave, and the others still get what it reads.
         Task(executorPreference: time.executor) { await self.performLoad(landing: flight) }
-        try await flight.value()
+        return flight
     }
 
     private func performLoad(landing flight: Flight<Void>) async {

@@ -23,6 +23,19 @@ struct PersistenceTests {
         #expect(disk.loads == 1)
     }
 
+    @Test("a task that is cancelled while the session is read is not told that nobody is signed in")
+    func cancelledQuestion() async throws {
+        let clock = TestClock()
+        let disk = SlowPersistence(clock)
+        disk.saved.save(SavedSession(id: UUID(), token: Token(access: "a"), received: clock.date))
+        let tokens = TokenStore(persistence: disk, time: clock) { $0 }
+        try await clock.play {
+            let question = Task(executorPreference: clock.executor) { await tokens.isSignedIn }
+            question.cancel()
+            #expect(await question.value)
+        }
+    }
+
     @Test("a save that fails is told, and the session goes on in memory")
     func saveFails() async throws {
         let clock = TestClock()
