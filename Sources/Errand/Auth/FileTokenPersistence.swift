@@ -37,18 +37,21 @@ public struct FileTokenPersistence: TokenPersistence {
 
     /// The saved session; `nil` if there is no file.
     public func load() throws(TokenPersistenceError) -> SavedSession? {
-        guard let data = try file.read() else { return nil }
-        do {
-            let header = try JSONDecoder().decode(Header.self, from: data)
-            guard header.version <= Self.version else {
-                throw file.setAside(.futureVersion, "was written by a later version of the program")
+        while let data = try file.read() {
+            let (kind, words): (TokenPersistenceError.Kind, String)
+            do {
+                let header = try JSONDecoder().decode(Header.self, from: data)
+                guard header.version > Self.version else {
+                    return try JSONDecoder().decode(Document.self, from: data).session
+                }
+                (kind, words) = (.futureVersion, "was written by a later version of the program")
+            } catch {
+                (kind, words) = (.damaged, "is damaged")
             }
-            return try JSONDecoder().decode(Document.self, from: data).session
-        } catch let error as TokenPersistenceError {
-            throw error
-        } catch {
-            throw file.setAside(.damaged, "is damaged")
+            // Another process may have signed in since it was read: what it has saved must not be put out of the way.
+            if let problem = try file.setAside(kind, words, ifStillHolding: data) { throw problem }
         }
+        return nil
     }
 
     /// Writes the session, or removes the file.

@@ -22,6 +22,8 @@ struct PrivateFile: Sendable {
     /// What is being written, until it is whole.
     private var draft: String { "\(path).new" }
 
+    private var aside: String { "\(path).damaged" }
+
     private var folder: String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -98,9 +100,25 @@ struct PrivateFile: Sendable {
         throw failure(.unwritable, "cannot be removed: \(reason(code))")
     }
 
+    /// Gives the file another name, for a person to look at, and says what was wrong with it; `nil` if meanwhile somebody
+    /// has put another in its place, which stays there. For one who does not hold the lock.
+    func setAside(
+        _ kind: TokenPersistenceError.Kind, _ what: String, ifStillHolding data: Data
+    ) throws(TokenPersistenceError) -> TokenPersistenceError? {
+        guard rename(path, aside) == 0 else { return failure(kind, what) }
+        let other = PrivateFile(path: aside, content: content, largest: largest)
+        // Looked at where nobody replaces it any more: before, it could change between the look and the renaming.
+        guard let moved = try? other.read(isAlone: false), moved != data else {
+            return failure(kind, "\(what); it was kept aside as \(aside)")
+        }
+        // A newer one that is there by now stays. Not every file system has links.
+        if link(aside, path) != 0, errno != EEXIST, rename(aside, path) == 0 { return nil }
+        try other.remove()
+        return nil
+    }
+
     /// Gives the file another name, for a person to look at, and says what was wrong with it.
     func setAside(_ kind: TokenPersistenceError.Kind, _ what: String) -> TokenPersistenceError {
-        let aside = "\(path).damaged"
         return failure(kind, rename(path, aside) == 0 ? "\(what); it was kept aside as \(aside)" : what)
     }
 

@@ -41,6 +41,22 @@ struct DamagedFileTests {
         #expect(try file.load() == nil)
     }
 
+    @Test("C82: what another process has put in the place of a damaged file meanwhile is not put out of the way")
+    func mended() throws {
+        try scratch.write(wholeFile, to: "session")
+        try scratch.write("older", to: "session.damaged")
+        let file = PrivateFile(path: scratch.path("session"))
+        #expect(try file.setAside(.damaged, "is damaged", ifStillHolding: Data("{".utf8)) == nil)
+        #expect(try self.file.load()?.token.access == "a")
+        #expect(!scratch.exists("session.damaged"))
+        #expect(try file.setAside(.damaged, "is damaged", ifStillHolding: Data(wholeFile.utf8))?.kind == .damaged)
+        #expect(try scratch.read("session.damaged") == wholeFile)
+        // By now it is gone: what is kept aside stays as it is.
+        #expect(try file.setAside(.damaged, "is damaged", ifStillHolding: Data("{".utf8))?.kind == .damaged)
+        #expect(try scratch.read("session.damaged") == wholeFile)
+        #expect(!scratch.exists("session"))
+    }
+
     @Test("C82: every truncation of a good file is told, none is taken for a session")
     func truncated() throws {
         for count in 0..<wholeFile.utf8.count {
