@@ -65,13 +65,13 @@ extension ServiceError {
         }
     }
 
-    /// Whether the server may have seen the request, and acted on it.
+    /// Whether the server may have seen the request, and acted on it, in any attempt of the call.
     public var mayHaveReachedServer: Bool {
         switch self {
-        // A session that ends under a call ends before a send, or with a 401, which means that nothing was done.
-        case .noInternetConnection, .invalidRequest, .signInRequired, .sessionExpired: false
-        case .rateLimited(let limited): limited.status != nil
-        case .timedOut(let timeout): timeout.phase.comesAfterSending
+        case .noInternetConnection, .invalidRequest, .signInRequired: false
+        case .sessionExpired(let expiry): expiry.mayHaveReachedServer
+        case .rateLimited(let limited): limited.mayHaveReachedServer
+        case .timedOut(let timeout): timeout.mayHaveReachedServer
         case .transport(let failure): failure.mayHaveReachedServer
         case .cancelled, .rejected, .serverFailure, .undecodable, .paging: true
         }
@@ -126,6 +126,32 @@ extension ServiceError {
         case let error as ServiceError: self = error
         case is CancellationError: self = .cancelled
         default: self = otherwise(error)
+        }
+    }
+}
+
+extension ServiceError {
+    /// The same error of a call on which the server may have acted before.
+    func afterSending(_ method: HTTPMethod) -> ServiceError {
+        switch self {
+        case .timedOut(let timeout):
+            .timedOut(
+                Timeout(timeout.bound, limit: timeout.limit, phase: timeout.phase, mayHaveReachedServer: true))
+        case .rateLimited(let limited):
+            .rateLimited(
+                RateLimited(
+                    retryAfter: limited.retryAfter, status: limited.status, message: limited.message,
+                    mayHaveReachedServer: true))
+        case .sessionExpired(let expiry):
+            .sessionExpired(
+                SessionExpiry(
+                    expiry.reason, message: expiry.message, status: expiry.status, mayHaveReachedServer: true))
+        case .transport(let failure):
+            .transport(TransportFailure(failure.kind, failure.message, mayHaveReachedServer: true))
+        // That case says that nothing was sent. Where it does no harm to send again, the missing network is what matters.
+        case .noInternetConnection where !method.isIdempotent:
+            .transport(TransportFailure(.unreachable, "no internet connection", mayHaveReachedServer: true))
+        default: self
         }
     }
 }

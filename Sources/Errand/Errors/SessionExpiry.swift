@@ -22,12 +22,16 @@ public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible {
     public let message: String?
     /// The status of the answer that refused the refresh, where there was one.
     public let status: Int?
+    /// Whether the server may have seen the request, and acted on it: in an earlier attempt, since a session that ends
+    /// under a call ends before a send, or with a 401, which means that nothing was done.
+    public let mayHaveReachedServer: Bool
 
     /// Makes one.
-    public init(_ reason: Reason, message: String? = nil, status: Int? = nil) {
+    public init(_ reason: Reason, message: String? = nil, status: Int? = nil, mayHaveReachedServer: Bool = false) {
         self.reason = reason
         self.message = message
         self.status = status
+        self.mayHaveReachedServer = mayHaveReachedServer
     }
 
     /// A sentence for people.

@@ -14,12 +14,15 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible {
     public let limit: Duration
     /// What the call was doing when it was hit.
     public let phase: Phase
+    /// Whether the server may have seen the request, and acted on it.
+    public let mayHaveReachedServer: Bool
 
-    /// Makes a timeout.
-    public init(_ bound: Bound, limit: Duration, phase: Phase) {
+    /// Makes a timeout. Whether the request may have reached the server follows from the phase unless it is said.
+    public init(_ bound: Bound, limit: Duration, phase: Phase, mayHaveReachedServer: Bool? = nil) {
         self.bound = bound
         self.limit = limit
         self.phase = phase
+        self.mayHaveReachedServer = mayHaveReachedServer ?? phase.comesAfterSending
     }
 
     /// A sentence for people.

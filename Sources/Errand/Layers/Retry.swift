@@ -5,6 +5,17 @@ struct Retry: Layer {
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
+        do throws(ServiceError) {
+            return try await attempts(request, context, next: next)
+        } catch {
+            // The last attempt need not have been the one that reached the server.
+            throw context.call.read { $0.mayHaveActed } ? error.afterSending(request.method) : error
+        }
+    }
+
+    private func attempts(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws(ServiceError)
+        -> HTTPResponse
+    {
         let call = context.call
         var paid: Int?
         while true {
@@ -24,6 +35,7 @@ struct Retry: Layer {
             }
             guard let retry = retry(after: outcome, of: request, in: call) else { return try outcome.get() }
             paid = retry.paid
+            if outcome.mayHaveReachedServer { call.update { $0.mayHaveActed = true } }
             call.tell(.retrying(after: retry.reason, pause: retry.pause))
             call.note(.backingOff)
             try await call.leashed { () async throws(ServiceError) in try await call.time.sleep(for: retry.pause) }
@@ -67,6 +79,15 @@ struct Retry: Layer {
             let paid = quota.withdraw(afterThrottle: reason == .status(429))
         else { return nil }
         return Decision(pause: pause, paid: paid, reason: reason)
+    }
+}
+
+extension Result where Success == HTTPResponse, Failure == ServiceError {
+    fileprivate var mayHaveReachedServer: Bool {
+        switch self {
+        case .success: true
+        case .failure(let error): error.mayHaveReachedServer
+        }
     }
 }
 

@@ -41,7 +41,9 @@ extension Call {
 
     private func timedOut(_ bound: Timeout.Bound) -> ServiceError {
         let limit = bound == .attempt ? rules.timeout : rules.deadline ?? .zero
-        return .timedOut(Timeout(bound, limit: limit, phase: read { $0.phase }))
+        let (phase, mayHaveActed) = read { ($0.phase, $0.mayHaveActed) }
+        return .timedOut(
+            Timeout(bound, limit: limit, phase: phase, mayHaveReachedServer: mayHaveActed ? true : nil))
     }
 
     /// Notes the leash, unless the call hangs on one already: a stop of that one reaches this one too.

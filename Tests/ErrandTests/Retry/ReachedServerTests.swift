@@ -1,0 +1,101 @@
+import Errand
+import ErrandTesting
+import FoundationEssentials
+import Testing
+
+/// Whoever pays again because nothing can have been done must be able to rely on it.
+@Suite("Whether the server may have acted, when it was not the last attempt that reached it")
+struct ReachedServerTests {
+    private let clock = TestClock(seed: 3)
+
+    /// Lets the first send through, and holds the others.
+    private struct Stall: Middleware {
+        let sends = Noted(0)
+
+        func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+            sends.update { $0 += 1 }
+            if sends.value > 1 { try await context.time.sleep(until: .distantFuture) }
+            return try await next(request, context)
+        }
+    }
+
+    /// How a payment with a key ends whose attempts end so.
+    private func error(
+        after replies: [ScriptedReply], method: HTTPMethod = .post, deadline: Duration? = nil,
+        _ configure: (inout Configuration) -> Void = { _ in }
+    ) async throws -> ServiceError {
+        let network = scripted()
+        network.onAny { replies }
+        let client = testClient(network, clock, configure)
+        var endpoint = Endpoint<NoContent>(method, "pay").idempotencyKey("k")
+        endpoint.options.deadline = deadline
+        let call = endpoint
+        let outcome = await clock.run {
+            await Result { () async throws(ServiceError) in try await client.run(call) }
+        }
+        return try #require(outcome.failure)
+    }
+
+    @Test("a refused connection after a broken one, or after a 503")
+    func refused() async throws {
+        for first in [ScriptedReply.failure(.reset), .status(503)] {
+            let error = try await error(after: [first, .failure(.refused).times(2)])
+            #expect(error == .transport(TransportFailure(.refused, "scripted", mayHaveReachedServer: true)))
+        }
+        #expect(try await !error(after: [.failure(.refused).times(3)]).mayHaveReachedServer)
+    }
+
+    @Test("a deadline that passes before a later attempt has sent anything")
+    func deadline() async throws {
+        let error = try await error(after: [.failure(.reset)], deadline: .seconds(1)) { $0.perAttempt = [Stall()] }
+        let limit = Timeout(.deadline, limit: .seconds(1), phase: .backingOff, mayHaveReachedServer: true)
+        #expect(error == .timedOut(limit) && error.mayHaveReachedServer)
+    }
+
+    @Test("the client's own limit")
+    func limit() async throws {
+        let error = try await error(after: [.failure(.reset)], deadline: .seconds(5)) {
+            $0.rateLimit = .requests(1, per: .seconds(10))
+        }
+        guard case .rateLimited(let limited) = error else { throw error }
+        #expect(limited.status == nil && error.mayHaveReachedServer)
+    }
+
+    @Test("a network that is gone since: where a repetition does harm, it is not said that nothing was sent")
+    func offline() async throws {
+        for method in [HTTPMethod.post, .put] {
+            let isOnline = Noted([true, false])
+            let error = try await error(after: [.failure(.reset)], method: method) {
+                $0.connectivity = Connectivity { isOnline.removeFirst() }
+            }
+            let unreachable = TransportFailure(.unreachable, "no internet connection", mayHaveReachedServer: true)
+            #expect(error == (method == .post ? .transport(unreachable) : .noInternetConnection))
+        }
+    }
+
+    @Test("a session that ends between two attempts")
+    func session() async throws {
+        let tokens = TokenStore(time: clock) { $0 }
+        await tokens.signIn(Token(access: "a"))
+        let error = try await error(after: [.failure(.reset)]) {
+            $0.tokens = tokens
+            $0.perCall = [SigningOut(tokens: tokens)]
+        }
+        #expect(error == .sessionExpired(SessionExpiry(.signedOut, mayHaveReachedServer: true)))
+    }
+
+    /// Signs the user out a moment after the call has begun.
+    private struct SigningOut: Middleware {
+        let tokens: TokenStore
+
+        func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+            async let over: Void = {
+                try await context.time.sleep(for: .nanoseconds(1))
+                await tokens.signOut()
+            }()
+            let response = try await next(request, context)
+            try await over
+            return response
+        }
+    }
+}
