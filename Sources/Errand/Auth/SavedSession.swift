@@ -28,7 +28,9 @@ public struct SavedSession: Sendable, Hashable, Codable {
     func continued(with newer: Token, at date: Date) -> SavedSession {
         var token = newer
         token.refresh = newer.refresh ?? self.token.refresh
-        return SavedSession(id: id, revision: revision + 1, token: token, received: date)
+        // The number comes from a file, where there may be anything.
+        let next = revision == .max ? revision : revision + 1
+        return SavedSession(id: id, revision: next, token: token, received: date)
     }
 }
 

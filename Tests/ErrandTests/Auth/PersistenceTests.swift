@@ -23,6 +23,20 @@ struct PersistenceTests {
         #expect(disk.loads == 1)
     }
 
+    @Test("a saved session of the largest revision there is can be refreshed")
+    func largestRevision() async throws {
+        let clock = TestClock()
+        let disk = MemoryTokenPersistence()
+        let old = Token(access: "a", expiry: clock.date)
+        disk.save(SavedSession(id: UUID(), revision: .max, token: old, received: clock.date))
+        let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(access: "b") }
+        try await clock.play {
+            let token = try await tokens.token()
+            #expect(token.access == "b")
+            #expect(disk.load()?.token.access == "b")
+        }
+    }
+
     @Test("a task that is cancelled while the session is read is not told that nobody is signed in")
     func cancelledQuestion() async throws {
         let clock = TestClock()
