@@ -59,11 +59,14 @@ struct Redactor: Sendable {
     /// Something that may be a URL, as it may be shown: neither its secret parameters nor a password before the host.
     func text(ofURL text: String) -> String {
         var shown = text
-        if let slashes = shown.firstRange(of: "//") {
-            let authority = shown[slashes.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-            if let at = authority.lastIndex(of: "@") {
-                shown.replaceSubrange(authority.startIndex..<at, with: Self.mask)
-            }
+        let start = shown.firstRange(of: "//")?.upperBound ?? shown.startIndex
+        let authority = shown[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        // What follows a colon and is no port may be the beginning of a password with such a character in it.
+        let isCutOff =
+            authority.first != "["
+            && authority.split(separator: ":", maxSplits: 1).dropFirst().contains { !$0.allSatisfy(\.isNumber) }
+        if let at = authority.lastIndex(of: "@") ?? (isCutOff ? shown.lastIndex(of: "@") : nil) {
+            shown.replaceSubrange(start..<at, with: Self.mask)
         }
         // A fragment may be a query too: that is how some sign-ins hand over a token.
         for separator in ["#", "?"] {

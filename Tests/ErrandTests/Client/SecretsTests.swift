@@ -82,6 +82,28 @@ struct SecretsTests {
         #expect(printed(token).contains("read"))
     }
 
+    @Test(
+        "C90: a password in a base URL is shown nowhere, however the URL is broken",
+        arguments: [
+            "https://me:\(Planted.password)@api.test/a", "https://me:x#\(Planted.password)@api.test/",
+            "https://me:x/\(Planted.password)@api.test/", "https://me:x?\(Planted.password)@api.test/",
+            "me:\(Planted.password)@api.test", "https:me:\(Planted.password)@api.test",
+            "postgres://me:x#\(Planted.password)@api.test",
+        ])
+    func baseURL(text: String) throws {
+        expectNoSecret(printed(ServerEnvironment("test", text)), "environment")
+        let error = try #require(throws: ServiceError.self) { try HTTPURL(text) }
+        expectNoSecret(printed(error), "error")
+        #expect(error.description.contains("api.test"))
+    }
+
+    @Test(
+        "an @ that belongs to no password hides nothing",
+        arguments: ["https://api.test:8443/@scope/a?mail=me@api.test", "/a@b", "http://[::1]:80/@x"])
+    func harmlessAt(text: String) {
+        #expect(ServerEnvironment("test", text).description == "test (\(text))")
+    }
+
     @Test("C90: an endpoint, a route's and one of parameters, print without their secrets")
     func endpoints() {
         var plain = endpoint()
