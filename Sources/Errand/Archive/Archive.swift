@@ -92,8 +92,8 @@ public struct Archive<Model: Codable & Sendable>: Sendable {
         return ArchiveFile.read(data, version: version, migrate: migrate).map(Optional.some)
     }
 
-    /// Runs `body` while nobody else writes or removes the file. Where the lock cannot be made it runs without: then the
-    /// file cannot be written either, which tells why.
+    /// Runs `body` while nobody else writes or removes the file. Where the lock cannot be had it runs without: mostly the
+    /// file cannot be written then either, which tells why.
     private func alone<Value>(_ body: () throws(ArchiveError) -> Value) async throws(ArchiveError) -> Value {
         let lock = await FileLock.acquire(beside: file)
         defer { lock?.release() }

@@ -66,8 +66,9 @@ public struct FileTokenPersistence: TokenPersistence {
         try file.write(data)
     }
 
-    /// Runs `body` while no other process that uses this file does. Where the lock cannot be made, it runs without:
-    /// then the file cannot be written either, and saving tells so.
+    /// Runs `body` while no other process that uses this file does. Where the lock cannot be had, because the folder
+    /// cannot be written or the lock's name is taken by something else, it runs without: then two processes may refresh
+    /// at once.
     public func exclusively(_ body: @Sendable () async -> Void) async {
         let lock = await FileLock.acquire(beside: file)
         await body()

@@ -35,7 +35,10 @@ public struct Token: Sendable, Hashable, Codable {
 extension Token: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The token without its secrets.
     public var description: String {
-        "Token(\(type) \(Redactor.mask), refresh: \(refresh == nil ? "none" : Redactor.mask), expiry: \(expiry.map { "\($0)" } ?? "unknown"), scopes: \(scopes))"
+        // Foundation cannot put a date into words that is no number, and ends the process.
+        let expiry = expiry.flatMap { $0.timeIntervalSince1970.isNaN ? nil : "\($0)" } ?? "unknown"
+        return
+            "Token(\(type) \(Redactor.mask), refresh: \(refresh == nil ? "none" : Redactor.mask), expiry: \(expiry), scopes: \(scopes))"
     }
     /// The token without its secrets.
     public var debugDescription: String { description }

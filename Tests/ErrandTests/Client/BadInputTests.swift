@@ -155,4 +155,10 @@ struct BadInputTests {
         #expect(client.explain(Self.endpoint).hasPrefix("Nothing would be sent. "))
         #expect(client.explain(Self.endpoint).contains("no scheme"))
     }
+
+    @Test("a token whose expiry is no number can still be shown")
+    func expiryThatIsNoNumber() {
+        let token = Token(access: "a", expiry: Date(timeIntervalSince1970: .nan))
+        #expect("\(token)".contains("expiry: unknown"))
+    }
 }

@@ -191,6 +191,32 @@ import Testing
                 == ["Bearer a1", "Bearer a2"])
     }
 
+    @Test("a call that is cancelled while its token is replaced ends at once; the next has the new token")
+    func cancelledInRefresh() async throws {
+        let token = #"{"access_token": "a1", "refresh_token": "r1", "expires_in": 60, "token_type": "Bearer"}"#
+        network.on(
+            .post, "/oauth/access_token", .json(token), .json(token.replacing("1\"", with: "2\"")).after(.seconds(5)))
+        network.on(.get, "/users/self", .json(Self.user).times(2))
+        try await clock.run {
+            _ = try await service.signIn(name: "ann", password: "p")
+            try await clock.sleep(for: .seconds(61))
+            let begin = clock.now
+            let call = Task(executorPreference: clock.executor) {
+                await failure { () async throws(ServiceError) in try await service.user() }
+            }
+            try await clock.sleep(for: .seconds(1))
+            call.cancel()
+            #expect(await call.value == .cancelled)
+            #expect(begin.duration(to: clock.now) == .seconds(1))
+            try await clock.sleep(for: .seconds(4))
+            #expect(try await service.user().userName == "ann")
+            #expect(begin.duration(to: clock.now) == .seconds(5))
+        }
+        #expect(
+            network.sent.compactMap { $0.request.headers["Authorization"] }.filter { $0.hasPrefix("Bearer") }
+                == ["Bearer a1", "Bearer a2"])
+    }
+
     @Test("a call that is told its token is no longer good goes out again with the new one")
     func replayed() async throws {
         let token = #"{"access_token": "a1", "refresh_token": "r1", "token_type": "Bearer"}"#
