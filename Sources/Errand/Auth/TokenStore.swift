@@ -141,6 +141,24 @@ public actor TokenStore {
         return token
     }
 
+    /// Whether a token of that session that is good now has to be waited for.
+    nonisolated func isWait(forTokenOf session: UUID) -> Bool {
+        switch vault.token(of: session, at: time.date) {
+        case .beingReplaced, .expired: true
+        case .good, .aging, .ended: false
+        }
+    }
+
+    /// The token to go on with after a wait in line, for a call that had `token` before it: the present one if it is good.
+    /// One that has expired in line is sent as it is, for a token that comes expired would be had again without end.
+    nonisolated func token(of session: UUID, after token: Token) throws(ServiceError) -> Token {
+        switch vault.token(of: session, at: time.date) {
+        case .good(let present), .aging(let present): present
+        case .ended(let expiry): throw .sessionExpired(expiry)
+        case .beingReplaced, .expired: token
+        }
+    }
+
     /// A token of that session that is good now.
     nonisolated func token(of session: UUID, on leash: Leash) async throws(ServiceError) -> Token {
         switch vault.token(of: session, at: time.date) {

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// Signs a request with the token of the session to which its call belongs; has the token replaced once if the server
 /// refuses it.
 struct Authentication: Layer {
@@ -11,14 +17,7 @@ struct Authentication: Layer {
         guard let session = call.read({ $0.session }), request.headers["Authorization"] == nil else {
             return try await next(request, context)
         }
-        let token: Token
-        if let present = tokens.goodToken(of: session) {
-            token = present
-        } else {
-            token = try await obtain(for: call) { (leash: Leash) async throws(ServiceError) in
-                try await tokens.token(of: session, on: leash)
-            }
-        }
+        let token = try await token(of: session, for: call)
         let response = try await next(request.signed(with: token, in: call), context)
         // A 401 after a redirect over another origin is no word about our token: that hop did not carry it.
         guard response.status == 401, tokens.refresh != nil, !response.isToStranger, request.body?.isReplayable ?? true
@@ -29,8 +28,24 @@ struct Authentication: Layer {
             try await tokens.replacement(for: token, of: session, on: leash)
         }
         try await limiter.admit(call, isUrgent: true)
+        let present = try tokens.token(of: session, after: newer)
         // The answer to the replay is final, a second 401 too: whatever is wrong, another token would not help.
-        return try await next(request.signed(with: newer, in: call), context)
+        return try await next(request.signed(with: present, in: call), context)
+    }
+
+    /// The token to sign with. A call that has to wait for it gives its permits back and takes others at the head of the
+    /// line when it is there: those it had would be of a time long past, and all who waited would go at once, beyond any
+    /// limit. Nor does the refresh have to wait for permits that are kept by those who wait for the refresh.
+    private func token(of session: UUID, for call: Call) async throws(ServiceError) -> Token {
+        if let present = tokens.goodToken(of: session) { return present }
+        let isWait = tokens.isWait(forTokenOf: session)
+        if isWait { limiter.settle(call) }
+        let token = try await obtain(for: call) { (leash: Leash) async throws(ServiceError) in
+            try await tokens.token(of: session, on: leash)
+        }
+        guard isWait else { return token }
+        try await limiter.admit(call, isUrgent: true)
+        return try tokens.token(of: session, after: token)
     }
 
     private func obtain(
