@@ -91,6 +91,15 @@ extension Data {
     }
 }
 
+extension String {
+    /// Of "Expected to decode Int but found a string instead." what was found; what was expected is told beside it.
+    fileprivate var findingOfFoundation: String {
+        let end = " instead."
+        guard let start = firstRange(of: " but found ")?.upperBound, hasSuffix(end) else { return self }
+        return String(self[start...].dropLast(end.count))
+    }
+}
+
 extension Error {
     fileprivate var place: String {
         switch self as? DecodingError {
@@ -113,7 +122,7 @@ extension Error {
         switch self as? DecodingError {
         case .keyNotFound: return "nothing"
         case .valueNotFound: return "null"
-        case .typeMismatch(_, let context): return context.debugDescription
+        case .typeMismatch(_, let context): return context.debugDescription.findingOfFoundation
         case .dataCorrupted(let context):
             if body.first == UInt8(ascii: "<") { return "a page of HTML or XML" }
             return context.debugDescription

@@ -51,6 +51,17 @@ struct AnswerTests {
         #expect(untyped.decodingFailure?.found == "a page of HTML or XML")
     }
 
+    @Test(
+        "C70: of another type is told what was found, and what was expected once",
+        arguments: [
+            (#"["a"]"#, "a string"), ("[[1]]", "an array"), ("[true]", "bool"), (#"[{"a":1}]"#, "a dictionary"),
+        ])
+    func otherType(body: String, found: String) async throws {
+        let failure = try #require(try await outcome(.json(body), as: [Int].self).decodingFailure)
+        #expect(failure.expected == "Int")
+        #expect(failure.found == found)
+    }
+
     @Test("C70: broken UTF-8 is an error in a text and no trap in the snippet")
     func brokenText() async throws {
         let bytes = Data(#"{"name":""#.utf8) + [0xFF, 0xFE, 0xC3] + Data(#""}"#.utf8)
