@@ -52,6 +52,7 @@ extension Rejection: CustomStringConvertible, CustomReflectable {
             return "\(answer); try again \(retryAfter.map { "in \($0.spoken)" } ?? "later")"
         }
         switch status {
+        case 304: return "\(answer); what is there has not changed"
         case 300..<400: return "\(answer), a redirect that was not followed"
         case 401: return "\(answer); sign in again"
         case 403: return "\(answer); you are not allowed to do this"

@@ -72,7 +72,7 @@ struct ServiceErrorTests {
             sentence: "The server answered 408 (Request Timeout); try again later"),
         Row(
             error: .rejected(Rejection(status: 304)), status: 304, mayHaveReachedServer: true,
-            sentence: "The server answered 304 (Not Modified), a redirect that was not followed"),
+            sentence: "The server answered 304 (Not Modified); what is there has not changed"),
         Row(
             error: .rejected(Rejection(status: 422, message: "The name is taken")), status: 422,
             mayHaveReachedServer: true, sentence: "The name is taken"),
