@@ -23,12 +23,12 @@ enum Main {
 
     static func main() async throws {
         var arguments = CommandLine.arguments.dropFirst()
+        if arguments.elementsEqual(["--serve"]) { return try await serve() }
         var (base, isVerbose): (String?, Bool) = (nil, false)
         while let argument = arguments.popFirst() {
             switch argument {
             case "--base-url" where !arguments.isEmpty: base = arguments.popFirst()
             case "--verbose": isVerbose = true
-            case "--serve": return try await serve()
             case "--help": return print(usage)
             default:
                 print(usage)
