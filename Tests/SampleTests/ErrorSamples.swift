@@ -1,5 +1,6 @@
 import Errand
 import ErrandTesting
+import Synchronization
 import Testing
 
 func advice(on error: ServiceError) -> String? {
@@ -61,6 +62,27 @@ struct ErrorSamples {
             show(error)
         }
         #expect(found?.balance == 3)
+    }
+
+    @Test("cases by name in a closure")
+    func closure() async throws {
+        let network = scripted()
+        network.on(.get, "/friends") { .status(404) }
+        let client = testClient(network)
+        let statuses = Mutex<[Int?]>([])
+        @Sendable func show(_ users: [User]) { Issue.record("there are none") }
+        @Sendable func show(_ error: ServiceError) { statuses.withLock { $0.append(error.status) } }
+        let load = Task {
+            do throws(ServiceError) {
+                show(try await client.run(.friends))
+            } catch .cancelled {
+                // Nobody is waiting.
+            } catch {
+                show(error)
+            }
+        }
+        await load.value
+        #expect(statuses.withLock { $0 } == [404])
     }
 
     @Test("all failures in one place")
