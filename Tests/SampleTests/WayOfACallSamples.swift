@@ -53,6 +53,44 @@ struct WayOfACallSamples {
         #expect(reply.status == 200 && reply.attempts == 1 && reply.headers["ETag"] == "1")
     }
 
+    @Test("answers that are no JSON")
+    func bytes() async throws {
+        let network = scripted()
+        let image = HTTPResponse(status: 200, headers: ["Content-Type": "image/png"], body: .bytes(Data([1, 2])))
+        network.on(.get, "/photo", .response(image))
+        network.on(.get, "/terms", .status(200, headers: ["Content-Type": "text/plain"], body: "none"))
+        network.on(.head, "/photo", .status(200, headers: ["Content-Length": "2"]))
+        let client = testClient(network)
+        let photo: Data = try await client.run(.get("photo"))
+        let text = String(
+            decoding: try await client.run(Endpoint<Data>.get("terms")), as: UTF8.self)
+        let head = try await client.reply(to: Endpoint<NoContent>.head("photo"))
+        print(head.headers["Content-Length"] ?? "of unknown length")
+        #expect(photo == Data([1, 2]) && text == "none" && head.headers["Content-Length"] == "2")
+    }
+
+    @Test("an answer that says that nothing has changed")
+    func unchanged() async {
+        let network = scripted()
+        network.on(.get, "/friends", .status(304))
+        let client = testClient(network)
+        let (tag, kept) = ("\"1\"", [User(id: 1, name: "Ann")])
+        var shown: [User] = []
+        func show(_ users: [User]) { shown = users }
+        func show(_ error: ServiceError) { Issue.record(error) }
+        do {
+            let reply = try await client.reply(
+                to: Endpoint<[User]>.get("friends", headers: ["If-None-Match": tag]))
+            show(reply.value)
+        } catch .rejected(let answer) where answer.status == 304 {
+            show(kept)
+        } catch {
+            show(error)
+        }
+        #expect(shown == kept)
+        #expect(network.sent.map { $0.request.headers["If-None-Match"] } == [tag])
+    }
+
     @Test("what would be sent can be read")
     func explain() {
         let client = testClient(scripted())
