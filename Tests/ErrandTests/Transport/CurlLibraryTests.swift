@@ -29,7 +29,8 @@ import Testing
         "what a libcurl cannot do and was asked for fails the call, and is named",
         .enabled(if: Program.clang.isInstalled, needsCompiler),
         arguments: [
-            (10230, "pin=AAAA", "pinned public keys"), (10025, "identity=/x.pem", "client certificates"),
+            (10230, "pin=x9SZw6TwIqfmvrLZ/kz1o0Ossjmn728BnBKpUFqGNVM=", "pinned public keys"),
+            (10025, "identity=/x.pem", "client certificates"),
             (10087, "identity=/x.pem", "client certificates"), (10065, "authorities=/x.pem", "trusted certificates"),
             (10004, "proxy=http://127.0.0.1:1", "proxies"),
         ])

@@ -113,6 +113,19 @@ struct CurlTLSTests {
         #expect(try await failure(server.url, options).kind == .untrustedCertificate)
     }
 
+    @Test(
+        "a pin that is no hash is named, and nothing is sent",
+        arguments: ["", "hello", "sha256/x9SZw6TwIqfmvrLZ/kz1o0Ossjmn728BnBKpUFqGNVM=", "x9SZw6TwIqfmvrLZ"])
+    func oddPin(pin: String) async throws {
+        let certificate = try authority.issue()
+        let server = try TLSServer(certificate)
+        var options = trusting
+        options.pinnedPublicKeys = [try certificate.pin, pin]
+        let failure = try await failure(server.url, options)
+        #expect(failure.kind == .unsupported && !failure.mayHaveReachedServer)
+        #expect(failure.message.contains("\"\(pin)\" is not a SHA-256 hash"), "\(failure.message)")
+    }
+
     @Test("a file of trusted certificates that is not there is named, and nothing is sent")
     func noAuthorities() async throws {
         let server = try TLSServer(authority.issue())

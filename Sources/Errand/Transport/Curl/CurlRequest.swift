@@ -70,6 +70,11 @@ struct CurlRequest {
             try require(ccurl_set_text(transfer, CurlOption.caFile, file), "a file of trusted certificates")
         }
         if !options.pinnedPublicKeys.isEmpty {
+            // One that is written wrong fits no key; libcurl would say that of the server.
+            if let wrong = options.pinnedPublicKeys.first(where: { Data(base64Encoded: $0)?.count != 32 }) {
+                let reason = "the pin \(HTTPSyntax.quoted(wrong)) is not a SHA-256 hash of 32 bytes in base64"
+                throw .transport(TransportFailure(.unsupported, reason))
+            }
             let pins = options.pinnedPublicKeys.map { "sha256//\($0)" }.joined(separator: ";")
             try require(ccurl_set_text(transfer, CurlOption.pinnedKey, pins), "pinned public keys")
         }

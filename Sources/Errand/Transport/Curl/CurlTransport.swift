@@ -44,7 +44,8 @@ public final class CurlTransport: LeashedTransport {
 
         /// A PEM file with the certificates to trust in the place of the system's.
         public var certificateAuthorities: String?
-        /// SHA-256 hashes of public keys, in base64: a server whose key is none of these is refused, whoever vouches for it.
+        /// SHA-256 hashes of public keys, in base64 and without `sha256/` in front: a server whose key is none of these is
+        /// refused, whoever vouches for it.
         public var pinnedPublicKeys: [String] = []
         /// What the client shows to a server that asks who it is.
         public var clientCertificate: ClientCertificate?
