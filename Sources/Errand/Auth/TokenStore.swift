@@ -149,13 +149,12 @@ public actor TokenStore {
         }
     }
 
-    /// The token to go on with after a wait in line, for a call that had `token` before it: the present one if it is good.
-    /// One that has expired in line is sent as it is, for a token that comes expired would be had again without end.
-    nonisolated func token(of session: UUID, after token: Token) throws(ServiceError) -> Token {
+    /// The token that the session has now, after a wait in line; `nil` if it has to be waited for again.
+    nonisolated func presentToken(of session: UUID) throws(ServiceError) -> Token? {
         switch vault.token(of: session, at: time.date) {
-        case .good(let present), .aging(let present): present
+        case .good(let token), .aging(let token): token
         case .ended(let expiry): throw .sessionExpired(expiry)
-        case .beingReplaced, .expired: token
+        case .beingReplaced, .expired: nil
         }
     }
 

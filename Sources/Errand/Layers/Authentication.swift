@@ -27,8 +27,7 @@ struct Authentication: Layer {
         let newer = try await obtain(for: call) { (leash: Leash) async throws(ServiceError) in
             try await tokens.replacement(for: token, of: session, on: leash)
         }
-        try await limiter.admit(call, isUrgent: true)
-        let present = try tokens.token(of: session, after: newer)
+        let present = try await inTurn(newer, of: session, for: call)
         // The answer to the replay is final, a second 401 too: whatever is wrong, another token would not help.
         return try await next(request.signed(with: present, in: call), context)
     }
@@ -38,14 +37,30 @@ struct Authentication: Layer {
     /// limit. Nor does the refresh have to wait for permits that are kept by those who wait for the refresh.
     private func token(of session: UUID, for call: Call) async throws(ServiceError) -> Token {
         if let present = tokens.goodToken(of: session) { return present }
-        let isWait = tokens.isWait(forTokenOf: session)
-        if isWait { limiter.settle(call) }
-        let token = try await obtain(for: call) { (leash: Leash) async throws(ServiceError) in
+        guard tokens.isWait(forTokenOf: session) else { return try await awaited(of: session, for: call) }
+        limiter.settle(call)
+        return try await inTurn(awaited(of: session, for: call), of: session, for: call)
+    }
+
+    /// Takes permits at the head of the line for a call that has had to wait for that token, and returns the one to send
+    /// then: it may have expired in line. The refresh that follows stands behind those who wait here, so they make way.
+    private func inTurn(_ token: Token, of session: UUID, for call: Call) async throws(ServiceError) -> Token {
+        var token = token
+        while true {
+            // One that came expired is sent as it is: another would be no better, and would be had without end.
+            let isSpent = token.expiry.map { $0 <= call.time.date } ?? false
+            try await limiter.admit(call, isUrgent: true)
+            if let present = try tokens.presentToken(of: session) { return present }
+            if isSpent { return token }
+            limiter.settle(call)
+            token = try await awaited(of: session, for: call)
+        }
+    }
+
+    private func awaited(of session: UUID, for call: Call) async throws(ServiceError) -> Token {
+        try await obtain(for: call) { (leash: Leash) async throws(ServiceError) in
             try await tokens.token(of: session, on: leash)
         }
-        guard isWait else { return token }
-        try await limiter.admit(call, isUrgent: true)
-        return try tokens.token(of: session, after: token)
     }
 
     private func obtain(

@@ -1,5 +1,7 @@
 @testable import Errand
 import ErrandTesting
+import Foundation
+import Synchronization
 import Testing
 
 @Suite("The pace of calls that wait for a refresh") struct PacedRefreshTests {
@@ -67,5 +69,54 @@ import Testing
             #expect(await call.value?.reason == .signedOut)
         }
         #expect(scene.sentTokens == ["ann.0"])
+    }
+
+    @Test(
+        "T13: a token that expires under those who wait in line is replaced before any of them is sent with it",
+        arguments: [true, false])
+    func shortLived(isRefused: Bool) async throws {
+        let (clock, network) = (TestClock(), scripted())
+        let issued = Mutex(0)
+        network.on(
+            .post, "/token",
+            answering: { _ in
+                let number = issued.withLock { issued in
+                    issued += 1
+                    return issued
+                }
+                return HTTPResponse(status: 200, body: .bytes(Data("\(number)".utf8)))
+            })
+        network.on(.get, "/x", times: isRefused ? 101 : 100) { request in
+            let isOld = request.headers["Authorization"] == "Bearer old"
+            return HTTPResponse(status: isOld ? 401 : 200, body: .bytes(Data("1".utf8)))
+        }
+        let limiter = RateLimiter(.requests(1, per: .seconds(1)), time: clock)
+        let login = testClient(network, clock) { $0.limiter = limiter }
+        let tokens = TokenStore(time: clock) { old in
+            let number: Int = try await login.run(.post("token"))
+            return Token(access: "\(number)", refresh: old.refresh, expiry: clock.date.addingTimeInterval(10))
+        }
+        await tokens.signIn(Token(access: "old", refresh: "r", expiry: isRefused ? nil : clock.date))
+        let client = testClient(network, clock) { ($0.limiter, $0.tokens) = (limiter, tokens) }
+        try await clock.run {
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<100 { group.addTask { try await client.run(.get("x")) } }
+                for try await _ in group {}
+            }
+        }
+        var (present, born) = ("", Instant.zero)
+        for sent in network.sent.drop(while: { $0.request.url.path == "/x" }) {
+            if sent.request.method == .post {
+                (present, born) = ("Bearer \((Int(present.dropFirst(7)) ?? 0) + 1)", sent.at)
+            } else {
+                #expect(sent.request.headers["Authorization"] == present)
+                #expect(born.duration(to: sent.at) < .seconds(10))
+            }
+        }
+        #expect(issued.withLock { $0 } <= 20)
+        #expect(
+            network.sent.indices.dropFirst().allSatisfy {
+                network.sent[$0 - 1].at.duration(to: network.sent[$0].at) >= .seconds(1)
+            })
     }
 }
