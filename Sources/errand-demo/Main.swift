@@ -9,16 +9,16 @@ import Musl
 import Darwin
 #endif
 
-/// Shows the library at work, against four small servers that it starts itself: `swift run errand-demo`.
+/// Shows the library at work, against four small backends on a server that it starts itself: `swift run errand-demo`.
 @main
 enum Main {
     private static let usage = """
         swift run errand-demo [--base-url <url>] [--verbose]
         swift run errand-demo --serve
 
-        --base-url <url>  uses servers that run elsewhere: another `--serve`
+        --base-url <url>  uses a server that runs elsewhere: another `--serve`
         --verbose         tells of every event of the calls
-        --serve           starts the servers, prints their URL and waits
+        --serve           starts the server, prints its URL and waits
         """
 
     static func main() async throws {
@@ -27,12 +27,18 @@ enum Main {
         var (base, isVerbose): (String?, Bool) = (nil, false)
         while let argument = arguments.popFirst() {
             switch argument {
-            case "--base-url" where !arguments.isEmpty: base = arguments.popFirst()
+            case "--base-url":
+                guard let url = arguments.popFirst() else { refuse("--base-url needs a URL") }
+                do {
+                    _ = try HTTPURL(url)
+                } catch {
+                    refuse("\(error)")
+                }
+                base = url.hasSuffix("/") ? String(url.dropLast()) : url
             case "--verbose": isVerbose = true
             case "--help": return print(usage)
-            default:
-                print(usage)
-                exit(2)
+            case "--serve": refuse("--serve stands alone")
+            default: refuse("there is no option \(argument)")
             }
         }
         let server = base == nil ? try ExampleServer() : nil
@@ -40,6 +46,13 @@ enum Main {
         let terminal = Terminal()
         let failed = await play(Scene(base ?? server?.loopback.baseURL ?? "", terminal, isVerbose: isVerbose))
         exit(failed == 0 ? 0 : 1)
+    }
+
+    /// Says what is wrong with the options, and ends.
+    private static func refuse(_ problem: String) -> Never {
+        let words = Array("errand-demo: \(problem)\n\n\(usage)\n".utf8)
+        _ = write(STDERR_FILENO, words, words.count)
+        exit(2)
     }
 
     private static func serve() async throws {
@@ -70,6 +83,7 @@ enum Main {
             let seconds = Double((start.duration(to: .now) / .milliseconds(1)).rounded()) / 1000
             terminal.say("  back   \(terminal.painted(outcome, style)) \(terminal.painted("(\(seconds) s)", .faint))")
         }
+        await scene.end()
         let total = Step.all.count
         terminal.say()
         if failed == 0 {

@@ -10,6 +10,7 @@ struct Scene: Sendable {
     let friends: Social.FriendsService
     let movies: Movies.Service
     let pins: Pins.Service
+    private let catalogue: APIClient
     /// What is told of all calls, where it was asked for.
     private let logs: [Task<Void, Never>]
 
@@ -22,13 +23,21 @@ struct Scene: Sendable {
             ServerEnvironment("social", base + "/social/api/v1"), appToken: ExampleData.applicationToken,
             user: ExampleData.ann.id, configure)
         friends = Social.FriendsService(social)
-        let catalogue = Movies.client(
+        catalogue = Movies.client(
             ServerEnvironment("movies", base + "/movies/3/movie"), apiKey: ExampleData.apiKey, configure)
         movies = Movies.Service(catalogue)
         pins = Pins.Service(
             ServerEnvironment("pins", base + "/pins"), clientID: ExampleData.clientID,
             clientSecret: ExampleData.clientSecret, persistence: .memory, time: .system, configure)
         logs = isVerbose ? [social.events, catalogue.events, pins.events].map { Self.log($0, to: terminal) } : []
+    }
+
+    /// Ends the clients, and returns when all has been told of their calls.
+    func end() async {
+        await social.shutdown()
+        await catalogue.shutdown()
+        await pins.shutdown()
+        for log in logs { await log.value }
     }
 
     /// The task ends with the events, which end with their client.

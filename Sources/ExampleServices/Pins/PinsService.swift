@@ -50,6 +50,11 @@ extension Pins {
         /// What happens to the calls from now on, for logs.
         public var events: AsyncStream<ClientEvent> { client.events }
 
+        /// Ends all calls; later ones fail. The session stays where it is saved.
+        public func shutdown() async {
+            await client.shutdown()
+        }
+
         /// Signs in, and finds out who that is. A refusal is `.rejected` with the server's words; what the network does is
         /// told apart from it. Only a sign-in that is whole begins a session, and ends the one before.
         public func signIn(name: String, password: String) async throws(ServiceError) -> Account {
