@@ -1,5 +1,6 @@
 import Errand
 import ErrandTesting
+import Foundation
 import Testing
 
 /// What an app would test: a service that is given its client.
@@ -107,6 +108,24 @@ struct TestingSamples {
         await #expect(throws: ServiceError.self) {
             try await client.run(Endpoint<[String]>.get("slow").retry(.never).timeout(.milliseconds(50)))
         }
+    }
+
+    @Test("a large file comes as a stream")
+    func stream() async throws {
+        let loopback = try LoopbackServer()
+        loopback.on(.get, "/film") { _ in .status(200, body: Data(count: 3 << 20)) }
+        let (server, transport) = (loopback.baseURL, CurlTransport())
+        var shown: (received: Int, total: Int?) = (0, nil)
+        func show(_ received: Int, of total: Int?) { shown = (received, total) }
+        let file = HTTPRequest(method: .get, url: try HTTPURL("\(server)/film"))
+        let answer = try await transport.send(
+            file, context: TransportContext(delivery: .stream, bodyLimit: 4 << 30))
+        var received = 0
+        for try await chunk in answer.body.chunks {
+            received += chunk.count
+            show(received, of: answer.body.length)
+        }
+        #expect(shown.received == 3 << 20 && shown.total == 3 << 20)
     }
 
     @Test("what can be chosen of libcurl compiles")

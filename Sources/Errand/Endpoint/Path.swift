@@ -7,6 +7,8 @@
 /// path that leaves the base URL, an absolute URL, a query or an empty interpolated value is `.invalidRequest` when
 /// the call is made.
 ///
+/// Of segments that are known at run time only, `Path(segments:)` makes one.
+///
 /// A value that is `..` and nothing else goes out as `%2E%2E`, so it is one segment here and on the wire. A proxy that
 /// unescapes before it routes may still take it for a step up: refuse such identifiers where they come from strangers.
 public struct Path: Sendable, Hashable {

@@ -3,7 +3,7 @@
 ///     let query: Query = ["sort": "name", "page": page, "tag": ["a", "b"], "since": nil]
 ///
 /// A `nil` value leaves its name out, an array repeats it. Names and values are escaped so that every server reads
-/// back what was given.
+/// back what was given. Where the names are known at run time only, `add` and `items` make one.
 public struct Query: Sendable, Hashable {
     /// One parameter.
     public struct Item: Sendable, Hashable {
