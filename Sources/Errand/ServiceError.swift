@@ -124,6 +124,7 @@ extension ServiceError {
     init(_ error: any Error, otherwise: (any Error) -> ServiceError) {
         switch error {
         case let error as ServiceError: self = error
+        case let error as PagingError: self = error.error
         case is CancellationError: self = .cancelled
         default: self = otherwise(error)
         }

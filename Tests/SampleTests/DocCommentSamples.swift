@@ -65,7 +65,7 @@ private enum OwnRoute {
     }
 
     static func route(_ client: APIClient) async throws -> MoviePage {
-        let page: MoviePage = try await client.run(MovieRoute.popular(page: 1))
+        let page: MoviePage = try await client.run(Endpoint(MovieRoute.popular(page: 1)))
         return page
     }
 }
@@ -77,9 +77,7 @@ private func log(_ client: APIClient) async {
 
 private func latest(_ client: APIClient, _ me: User) async throws -> [User] {
     let latest = LatestOnly()
-    let friends = try await latest.run { () async throws(ServiceError) in
-        try await client.run(.friends(of: me.id))
-    }
+    let friends = try await latest.run { try await client.run(.friends(of: me.id)) }
     return friends
 }
 

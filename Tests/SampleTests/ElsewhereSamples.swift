@@ -42,7 +42,7 @@ struct ElsewhereSamples {
         let client = testClient(network)
         let latest = LatestOnly()
         let search: @Sendable (String) async throws(ServiceError) -> [User] = { (text) async throws(ServiceError) in
-            try await latest.run { () async throws(ServiceError) in
+            try await latest.run {
                 try await client.run(.get("search", query: ["q": text]))
             }
         }

@@ -1,9 +1,7 @@
 /// Runs an operation and cancels the one it still had running: the button that is tapped twice.
 ///
 ///     let latest = LatestOnly()
-///     let friends = try await latest.run { () async throws(ServiceError) in
-///         try await client.run(.friends(of: me.id))
-///     }
+///     let friends = try await latest.run { try await client.run(.friends(of: me.id)) }
 ///
 /// The operation that was overtaken ends with `.cancelled`, even if its answer had just come: an old answer never
 /// arrives after a newer question. Cancelling the calling task cancels the operation.
@@ -13,9 +11,10 @@ public final class LatestOnly: Sendable {
     /// Makes one with nothing running.
     public init() {}
 
-    /// Cancels what still runs and runs `operation`.
+    /// Cancels what still runs and runs `operation`. An error of its own that is none of ours becomes `.transport` of the
+    /// kind `.middleware`.
     public func run<Value: Sendable>(
-        _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
+        _ operation: @escaping @Sendable () async throws -> Value
     ) async throws(ServiceError) -> Value {
         let leash = Leash()
         let previous = current.withLock { current in
@@ -25,7 +24,16 @@ public final class LatestOnly: Sendable {
         previous?.stop(.cancelled)
         let outcome: Result<Value, ServiceError>
         do throws(ServiceError) {
-            outcome = .success(try await leash.run(operation))
+            outcome = .success(
+                try await leash.run { () async throws(ServiceError) in
+                    do {
+                        return try await operation()
+                    } catch {
+                        throw ServiceError(error) {
+                            .transport(TransportFailure(.middleware, "the operation threw \(foreignName(of: $0))"))
+                        }
+                    }
+                })
         } catch {
             outcome = .failure(error)
         }

@@ -24,9 +24,7 @@ extension Social {
         public func load() async {
             let service = service
             do throws(ServiceError) {
-                friends = try await latest.run { () async throws(ServiceError) in
-                    try await service.friends()
-                }.elements
+                friends = try await latest.run { try await service.friends() }.elements
                 message = nil
             } catch .cancelled {
                 // The later load, or whoever has left the screen, decides what is shown.

@@ -8,7 +8,7 @@ import Testing
 
     private func slow(_ value: Int, _ duration: Duration = .seconds(2)) async throws(ServiceError) -> Int {
         let clock = clock
-        return try await latest.run { () async throws(ServiceError) in
+        return try await latest.run {
             try await clock.sleep(for: duration)
             return value
         }
@@ -52,10 +52,26 @@ import Testing
     func valueThrownAway() async {
         let latest = latest
         await #expect(throws: ServiceError.cancelled) {
-            _ = try await latest.run { () async throws(ServiceError) -> Int in
+            _ = try await latest.run {
                 latest.cancel()
                 return 1
             }
+        }
+    }
+
+    @Test("an error of another type is told by the name of its type; one of a list is the call's")
+    func foreignErrors() async throws {
+        struct Odd: Error {
+            var secret = "hunter2"
+        }
+        let latest = latest
+        let error = await #expect(throws: ServiceError.self) { try await latest.run { throw Odd() } }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .middleware && failure.message.hasSuffix("Odd"))
+        #expect(!String(reflecting: failure).contains("hunter2"))
+        await #expect(throws: ServiceError.cancelled) { try await latest.run { throw CancellationError() } }
+        await #expect(throws: ServiceError.noInternetConnection) {
+            try await latest.run { throw PagingError(.noInternetConnection, position: .start) }
         }
     }
 
@@ -63,7 +79,7 @@ import Testing
     func errorsAndCancel() async throws {
         let latest = latest
         await #expect(throws: ServiceError.signInRequired) {
-            try await latest.run { () async throws(ServiceError) in throw ServiceError.signInRequired }
+            try await latest.run { throw ServiceError.signInRequired }
         }
         try await clock.run {
             async let running = outcome { try await slow(1) }

@@ -15,9 +15,7 @@ final class FriendsScreen {
     func load() async {
         let service = service
         do {
-            friends = try await latest.run { () async throws(ServiceError) in
-                try await service.friends()
-            }.elements
+            friends = try await latest.run { try await service.friends() }.elements
             message = nil
         } catch .cancelled {
             // Whoever has left the screen needs no message, and after a second tap the later load decides.
