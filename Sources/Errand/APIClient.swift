@@ -64,6 +64,7 @@ public actor APIClient {
     /// Runs the call and returns what it promises.
     ///
     /// Cancelling the task ends the call in whichever room it is, with `.cancelled`; it leaves nothing behind.
+    @discardableResult
     @concurrent
     public nonisolated func run<Response>(_ endpoint: Endpoint<Response>) async throws(ServiceError) -> Response {
         try await answer(to: endpoint).value

@@ -34,7 +34,7 @@ struct ErrorSamples {
         func mark(_ field: String, _ text: String) { marked[field] = text }
         func show(_ error: ServiceError) { Issue.record(error) }
         do {
-            _ = try await client.run(.signUp("Ann"))
+            try await client.run(.signUp("Ann"))
         } catch .rejected(let answer) where answer.status == 422 {
             for (field, messages) in answer.fieldErrors {
                 mark(field, messages.joined(separator: ", "))

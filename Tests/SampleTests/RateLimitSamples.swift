@@ -29,7 +29,7 @@ struct RateLimitSamples {
         network.on(.get, "/friends") { .json("[]") }
         let clock = TestClock()
         let client = testClient(network, clock) { $0.rateLimit = .requests(1, per: .seconds(60)) }
-        _ = try await client.run(.friends)
+        try await client.run(.friends)
         var printed = ""
         func show(_ users: [User]) { Issue.record("the limit was not kept") }
         func show(_ error: ServiceError) { Issue.record(error) }

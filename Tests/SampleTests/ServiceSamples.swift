@@ -31,9 +31,7 @@ private final class Screen {
     func load() async {
         let service = service
         do throws(ServiceError) {
-            friends = try await latest.run { () async throws(ServiceError) in
-                try await service.friends()
-            }.elements
+            friends = try await latest.run { try await service.friends() }.elements
             message = nil
         } catch .cancelled {
             // The later load, or whoever has left the screen, decides what is shown.
@@ -81,7 +79,7 @@ struct ServiceSamples {
         #expect(await screen.friends.map(\.id) == [2, 5, 6, 8])
         #expect(await screen.message == nil)
         #expect(try await client.run(.add(friend: 3)).id == 3)
-        _ = try await client.run(.remove(friend: 3))
+        try await client.run(.remove(friend: 3))
         #expect(try await service.friends().map(\.id) == [2, 5, 6, 8])
     }
 
@@ -135,12 +133,12 @@ struct ServiceSamples {
         let server = ServerEnvironment("qa", servers.moviesURL)
         let key = ExampleData.apiKey
         let client = Movies.client(server, apiKey: key)
-        let byCase: Movies.MoviePage = try await client.run(FilmRoute.popular(page: 2))
+        let byCase: Movies.MoviePage = try await client.run(Endpoint(FilmRoute.popular(page: 2)))
         let byMember = try await client.run(.popular(page: 2))
         #expect(byCase == byMember)
-        let page: Movies.MoviePage = try await client.run(MovieRoute.popular(page: 1))
+        let page: Movies.MoviePage = try await client.run(Endpoint(MovieRoute.popular(page: 1)))
         #expect(page.page == 1)
-        let video: [Movies.Video] = try await client.run(FilmRoute.videos(of: byCase.results[0].id))
+        let video: [Movies.Video] = try await client.run(Endpoint(FilmRoute.videos(of: byCase.results[0].id)))
         #expect(video.allSatisfy { !$0.key.isEmpty })
         var titles: [String] = []
         func show(_ film: Movies.Movie) { titles.append(film.title) }

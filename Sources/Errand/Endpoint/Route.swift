@@ -18,9 +18,9 @@
 ///         }
 ///     }
 ///
-/// A client runs it; the response is what the caller asks for:
+/// A client runs that; the response is what the caller asks for:
 ///
-///     let page: MoviePage = try await client.run(MovieRoute.popular(page: 1))
+///     let page: MoviePage = try await client.run(Endpoint(MovieRoute.popular(page: 1)))
 ///
 /// Only the path has no default.
 public protocol Route: Sendable {
@@ -61,15 +61,5 @@ extension Endpoint {
         self.init(route.method, route.path, query: route.query, headers: route.headers, body: route.body)
         envelope = route.envelope
         options = route.options
-    }
-}
-
-extension APIClient {
-    /// Runs the call that a route describes. See `run(_:)` for an endpoint.
-    @concurrent
-    public nonisolated func run<Response: Decodable & Sendable>(
-        _ route: some Route, returning: Response.Type = Response.self
-    ) async throws(ServiceError) -> Response {
-        try await run(Endpoint<Response>(route))
     }
 }

@@ -4,12 +4,12 @@ public import Errand
 extension Pins.Service {
     /// Follows somebody from now on.
     public func follow(_ id: Pins.User.ID) async throws(ServiceError) {
-        _ = try await client.run(Endpoint<NoContent>.put("users/\(id)/follow"))
+        try await client.run(Endpoint<NoContent>.put("users/\(id)/follow"))
     }
 
     /// Follows somebody no more.
     public func unfollow(_ id: Pins.User.ID) async throws(ServiceError) {
-        _ = try await client.run(Endpoint<NoContent>.delete("users/\(id)/follow"))
+        try await client.run(Endpoint<NoContent>.delete("users/\(id)/follow"))
     }
 
     /// Who follows somebody: read page by page, as far as the caller reads.

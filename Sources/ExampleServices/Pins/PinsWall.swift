@@ -14,7 +14,7 @@ extension Pins.Service {
 
     /// Takes a pin of the signed-in user off the wall.
     public func remove(_ pin: Pins.Pin.ID) async throws(ServiceError) {
-        _ = try await client.run(Endpoint<NoContent>.delete("pins/\(pin)"))
+        try await client.run(Endpoint<NoContent>.delete("pins/\(pin)"))
     }
 
     /// What was said about a pin, the newest first.

@@ -32,12 +32,12 @@ extension Social {
 
         /// Removes a friend.
         public func remove(_ id: User.ID) async throws(ServiceError) {
-            _ = try await client.run(.removeFriend(id))
+            try await client.run(.removeFriend(id))
         }
 
         /// Puts friends into a category.
         public func put(_ ids: [User.ID], into category: Category) async throws(ServiceError) {
-            _ = try await client.run(.put(ids, into: category))
+            try await client.run(.put(ids, into: category))
         }
     }
 }

@@ -45,9 +45,9 @@ struct RouteTests {
         network.on(.get, "/popular?page=2") { .json(#"{"results":{"titles":["Alien"]}}"#) }
         network.on(.put, "/7/rating") { .status(204) }
         let client = testClient(network, TestClock())
-        let titles: [String] = try await client.run(MovieRoute.popular(page: 2))
+        let titles: [String] = try await client.run(Endpoint(MovieRoute.popular(page: 2)))
         #expect(titles == ["Alien"])
-        _ = try await client.run(MovieRoute.rate(7, stars: 5), returning: NoContent.self)
+        _ = try await client.run(Endpoint<NoContent>(MovieRoute.rate(7, stars: 5)))
         #expect(network.sent.map { $0.request.headers["X-Kind"] } == ["movie", "movie"])
         #expect(network.sent.last?.request.headers["Idempotency-Key"] == "key-1")
         #expect(network.sent.last.map { String(decoding: $0.body, as: UTF8.self) } == #"{"stars":5}"#)

@@ -18,7 +18,7 @@ import Testing
 
     @Test("an enum's case and a static member are the same call, and nothing is cached")
     func bothStyles() async throws {
-        let byCase: Movies.MoviePage = try await client.run(MovieRoute.popular(page: 2))
+        let byCase: Movies.MoviePage = try await client.run(Endpoint(MovieRoute.popular(page: 2)))
         #expect(try await client.run(.popular(page: 2)) == byCase)
         #expect(byCase.page == 2 && byCase.totalPages == 3 && byCase.results.count == 20)
         #expect(server.received.count == 2)
@@ -119,7 +119,7 @@ import Testing
         network.on(.get, "\(base)/7/videos?api_key=k", .json(#"{"results": []}"#))
         let client = Movies.client(environment, apiKey: "k", scripted(network, clock))
         for route in [MovieRoute.recommended(for: 7), .popular(), .newMovies(page: 2)] {
-            let page: Movies.MoviePage = try await client.run(route)
+            let page: Movies.MoviePage = try await client.run(Endpoint(route))
             #expect(page.results.isEmpty)
         }
         #expect(try await client.run(.videos(of: 7)).isEmpty)

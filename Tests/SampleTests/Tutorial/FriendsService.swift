@@ -20,10 +20,10 @@ struct FriendsService: Sendable {
     }
 
     func remove(_ id: Friend.ID) async throws(ServiceError) {
-        _ = try await client.run(.removeFriend(id))
+        try await client.run(.removeFriend(id))
     }
 
     func put(_ ids: [Friend.ID], into category: String) async throws(ServiceError) {
-        _ = try await client.run(.put(ids, into: category))
+        try await client.run(.put(ids, into: category))
     }
 }
