@@ -1,7 +1,6 @@
 @testable import Errand
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 
 @Suite("The pace of calls that wait for a refresh") struct PacedRefreshTests {
@@ -76,15 +75,12 @@ import Testing
         arguments: [true, false])
     func shortLived(isRefused: Bool) async throws {
         let (clock, network) = (TestClock(), scripted())
-        let issued = Mutex(0)
+        let issued = Noted(0)
         network.on(
             .post, "/token",
             answering: { _ in
-                let number = issued.withLock { issued in
-                    issued += 1
-                    return issued
-                }
-                return HTTPResponse(status: 200, body: .bytes(Data("\(number)".utf8)))
+                issued.update { $0 += 1 }
+                return HTTPResponse(status: 200, body: .bytes(Data("\(issued.value)".utf8)))
             })
         network.on(.get, "/x", times: isRefused ? 101 : 100) { request in
             let isOld = request.headers["Authorization"] == "Bearer old"
@@ -113,7 +109,7 @@ import Testing
                 #expect(born.duration(to: sent.at) < .seconds(10))
             }
         }
-        #expect(issued.withLock { $0 } <= 20)
+        #expect(issued.value <= 20)
         #expect(
             network.sent.indices.dropFirst().allSatisfy {
                 network.sent[$0 - 1].at.duration(to: network.sent[$0].at) >= .seconds(1)
