@@ -40,14 +40,19 @@ let package = Package(
             name: "TokenSharer", dependencies: ["Errand"], path: "Tests/TokenSharer", swiftSettings: house),
         .executableTarget(
             name: "TransportProbe", dependencies: ["Errand"], path: "Tests/TransportProbe", swiftSettings: house),
-        .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
+        .target(name: "ErrandTestSupport", path: "Tests/Support", swiftSettings: house),
         .testTarget(
-            name: "SampleTests", dependencies: ["Errand", "ErrandTesting", "ExampleServer", "ExampleServices"],
+            name: "ErrandTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport"], swiftSettings: house),
+        .testTarget(
+            name: "SampleTests",
+            dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport", "ExampleServer", "ExampleServices"],
             swiftSettings: house),
         .testTarget(
             name: "ExampleTests", dependencies: ["Errand", "ErrandTesting", "ExampleServer", "ExampleServices"],
             swiftSettings: house),
-        .testTarget(name: "ErrandTestingTests", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
+        .testTarget(
+            name: "ErrandTestingTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport"],
+            swiftSettings: house),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -40,7 +40,11 @@ struct Child {
     init(_ program: String, _ arguments: [String]) throws {
         var ends: [CInt] = [0, 0]
         guard pipe(&ends) == 0 else { throw Failure(description: "no pipe") }
+        #if canImport(Darwin)
+        var actions: posix_spawn_file_actions_t?
+        #else
         var actions = posix_spawn_file_actions_t()
+        #endif
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, ends[1], 1)

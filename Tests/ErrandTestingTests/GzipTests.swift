@@ -1,3 +1,4 @@
+import ErrandTestSupport
 @testable import ErrandTesting
 import Foundation
 import Testing
@@ -8,15 +9,9 @@ import Testing
         let file = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID()).gz")
         try packed.write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["gzip", "-dc", file.path]
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return process.terminationStatus == 0 ? data : nil
+        let process = try Subprocess("/usr/bin/env", ["gzip", "-dc", file.path])
+        let data = try process.said()
+        return process.end() == 0 ? data : nil
     }
 
     @Test("zeros unpack to as many zeros", arguments: [0, 1, 258, 259, 1000, 5000, 1 << 20, 10_000_001])

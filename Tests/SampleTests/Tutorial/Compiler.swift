@@ -1,4 +1,5 @@
 #if os(Linux)
+import ErrandTestSupport
 import Foundation
 
 /// The toolchain's compiler, which checks what a reader would type against the modules that these tests were built with.
@@ -70,23 +71,10 @@ struct Compiler {
     }
 
     private func run(_ arguments: [String]) async throws -> (status: Int32, said: Data) {
-        let words = folder.appending(path: "words")
-        try Data().write(to: words)
-        let said = try FileHandle(forWritingTo: words)
-        defer { try? said.close() }  // What matters has been read then.
-        let process = Process()
-        process.executableURL = program
-        process.arguments = arguments
-        process.currentDirectoryURL = folder
-        process.standardInput = FileHandle.nullDevice
-        // Into a file: the other end of a pipe might be inherited by whatever another test starts at that moment.
-        process.standardOutput = said
-        process.standardError = said
-        let (ended, continuation) = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in continuation.finish() }
-        try process.run()
-        for await _ in ended {}
-        return (process.terminationStatus, try Data(contentsOf: words))
+        // It writes where it is started.
+        let there = ["-c", "cd \"$0\" && exec \"$@\"", folder.path, program.path]
+        let (said, status) = try await Subprocess("/bin/sh", there + arguments, errors: .withOutput).outcome()
+        return (status, said)
     }
 }
 #endif
