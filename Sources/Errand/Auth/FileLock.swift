@@ -21,7 +21,7 @@ final class FileLock: Sendable {
     static func acquire(beside file: PrivateFile) async -> FileLock? {
         guard let descriptor = file.openLock() else { return nil }
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            // The other process lives in real time, so this wait does too.
+            // The other process lives in real time, so this wait does too. It fails if the task is cancelled, and then only.
             guard errno == EWOULDBLOCK || errno == EINTR, (try? await Task.sleep(for: pause)) != nil else {
                 _ = close(descriptor)
                 return nil

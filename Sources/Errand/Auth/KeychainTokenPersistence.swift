@@ -19,6 +19,7 @@ public struct KeychainTokenPersistence: TokenPersistence {
         let search = query().merging([kSecReturnData: true]) { $1 }
         switch SecItemCopyMatching(search as CFDictionary, &found) {
         case errSecSuccess:
+            // Why it cannot be decoded matters to nobody: it is not what was saved.
             guard let data = found as? Data, let session = try? JSONDecoder().decode(SavedSession.self, from: data)
             else {
                 throw TokenPersistenceError(.damaged, "the session in the Keychain is damaged")

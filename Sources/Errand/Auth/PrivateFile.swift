@@ -107,7 +107,8 @@ struct PrivateFile: Sendable {
     ) throws(TokenPersistenceError) -> TokenPersistenceError? {
         guard rename(path, aside) == 0 else { return failure(kind, what) }
         let other = PrivateFile(path: aside, content: content, largest: largest)
-        // Looked at where nobody replaces it any more: before, it could change between the look and the renaming.
+        // Looked at where nobody replaces it any more: before, it could change between the look and the renaming. What cannot
+        // be read is no session that somebody has just saved.
         guard let moved = try? other.read(isAlone: false), moved != data else {
             return failure(kind, "\(what); it was kept aside as \(aside)")
         }

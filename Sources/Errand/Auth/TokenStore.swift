@@ -141,15 +141,7 @@ public actor TokenStore {
         return token
     }
 
-    /// Whether a token of that session that is good now has to be waited for.
-    nonisolated func isWait(forTokenOf session: UUID) -> Bool {
-        switch vault.token(of: session, at: time.date) {
-        case .beingReplaced, .expired: true
-        case .good, .aging, .ended: false
-        }
-    }
-
-    /// The token that the session has now, after a wait in line; `nil` if it has to be waited for again.
+    /// The token that the session has now, good or aging; `nil` if one has to be waited for.
     nonisolated func presentToken(of session: UUID) throws(ServiceError) -> Token? {
         switch vault.token(of: session, at: time.date) {
         case .good(let token), .aging(let token): token
@@ -272,7 +264,8 @@ public actor TokenStore {
             await self.inTurn {
                 let session = self.vault.read { $0.session }
                 if await self.save(session) || session == nil { return }
-                // What is saved still is the session of somebody else, who must not be signed in by the next start.
+                // What is saved still is the session of somebody else, who must not be signed in by the next start. If it
+                // cannot be removed either, that it could not be saved has been told already.
                 try? await self.persistence.save(nil)
             }
             saved.land(.success(()))

@@ -37,7 +37,8 @@ struct Authentication: Layer {
     /// limit. Nor does the refresh have to wait for permits that are kept by those who wait for the refresh.
     private func token(of session: UUID, for call: Call) async throws(ServiceError) -> Token {
         if let present = tokens.goodToken(of: session) { return present }
-        guard tokens.isWait(forTokenOf: session) else { return try await awaited(of: session, for: call) }
+        // An aging one does, but has another asked for.
+        guard try tokens.presentToken(of: session) == nil else { return try await awaited(of: session, for: call) }
         limiter.settle(call)
         return try await inTurn(awaited(of: session, for: call), of: session, for: call)
     }
