@@ -40,7 +40,8 @@ let package = Package(
             name: "TokenSharer", dependencies: ["Errand"], path: "Tests/TokenSharer", swiftSettings: house),
         .executableTarget(
             name: "TransportProbe", dependencies: ["Errand"], path: "Tests/TransportProbe", swiftSettings: house),
-        .target(name: "ErrandTestSupport", path: "Tests/Support", swiftSettings: house),
+        // What the tests of several targets need.
+        .target(name: "ErrandTestSupport", dependencies: ["Errand"], path: "Tests/Support", swiftSettings: house),
         .testTarget(
             name: "ErrandTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport"], swiftSettings: house),
         .testTarget(
@@ -48,7 +49,8 @@ let package = Package(
             dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport", "ExampleServer", "ExampleServices"],
             swiftSettings: house),
         .testTarget(
-            name: "ExampleTests", dependencies: ["Errand", "ErrandTesting", "ExampleServer", "ExampleServices"],
+            name: "ExampleTests",
+            dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport", "ExampleServer", "ExampleServices"],
             swiftSettings: house),
         .testTarget(
             name: "ErrandTestingTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport"],

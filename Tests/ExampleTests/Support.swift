@@ -1,4 +1,5 @@
 import Errand
+import ErrandTestSupport
 import ExampleServer
 
 /// A client that meets each answer as it comes: without a limit of its own, and with one attempt.
@@ -21,15 +22,6 @@ func patientServer(
 }
 
 extension Result where Failure == ServiceError, Success: Sendable {
-    /// Runs the operation and keeps how it ended.
-    init(of operation: () async throws(ServiceError) -> Success) async {
-        do throws(ServiceError) {
-            self = .success(try await operation())
-        } catch {
-            self = .failure(error)
-        }
-    }
-
     var error: ServiceError? {
         if case .failure(let error) = self { error } else { nil }
     }

@@ -1,4 +1,5 @@
 import Errand
+import ErrandTestSupport
 import ErrandTesting
 import Testing
 
@@ -50,16 +51,5 @@ struct ElsewhereSamples {
         await network.sent(atLeast: 1)
         #expect(try await search("an").map(\.name) == ["Ann"])
         #expect(await first.value == .failure(.cancelled))
-    }
-}
-
-extension Result where Failure == ServiceError, Success: Sendable {
-    /// Runs the operation and keeps how it ended.
-    fileprivate init(_ operation: () async throws(ServiceError) -> Success) async {
-        do throws(ServiceError) {
-            self = .success(try await operation())
-        } catch {
-            self = .failure(error)
-        }
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// Each place lets fewer characters through than the standard would: what a server could read as a separator is
 /// escaped.
-enum PercentEncoding {
+package enum PercentEncoding {
     /// A path that was written out: slashes separate.
     case path
     /// One segment of a path: a slash is a part of the value.
@@ -47,7 +47,7 @@ enum PercentEncoding {
     }
 
     /// Reads escapes back; what is not an escape stays as it is.
-    static func decode(_ text: some StringProtocol) -> String {
+    package static func decode(_ text: some StringProtocol) -> String {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {

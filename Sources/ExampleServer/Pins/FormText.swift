@@ -1,3 +1,5 @@
+import Errand
+
 /// The form that HTML forms have on the way (`application/x-www-form-urlencoded`).
 enum FormText {
     /// The parameters by name; `nil` if one comes twice, which OAuth does not allow (RFC 6749, 3.2).
@@ -13,18 +15,6 @@ enum FormText {
 
     /// The text as it was before it was escaped. What is no escape stays as it is.
     static func decoded(_ text: some StringProtocol) -> String {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-            {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        PercentEncoding.decode(String(text.map { $0 == "+" ? " " : $0 }))
     }
 }

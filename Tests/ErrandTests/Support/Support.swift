@@ -18,14 +18,3 @@ func testClient(
     configure(&configuration)
     return APIClient(configuration)
 }
-
-extension Result where Failure == ServiceError, Success: Sendable {
-    /// Runs the operation and keeps how it ended.
-    init(of operation: () async throws(ServiceError) -> Success) async {
-        do throws(ServiceError) {
-            self = .success(try await operation())
-        } catch {
-            self = .failure(error)
-        }
-    }
-}

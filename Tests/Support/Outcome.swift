@@ -1,0 +1,12 @@
+package import Errand
+
+extension Result where Success: Sendable {
+    /// Runs the operation and keeps how it ended.
+    package init(of operation: () async throws(ServiceError) -> Success) async where Failure == ServiceError {
+        do throws(ServiceError) {
+            self = .success(try await operation())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}
