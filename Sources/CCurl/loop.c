@@ -4,27 +4,25 @@
 
 #include "library.h"
 
-#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-#define OPT_CLOSESOCKETDATA 10209
-#define OPT_CLOSESOCKETFUNCTION 20208
-#define OPT_OPENSOCKETDATA 10164
-#define OPT_OPENSOCKETFUNCTION 20163
+#define OPT_HTTP_VERSION 84
+#define HTTP_1_1 2L
 #define MULTI_SOCKETDATA 10002
 #define MULTI_SOCKETFUNCTION 20001
 #define MULTI_TIMERDATA 10005
 #define MULTI_TIMERFUNCTION 20004
 #define INFO_PRIVATE 0x100015
-#define INFO_TO_PORT 0x200028
-#define INFO_FROM_PORT 0x20002A
-#define INFO_SOCKET 0x50002C
 #define MSG_DONE 1
 #define OUT_OF_MEMORY 27
 #define BAD_ARGUMENT 43
@@ -37,77 +35,24 @@
 
 // The longest wait, in milliseconds. It only matters if a wakeup and libcurl's own timers were lost.
 #define LONGEST_WAIT 10000
-#define MOST_EVENTS 256
-
-typedef struct watch {
-    // What libcurl wants to be told of, and what epoll tells, as events of epoll.
-    uint32_t wanted, watched;
-    // Whether it was opened here, and so is known until it is closed.
-    int is_own;
-    // Of a connection that has been used: libcurl names it by its ports only, when it is to be used again.
-    int to_port, from_port;
-} watch;
-
-struct ccurl_loop {
-    void *multi;
-    int epoll, alarm;
-    // When libcurl wants to be called at the latest, in microseconds; -1 if it does not.
-    int64_t due;
-    // By descriptor.
-    watch *watches;
-    size_t capacity;
-    int count;
-    struct epoll_event events[MOST_EVENTS];
-};
-
-// As libcurl has it.
-typedef struct {
-    int family, type, protocol;
-    unsigned length;
-    struct sockaddr address;
-} socket_address;
-
-static watch *watch_of(ccurl_loop *loop, int socket) {
-    if ((size_t)socket >= loop->capacity) {
-        size_t capacity = (size_t)socket * 2 + 64;
-        watch *moved = realloc(loop->watches, capacity * sizeof *moved);
-        if (!moved) return NULL;
-        memset(moved + loop->capacity, 0, (capacity - loop->capacity) * sizeof *moved);
-        loop->watches = moved;
-        loop->capacity = capacity;
-    }
-    return &loop->watches[socket];
-}
-
-// 0 if the system will not have it.
-static int have_watched(ccurl_loop *loop, int socket, watch *watch, uint32_t events) {
-    if (watch->watched == events) return 1;
-    struct epoll_event event = {.events = events, .data.fd = socket};
-    int is_done;
-    if (!events) {
-        // If that fails the socket is gone, and is watched no more either.
-        epoll_ctl(loop->epoll, EPOLL_CTL_DEL, socket, &event);
-        is_done = 1;
-    } else {
-        // A socket that libcurl has opened itself may be another one by now.
-        int change = watch->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-        is_done = epoll_ctl(loop->epoll, change, socket, &event) == 0;
-        if (!is_done && errno == ENOENT) is_done = epoll_ctl(loop->epoll, EPOLL_CTL_ADD, socket, &event) == 0;
-        if (!is_done && errno == EEXIST) is_done = epoll_ctl(loop->epoll, EPOLL_CTL_MOD, socket, &event) == 0;
-    }
-    watch->watched = is_done ? events : 0;
-    return is_done;
-}
+// What the loop's thread works on: nothing, or what its timers have asked for, which may be any connection.
+#define NOTHING -1
+#define TIMERS -2
+// How long it may work on one, in microseconds of its own time, until that is done or has brought so many bytes of a
+// body. Plain http knows no frames, but what is unpacked in one go there, for a slow reader, may be 64 megabytes.
+#define LONGEST_TURN 50000
+#define LONGEST_PLAIN_TURN 2000000
+#define ENOUGH_BYTES (1 << 20)
 
 static int note_wish(void *easy, int socket, int wish, void *context, void *unused) {
     (void)easy, (void)unused;
     ccurl_loop *loop = context;
-    watch *watch = watch_of(loop, socket);
+    ccurl_watch *watch = ccurl_watch_of(loop, socket);
     if (!watch) return -1;
     watch->wanted = wish == POLL_REMOVE ? 0 : (wish & POLL_IN ? EPOLLIN : 0) | (wish & POLL_OUT ? EPOLLOUT : 0);
     // A connection that is kept will be wanted again, most often before anything comes on it.
     if (!watch->wanted && watch->is_own) return 0;
-    return have_watched(loop, socket, watch, watch->wanted) ? 0 : -1;
+    return ccurl_loop_have_watched(loop, socket, watch, watch->wanted) ? 0 : -1;
 }
 
 static int note_timer(void *multi, long milliseconds, void *context) {
@@ -117,50 +62,12 @@ static int note_timer(void *multi, long milliseconds, void *context) {
     return 0;
 }
 
-static int open_socket(void *context, int purpose, socket_address *address) {
-    (void)purpose;
-    // A program that is started meanwhile is not to have it.
-    int opened = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
-    watch *watch = opened < 0 ? NULL : watch_of(context, opened);
-    if (watch) *watch = (struct watch){.is_own = 1};
-    return opened;
-}
-
-static int close_socket(void *context, int socket) {
-    ccurl_loop *loop = context;
-    if ((size_t)socket < loop->capacity) {
-        // Another process may have it too: closing it would not be enough.
-        have_watched(loop, socket, &loop->watches[socket], 0);
-        memset(&loop->watches[socket], 0, sizeof *loop->watches);
-    }
-    return close(socket);
-}
-
-// libcurl tells the socket at the end of a transfer only.
-static void remember_connection(ccurl_loop *loop, ccurl_transfer *transfer) {
-    int socket = -1;
-    if (transfer->is_encrypted || ccurl_api.easy_getinfo(transfer->easy, INFO_SOCKET, &socket) != 0 || socket < 0) return;
-    if ((size_t)socket >= loop->capacity || !loop->watches[socket].is_own) return;
-    loop->watches[socket].to_port = (int)ccurl_get_long(transfer, INFO_TO_PORT);
-    loop->watches[socket].from_port = (int)ccurl_get_long(transfer, INFO_FROM_PORT);
-}
-
-int ccurl_loop_has_surplus(ccurl_loop *loop, int to_port, int from_port) {
-    char byte;
-    for (size_t i = 0; i < loop->capacity; i++) {
-        const watch *watch = &loop->watches[i];
-        // Two hosts may be reached from one port: then a surplus of either is one too many.
-        if (watch->from_port == from_port && watch->to_port == to_port && watch->is_own &&
-            recv((int)i, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
-            return 1;
-    }
-    return 0;
-}
-
 ccurl_loop *ccurl_loop_new(void) {
     ccurl_loop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
     loop->due = -1;
+    atomic_init(&loop->worked_on, NOTHING);
+    pthread_mutex_init(&loop->guard, NULL);
     loop->multi = ccurl_api.multi_init();
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->alarm = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -182,6 +89,7 @@ void ccurl_loop_free(ccurl_loop *loop) {
     if (loop->epoll >= 0) close(loop->epoll);
     if (loop->alarm >= 0) close(loop->alarm);
     free(loop->watches);
+    pthread_mutex_destroy(&loop->guard);
     free(loop);
 }
 
@@ -189,22 +97,45 @@ int ccurl_loop_set_long(ccurl_loop *loop, int option, long value) {
     return ccurl_api.multi_setopt(loop->multi, option, value);
 }
 
-void ccurl_loop_adopt(ccurl_loop *loop, ccurl_transfer *transfer) {
-    ccurl_api.easy_setopt(transfer->easy, OPT_OPENSOCKETFUNCTION, open_socket);
-    ccurl_api.easy_setopt(transfer->easy, OPT_OPENSOCKETDATA, loop);
-    ccurl_api.easy_setopt(transfer->easy, OPT_CLOSESOCKETFUNCTION, close_socket);
-    ccurl_api.easy_setopt(transfer->easy, OPT_CLOSESOCKETDATA, loop);
+static int wants_http1(const ccurl_loop *loop, uint64_t origin) {
+    size_t known = loop->http1_count < CCURL_MOST_HTTP1_ORIGINS ? loop->http1_count : CCURL_MOST_HTTP1_ORIGINS;
+    for (size_t i = 0; i < known; i++)
+        if (loop->http1_origins[i] == origin) return 1;
+    return 0;
+}
+
+// A server sends HTTP_1_1_REQUIRED where it cannot serve a request over HTTP/2 (RFC 9113, 7): one for which it needs
+// the client's certificate, for instance.
+static void note_http1(ccurl_loop *loop, uint64_t origin) {
+    if (wants_http1(loop, origin)) return;
+    loop->http1_origins[loop->http1_count++ % CCURL_MOST_HTTP1_ORIGINS] = origin;
 }
 
 int ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer) {
     transfer->started = ccurl_now();
+    if (wants_http1(loop, transfer->origin)) {
+        ccurl_api.easy_setopt(transfer->easy, OPT_HTTP_VERSION, HTTP_1_1);
+        transfer->is_special = 1;
+    }
     return ccurl_api.multi_add_handle(loop->multi, transfer->easy);
 }
 
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
+    int may_look_up = transfer->sockets == 0 && transfer->tries == 0 && !transfer->first_byte;
+    if (may_look_up && !ccurl_leaves_lookups()) {
+        // Removed, libcurl would wait for the end of the lookup, and all other transfers with it. Left where it is, the
+        // handle finds that it may not open a socket; then it goes.
+        ccurl_transfer_orphan(transfer);
+        loop->orphans++;
+        return;
+    }
+    // A connection that is closed because nobody waits for the answer any more is not one that has died.
+    ccurl_loop_release(loop, transfer);
     ccurl_api.multi_remove_handle(loop->multi, transfer->easy);
     transfer->is_special = 1;
 }
+
+int ccurl_loop_is_busy(const ccurl_loop *loop) { return loop->orphans > 0; }
 
 int ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
     int result = ccurl_api.easy_pause(transfer->easy, 0);
@@ -220,26 +151,45 @@ void ccurl_loop_wait(ccurl_loop *loop, int may_wait) {
         int64_t left = (loop->due - ccurl_now() + 999) / 1000;
         wait = left < 0 ? 0 : left < wait ? left : wait;
     }
-    loop->count = epoll_wait(loop->epoll, loop->events, MOST_EVENTS, (int)wait);
+    loop->count = epoll_wait(loop->epoll, loop->events, CCURL_MOST_EVENTS, (int)wait);
+}
+
+static void act(ccurl_loop *loop, int socket, int ready, int worked_on) {
+    int running;
+    atomic_fetch_add_explicit(&loop->turn, 1, memory_order_relaxed);
+    atomic_store_explicit(&loop->worked_on, worked_on, memory_order_release);
+    ccurl_api.multi_socket_action(loop->multi, socket, ready, &running);
+    atomic_store_explicit(&loop->worked_on, NOTHING, memory_order_relaxed);
+}
+
+void ccurl_loop_note_body(ccurl_loop *loop, size_t count) {
+    loop->taken += count;
+    if (loop->taken < ENOUGH_BYTES) return;
+    loop->taken = 0;
+    atomic_fetch_add_explicit(&loop->turn, 1, memory_order_relaxed);
 }
 
 static void handle(ccurl_loop *loop, struct epoll_event event) {
-    int socket = event.data.fd, running;
+    int socket = event.data.fd;
     if (socket == loop->alarm) {
         uint64_t calls;
         // There is nothing to do about a failure: it means that nobody has called.
         if (read(socket, &calls, sizeof calls) < 0) return;
         return;
     }
-    watch *watch = &loop->watches[socket];
+    ccurl_watch *watch = &loop->watches[socket];
     if (!watch->wanted) {
-        have_watched(loop, socket, watch, 0);
+        ccurl_loop_have_watched(loop, socket, watch, 0);
         return;
+    }
+    if (event.events & EPOLLIN) {
+        watch->heard = ccurl_now();
+        watch->is_doubtful = 0;
     }
     int ready = (event.events & EPOLLIN ? SELECT_IN : 0) | (event.events & EPOLLOUT ? SELECT_OUT : 0);
     // With 0 libcurl finds out by itself what is wrong.
     if (event.events & (EPOLLERR | EPOLLHUP)) ready = 0;
-    ccurl_api.multi_socket_action(loop->multi, socket, ready, &running);
+    act(loop, socket, ready, socket);
 }
 
 void ccurl_loop_work(ccurl_loop *loop) {
@@ -247,8 +197,49 @@ void ccurl_loop_work(ccurl_loop *loop) {
     loop->count = 0;
     if (loop->due < 0 || loop->due > ccurl_now()) return;
     loop->due = -1;
-    int running;
-    ccurl_api.multi_socket_action(loop->multi, TIMEOUT, 0, &running);
+    act(loop, TIMEOUT, 0, TIMERS);
+}
+
+// The connection with the most bytes that nobody has read yet: a flood comes faster than it is worked off.
+static int fullest(ccurl_loop *loop) {
+    int found = -1, most = 0;
+    for (size_t i = 0; i < loop->capacity; i++) {
+        int count = 0;
+        if (!loop->watches[i].is_own || ioctl((int)i, FIONREAD, &count) != 0 || count <= most) continue;
+        found = (int)i;
+        most = count;
+    }
+    return found;
+}
+
+// libcurl reads a connection until nothing is left on it. A server that sends HTTP/2 frames without meaning, faster
+// than they can be read, keeps the thread there for as long as it likes; no cancel, no timeout and no other server gets
+// its turn. Only another thread can end that: once the connection is shut down there is nothing left to read. The time
+// that counts is the thread's own, so a busy machine does no harm. The guard keeps the descriptor from being closed,
+// and given to somebody else, at this moment.
+int ccurl_loop_watch(ccurl_loop *loop) {
+    if (!atomic_load_explicit(&loop->has_clock, memory_order_acquire)) return 0;
+    int worked_on = atomic_load_explicit(&loop->worked_on, memory_order_acquire);
+    if (worked_on == NOTHING) return 0;
+    unsigned turn = atomic_load_explicit(&loop->turn, memory_order_relaxed);
+    struct timespec time;
+    if (clock_gettime(loop->clock, &time) != 0) return 0;
+    int64_t now = (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+    if (turn != loop->watched_turn) {
+        loop->watched_turn = turn;
+        loop->watched_from = now;
+        return 1;
+    }
+    int64_t spent = now - loop->watched_from;
+    if (spent < LONGEST_TURN) return 1;
+    pthread_mutex_lock(&loop->guard);
+    if (atomic_load(&loop->turn) == turn && atomic_load(&loop->worked_on) == worked_on) {
+        int socket = worked_on == TIMERS ? fullest(loop) : worked_on;
+        if (socket >= 0 && (loop->watches[socket].is_encrypted || spent > LONGEST_PLAIN_TURN))
+            shutdown(socket, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&loop->guard);
+    return 1;
 }
 
 void ccurl_loop_wake(ccurl_loop *loop) {
@@ -265,9 +256,18 @@ ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, int *result) {
         *result = message->data.result;
         ccurl_transfer *transfer = NULL;
         ccurl_api.easy_getinfo(message->easy, INFO_PRIVATE, &transfer);
-        remember_connection(loop, transfer);
+        if (!transfer) {
+            void *easy = message->easy;
+            ccurl_api.multi_remove_handle(loop->multi, easy);
+            ccurl_api.easy_cleanup(easy);
+            loop->orphans--;
+            continue;
+        }
+        ccurl_loop_keep(loop, transfer);
+        ccurl_loop_release(loop, transfer);
         ccurl_api.multi_remove_handle(loop->multi, transfer->easy);
         if (transfer->objection == CCURL_SETTLED) *result = 0;
+        if (transfer->repetition == CCURL_DOWNGRADED) note_http1(loop, transfer->origin);
         if (*result != 0) transfer->is_special = 1;
         if (transfer->objection != CCURL_STALE) return transfer;
         // Of the old connection nothing was used.
@@ -279,6 +279,10 @@ ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, int *result) {
     return NULL;
 }
 
-void ccurl_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+void ccurl_loop_enter(ccurl_loop *loop, const char *name) {
+    prctl(PR_SET_NAME, name, 0, 0, 0);
+    if (pthread_getcpuclockid(pthread_self(), &loop->clock) == 0)
+        atomic_store_explicit(&loop->has_clock, 1, memory_order_release);
+}
 
 #endif

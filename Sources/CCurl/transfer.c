@@ -19,12 +19,14 @@
 #define OPT_PREREQDATA 10313
 #define OPT_WRITEFUNCTION 20011
 #define OPT_READFUNCTION 20012
+#define OPT_OPENSOCKETFUNCTION 20163
 #define OPT_HEADERFUNCTION 20079
 #define OPT_PREREQFUNCTION 20312
 #define INFO_HEAD_SIZE 0x20000B
 #define INFO_REQUEST_SIZE 0x20000C
 #define INFO_NEW_CONNECTIONS 0x20001A
 #define INFO_HTTP_VERSION 0x20002E
+#define INFO_TLS_SESSION 0x40002D
 #define INFO_UPLOADED 0x600007
 #define INFO_DOWNLOADED 0x600008
 #define INFO_TOTAL 0x600032
@@ -34,7 +36,15 @@
 #define PAUSED 0x10000001
 #define ABORTED 0x10000000
 
+#define TLS_OPENSSL 1
+#define TLS_GNUTLS 2
+
 // As libcurl has it.
+typedef struct {
+    int library;
+    void *connection;
+} tls_session;
+
 typedef struct ccurl_header {
     char *line;
     struct ccurl_header *next;
@@ -63,20 +73,57 @@ static int object(ccurl_transfer *transfer, int objection) {
     return 0;
 }
 
-// Whether bytes have come on a connection that is to be used again: libcurl 7.88 would take them for the next answer. On an
-// encrypted one they may be TLS's own, or HTTP/2's.
-static int is_stale(ccurl_transfer *transfer, int to_port, int from_port) {
-    return !transfer->is_encrypted && ccurl_get_long(transfer, INFO_NEW_CONNECTIONS) == 0 &&
-           ccurl_loop_has_surplus(transfer->loop, to_port, from_port);
+// Whether bytes of the other side's lie in the TLS library, unread.
+static int has_unread(ccurl_transfer *transfer) {
+    tls_session *session = NULL;
+    if (ccurl_api.easy_getinfo(transfer->easy, INFO_TLS_SESSION, &session) != 0 || !session || !session->connection) return 0;
+    if (session->library == TLS_OPENSSL && ccurl_api.openssl_has_pending)
+        return ccurl_api.openssl_has_pending(session->connection);
+    return session->library == TLS_GNUTLS && ccurl_api.gnutls_pending && ccurl_api.gnutls_pending(session->connection) > 0;
+}
+
+// Whether the kept connection that the request is to go out on is not fit for it: the other side has closed it, or
+// bytes have come that no request has asked for. libcurl 7.88 would take those for the next answer, which may be
+// another user's. Under TLS they may be tickets, which come with the first answer most often: a new connection is the
+// smaller evil.
+static int is_stale(ccurl_transfer *transfer) {
+    if (transfer->is_first) return 0;
+    return ccurl_loop_is_stale(transfer->loop, transfer) ||
+           (transfer->kept_socket && transfer->is_encrypted && has_unread(transfer));
+}
+
+static int is_refusal(const ccurl_transfer *transfer) {
+    if (transfer->is_first) return 1;
+    return transfer->is_encrypted && transfer->is_safe && !transfer->was_kept && !transfer->error[0];
+}
+
+// libcurl sends a request again, unasked, up to five times: after a kept connection that died, and after an answer of
+// HTTP/2 that says that the request was refused. One permit is one send, and what may be sent again is decided
+// elsewhere.
+void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer) {
+    if (transfer->objection) return;
+    transfer->objection = CCURL_REPEATED;
+    // On a new connection nothing but these two has libcurl do that, and of a refusal it says nothing. On an old one of
+    // HTTP/2 (of HTTP/1 they are watched) it is a refusal nearly always; or else a stream was reset for another reason
+    // at the moment when the connection ended, which matters only for a request that acts.
+    if ((transfer->is_first && transfer->error[0]) || strstr(transfer->error, "HTTP_1_1_REQUIRED"))
+        transfer->repetition = CCURL_DOWNGRADED;
+    else
+        transfer->repetition = is_refusal(transfer) ? CCURL_REFUSED : CCURL_DIED;
 }
 
 static int note_connected(void *context, char *to, char *from, int to_port, int from_port) {
     (void)to, (void)from;
     ccurl_transfer *transfer = context;
-    // libcurl counts its own repetitions until it is reset, and gives up after a few.
-    if (transfer->tries++ > 0) transfer->is_special = 1;
-    if (is_stale(context, to_port, from_port)) return !object(context, CCURL_STALE);
-    tell(context, CCURL_CONNECTED);
+    if (transfer->tries++ > 0) {
+        ccurl_transfer_refuse_repetition(transfer);
+        return 1;
+    }
+    transfer->to_port = to_port;
+    transfer->from_port = from_port;
+    transfer->is_first = ccurl_get_long(transfer, INFO_NEW_CONNECTIONS) > 0;
+    if (is_stale(transfer)) return !object(transfer, CCURL_STALE);
+    tell(transfer, CCURL_CONNECTED);
     return 0;
 }
 
@@ -86,24 +133,36 @@ static int has_status(const ccurl_transfer *transfer, const char *beginning) {
     return space && space + count < transfer->head + transfer->head_length && memcmp(space + 1, beginning, count) == 0;
 }
 
-// Whether the status of the head is 1xx: then another head follows. 101 would be the end of HTTP, which nobody asked for.
+// Whether the status of the head is 1xx: then another head follows. 101 would be the end of HTTP, which nobody asked
+// for.
 static int is_interim(const ccurl_transfer *transfer) {
     return has_status(transfer, "1");
 }
 
-// Whether the line is a second Content-Length that differs from the first.
-static int has_other_length(ccurl_transfer *transfer, const char *line, size_t count) {
+static int is_space(char byte) { return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n'; }
+
+// What is wrong with the line if it is a Content-Length, or goes on with one; 0 if nothing is. libcurl itself reads the
+// digits at its beginning, and takes what comes after as many bytes for the next answer.
+static int objection_to_length(ccurl_transfer *transfer, const char *line, size_t count) {
     static const char name[] = "content-length:";
     size_t i = sizeof name - 1;
-    if (count <= i || strncasecmp(line, name, i) != 0) return 0;
+    int is_folded = count > 0 && (*line == ' ' || *line == '\t');
+    if (is_folded && transfer->is_within_length) return CCURL_BAD_LENGTH;
+    transfer->is_within_length = count > i && strncasecmp(line, name, i) == 0;
+    if (!transfer->is_within_length) return 0;
+    while (count > i && is_space(line[count - 1])) count--;
+    while (i < count && is_space(line[i])) i++;
+    if (i == count) return CCURL_BAD_LENGTH;
     int64_t length = 0;
-    while (i < count && (line[i] == ' ' || line[i] == '\t')) i++;
-    // Eighteen digits: what is longer is no length, as libcurl finds out.
-    for (size_t end = i + 18; i < count && i < end && line[i] >= '0' && line[i] <= '9'; i++)
-        length = length * 10 + (line[i] - '0');
+    for (; i < count; i++) {
+        // libcurl takes one that is too large for none at all, and waits for the end of the connection.
+        int64_t digit = line[i] - '0';
+        if (digit < 0 || digit > 9 || length > (INT64_MAX - digit) / 10) return CCURL_BAD_LENGTH;
+        length = length * 10 + digit;
+    }
     int is_other = transfer->length >= 0 && transfer->length != length;
     transfer->length = length;
-    return is_other;
+    return is_other ? CCURL_TWO_LENGTHS : 0;
 }
 
 static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
@@ -115,16 +174,20 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
         if (transfer->head_complete && !is_interim(transfer)) return object(transfer, CCURL_SETTLED);
         transfer->head_length = transfer->head_complete = 0;
         transfer->length = -1;
+        transfer->is_within_length = 0;
     } else if (transfer->head_complete) {
-        return length;
+        transfer->trailer_length += length;
+        return transfer->trailer_length > transfer->head_limit ? object(transfer, CCURL_TRAILER_TOO_LARGE) : length;
     }
     if (transfer->head_length + length > transfer->head_limit) return object(transfer, CCURL_HEAD_TOO_LARGE);
-    if (has_other_length(transfer, bytes, length)) return object(transfer, CCURL_TWO_LENGTHS);
+    int objection = objection_to_length(transfer, bytes, length);
+    if (objection) return object(transfer, objection);
     if (!reserve((void **)&transfer->head, &transfer->head_capacity, transfer->head_length, length)) return 0;
     memcpy(transfer->head + transfer->head_length, bytes, length);
     transfer->head_length += length;
     if (length > 0 && (*bytes == '\r' || *bytes == '\n')) {
         transfer->head_complete = 1;
+        if (has_status(transfer, "101")) return object(transfer, CCURL_UPGRADED);
         if (!is_interim(transfer)) tell(transfer, CCURL_HEAD_COMPLETE);
         if (transfer->expects && has_status(transfer, "417")) return object(transfer, CCURL_SETTLED);
     }
@@ -135,6 +198,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     size_t length = size * count;
     if (length > transfer->body_limit - transfer->body_length) return object(transfer, CCURL_BODY_TOO_LARGE);
+    ccurl_loop_note_body(transfer->loop, length);
     if (transfer->hooks.on_body) {
         ptrdiff_t taken = transfer->hooks.on_body(transfer->hooks.context, (uint8_t *)bytes, length);
         if (taken == CCURL_PAUSE) return PAUSED;
@@ -191,7 +255,11 @@ ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop) {
     return transfer;
 }
 
-void ccurl_transfer_reset(ccurl_transfer *transfer) {
+int ccurl_transfer_reset(ccurl_transfer *transfer) {
+    // A new handle costs about two microseconds. The connections are the loop's, and stay. A handle that was about to
+    // begin anew would do so with the next request: resetting it does not make it forget.
+    int is_spent = !transfer->easy || transfer->objection == CCURL_REPEATED;
+    is_spent |= transfer->started && ccurl_has_header_fault();
     ccurl_transfer kept = {
         .easy = transfer->easy,
         .loop = transfer->loop,
@@ -199,18 +267,25 @@ void ccurl_transfer_reset(ccurl_transfer *transfer) {
         .head_capacity = transfer->head_capacity,
         .headers = transfer->headers,
         .headers_capacity = transfer->headers_capacity,
-        .is_prepared = transfer->is_prepared && !transfer->is_special && ccurl_tells_connected(),
+        .is_prepared = transfer->is_prepared && !transfer->is_special && !is_spent && ccurl_tells_connected(),
     };
     // libcurl forgets them before they go.
-    if (!kept.is_prepared) ccurl_api.easy_reset(transfer->easy);
+    if (is_spent) {
+        if (transfer->easy) ccurl_api.easy_cleanup(transfer->easy);
+        kept.easy = ccurl_api.easy_init();
+    } else if (!kept.is_prepared) {
+        ccurl_api.easy_reset(transfer->easy);
+    }
     free(transfer->body);
     free(transfer->upload);
     *transfer = kept;
+    if (!kept.easy) return 0;
     if (!kept.is_prepared) install(transfer);
+    return 1;
 }
 
 void ccurl_transfer_free(ccurl_transfer *transfer) {
-    ccurl_api.easy_cleanup(transfer->easy);
+    if (transfer->easy) ccurl_api.easy_cleanup(transfer->easy);
     free(transfer->headers);
     free(transfer->head);
     free(transfer->body);
@@ -220,8 +295,44 @@ void ccurl_transfer_free(ccurl_transfer *transfer) {
 
 void ccurl_transfer_refresh(ccurl_transfer *transfer) {
     transfer->objection = 0;
+    transfer->tries = 0;
     transfer->is_special = 1;
     ccurl_api.easy_setopt(transfer->easy, OPT_FRESH_CONNECT, 1L);
+}
+
+static int refuse_socket(void *context, int purpose, void *address) {
+    (void)context, (void)purpose, (void)address;
+    return -1;
+}
+
+static int refuse_connection(void *context, char *to, char *from, int to_port, int from_port) {
+    (void)context, (void)to, (void)from, (void)to_port, (void)from_port;
+    return 1;
+}
+
+static size_t refuse_bytes(char *bytes, size_t size, size_t count, void *context) {
+    (void)bytes, (void)size, (void)count, (void)context;
+    return 0;
+}
+
+static size_t give_nothing(char *bytes, size_t size, size_t count, void *context) {
+    (void)bytes, (void)size, (void)count, (void)context;
+    return ABORTED;
+}
+
+void ccurl_transfer_orphan(ccurl_transfer *transfer) {
+    void *easy = transfer->easy;
+    ccurl_api.easy_setopt(easy, OPT_PRIVATE, NULL);
+    ccurl_api.easy_setopt(easy, OPT_ERRORBUFFER, NULL);
+    ccurl_api.easy_setopt(easy, OPT_HTTPHEADER, NULL);
+    ccurl_api.easy_setopt(easy, OPT_HEADERFUNCTION, refuse_bytes);
+    ccurl_api.easy_setopt(easy, OPT_WRITEFUNCTION, refuse_bytes);
+    ccurl_api.easy_setopt(easy, OPT_READFUNCTION, give_nothing);
+    ccurl_api.easy_setopt(easy, OPT_OPENSOCKETFUNCTION, refuse_socket);
+    // It may have waited for an HTTP/2 connection rather than for a lookup.
+    ccurl_api.easy_setopt(easy, OPT_FRESH_CONNECT, 1L);
+    if (ccurl_tells_connected()) ccurl_api.easy_setopt(easy, OPT_PREREQFUNCTION, refuse_connection);
+    transfer->easy = NULL;
 }
 
 uint8_t *ccurl_transfer_take_body(ccurl_transfer *transfer, size_t *length) {

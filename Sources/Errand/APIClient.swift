@@ -138,10 +138,7 @@ extension APIClient {
             id: calls.nextID(), method: endpoint.method, path: endpoint.path,
             rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub)
         try calls.begin(call)
-        defer {
-            limiter.settle(call)
-            calls.end(call)
-        }
+        defer { calls.end(call) }
         call.tell(.began)
         do throws(ServiceError) {
             let reply = try await perform(endpoint, as: call)
@@ -162,40 +159,34 @@ extension APIClient {
     ) async throws(ServiceError) -> Reply<Response> {
         if let problem = call.rules.problem { throw .badSetting(problem) }
         let engine = try engine.get()
-        let isSigned = try await bindSession(to: call)
-        let request = try engine.builder.request(for: endpoint, rules: call.rules, isSigned: isSigned)
-        let response = try await engine.send(request, as: call)
+        let session = try await session(for: call)
+        let request = try engine.builder.request(for: endpoint, rules: call.rules, isSigned: session != nil)
+        let response = try await engine.send(request, as: call, signedFor: session)
         call.note(.decoding)
         let value = try judge.value(Response.self, below: endpoint.envelope, in: response) {
-            call.secrets(by: Redactor(headers: configuration.secretHeaders))
+            call.redactor(engine.builder.secretNames)
         }
         return Reply(
             value: value, status: response.status, headers: response.headers, attempts: call.read { $0.attempts },
             duration: call.started.duration(to: call.time.now), timings: response.timings,
-            source: response.isToStranger ? nil : response.redirectedTo ?? request.url)
+            source: response.hasLeftOrigin ? nil : response.redirectedTo ?? request.url)
     }
 
-    /// Binds the call to the session that is there when it begins; says whether the call is to be signed.
-    private nonisolated func bindSession(to call: Call) async throws(ServiceError) -> Bool {
-        guard call.rules.authentication != .none else { return false }
+    /// The session that is there when the call begins, and that signs it; `nil` for a call that is not signed.
+    private nonisolated func session(for call: Call) async throws(ServiceError) -> UUID? {
+        guard call.rules.authentication != .none else { return nil }
         guard let tokens = configuration.tokens else {
             guard call.rules.authentication == .optional else { throw .signInRequired }
-            return false
+            return nil
         }
         // A call that the store's own refresh makes cannot wait for that refresh.
-        guard !tokens.isRefreshingHere else { return false }
+        guard !tokens.isRefreshingHere else { return nil }
+        if let present = tokens.presentSession { return present }
+        call.note(.waitingForToken)
         do throws(ServiceError) {
-            let session: UUID
-            if let present = tokens.presentSession {
-                session = present
-            } else {
-                call.note(.waitingForToken)
-                session = try await call.leashed { () async throws(ServiceError) in try await tokens.session() }
-            }
-            call.update { $0.session = session }
-            return true
+            return try await call.leashed { () async throws(ServiceError) in try await tokens.session() }
         } catch .signInRequired where call.rules.authentication == .optional {
-            return false
+            return nil
         }
     }
 

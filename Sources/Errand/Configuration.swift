@@ -17,9 +17,12 @@ public struct Configuration: Sendable {
     public var parameters: Parameters = [:]
     /// Parameters that are asked for at each call; they win over `parameters`.
     public var parametersForEachCall: (@Sendable () -> Parameters)?
-    /// Names of further headers whose values are secret: they are shown nowhere, and no redirect carries them to
-    /// another origin.
-    public var secretHeaders: Set<String> = []
+    /// Further names whose values are secret: of headers, of parameters of a query or a form, and of members of JSON.
+    ///
+    /// Errand masks such values, like those whose names are secret by custom, in descriptions, errors, events and cURL
+    /// text. Case and separators do not matter: `partner_code` also names `partnerCode` and `Partner-Code`. A header
+    /// that is named here follows no redirect to another origin.
+    public var secretNames: Set<String> = []
 
     /// The tokens that sign the calls; `nil` for a server that knows no users.
     public var tokens: TokenStore?
@@ -27,6 +30,9 @@ public struct Configuration: Sendable {
     public var rateLimit: RateLimit = .requests(5, per: .seconds(1))
     /// A limiter to share with other clients; it takes the place of `rateLimit`.
     public var limiter: RateLimiter?
+    /// The longest pause of the limiter that a response of the server may begin. A longer one is ignored and reported
+    /// as ``ClientEvent/Kind/ignoredPause(_:)``, so that one wrong header cannot stop the client for days.
+    public var longestServerPause: Duration = .seconds(3600)
     /// When calls are tried again.
     public var retry: RetryPolicy = .standard
     /// The limit of one attempt, its body included. Zero lets nothing be sent; a few hundred years are no limit.
@@ -69,6 +75,9 @@ public struct Configuration: Sendable {
     var problem: String? {
         if limiter == nil, let problem = rateLimit.problem { return problem }
         if let problem = limiter?.limit.problem { return problem }
+        if longestServerPause < .zero {
+            return "a negative longest pause of \(longestServerPause.spoken); use zero to ignore what a server asks for"
+        }
         if responseByteLimit <= 0 {
             return "a limit of \(responseByteLimit) bytes for an answer; it must be 1 or more"
         }

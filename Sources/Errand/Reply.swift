@@ -12,7 +12,7 @@ public struct Reply<Value: Sendable>: Sendable {
     public let duration: Duration
     /// How long the parts of the last attempt took; `nil` if the transport does not tell.
     public let timings: Timings?
-    /// Where the answer came from; `nil` if a redirect led over another origin, which must not choose what a client asks
-    /// for next with its credentials.
+    /// Where the answer came from; `nil` if a redirect led over another origin, which must not choose what a client
+    /// asks for next with its credentials.
     var source: HTTPURL?
 }

@@ -6,7 +6,9 @@ public import Foundation
 
 /// Everything that can go wrong with a call, so that a `switch` can be complete.
 ///
-/// The descriptions are sentences for people. No case, payload or description holds a secret of the client.
+/// The descriptions are sentences for people, and show no secret and no control character, whatever the server sent.
+/// ``Rejection/body`` and ``Rejection/headers`` hold what came, unredacted, so that you can decode it; printing or
+/// dumping an error shows only the names and the size, and an event of the client carries neither.
 public indirect enum ServiceError: Error, Sendable, Hashable {
     /// The task was cancelled, by its owner or by `cancelAll()`.
     case cancelled
@@ -14,7 +16,8 @@ public indirect enum ServiceError: Error, Sendable, Hashable {
     case noInternetConnection
     /// The attempt's timeout or the call's deadline passed.
     case timedOut(Timeout)
-    /// The request cannot be made as it was asked for. Nothing was sent.
+    /// The request cannot be made as it was asked for. It was not sent; whether an earlier request of the same call
+    /// was, `mayHaveReachedServer` says.
     case invalidRequest(InvalidRequest)
     /// The endpoint needs a signed-in user and there is none. Nothing was sent.
     case signInRequired
@@ -68,7 +71,8 @@ extension ServiceError {
     /// Whether the server may have seen the request, and acted on it, in any attempt of the call.
     public var mayHaveReachedServer: Bool {
         switch self {
-        case .noInternetConnection, .invalidRequest, .signInRequired: false
+        case .noInternetConnection, .signInRequired: false
+        case .invalidRequest(let invalid): invalid.mayHaveReachedServer
         case .sessionExpired(let expiry): expiry.mayHaveReachedServer
         case .rateLimited(let limited): limited.mayHaveReachedServer
         case .timedOut(let timeout): timeout.mayHaveReachedServer
@@ -83,7 +87,9 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
     public var errorDescription: String? { description }
 
     /// A sentence for the person in front of the screen. The server's own words win where it gave some.
-    public var description: String {
+    public var description: String { sentence.printable }
+
+    private var sentence: String {
         switch self {
         case .cancelled: "The call was cancelled"
         case .noInternetConnection: "No internet connection"
@@ -100,7 +106,9 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
     }
 
     /// The case with its payload, for a developer.
-    public var debugDescription: String {
+    public var debugDescription: String { payload.printable }
+
+    private var payload: String {
         switch self {
         case .cancelled: "cancelled"
         case .noInternetConnection: "noInternetConnection"
@@ -119,13 +127,16 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
 }
 
 extension ServiceError {
-    /// Translates an error of foreign code at the door where it comes in; `otherwise` says what it is there if it is
-    /// none of ours.
+    /// Translates an error of foreign code where it comes in; `otherwise` says what it is there if it is none of ours.
+    ///
+    /// A `CancellationError` means `.cancelled` only in a task that has been cancelled, which is also how a running
+    /// call is stopped. Foreign code may throw one for reasons of its own, and apps show nothing for `.cancelled`: then
+    /// it is an error like any other.
     init(_ error: any Error, otherwise: (any Error) -> ServiceError) {
         switch error {
         case let error as ServiceError: self = error
         case let error as PagingError: self = error.error
-        case is CancellationError: self = .cancelled
+        case is CancellationError where Task.isCancelled: self = .cancelled
         default: self = otherwise(error)
         }
     }
@@ -135,6 +146,8 @@ extension ServiceError {
     /// The same error of a call on which the server may have acted before.
     func afterSending(_ method: HTTPMethod) -> ServiceError {
         switch self {
+        case .invalidRequest(let invalid):
+            .invalidRequest(InvalidRequest(invalid.subject, invalid.reason, mayHaveReachedServer: true))
         case .timedOut(let timeout):
             .timedOut(
                 Timeout(timeout.bound, limit: timeout.limit, phase: timeout.phase, mayHaveReachedServer: true))
@@ -149,7 +162,8 @@ extension ServiceError {
                     expiry.reason, message: expiry.message, status: expiry.status, mayHaveReachedServer: true))
         case .transport(let failure):
             .transport(TransportFailure(failure.kind, failure.message, mayHaveReachedServer: true))
-        // That case says that nothing was sent. Where it does no harm to send again, the missing network is what matters.
+        // That case says that nothing was sent. Where it does no harm to send again, the missing network is what
+        // matters.
         case .noInternetConnection where !method.isIdempotent:
             .transport(TransportFailure(.unreachable, "no internet connection", mayHaveReachedServer: true))
         default: self

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Glibc
 
-/// Every parser of bytes that come from a server, fed with what libFuzzer thinks of. `.ci/fuzz` builds it together with the
-/// library's own sources, so that it sees inside.
+/// Every parser of bytes that come from a server, fed with what libFuzzer thinks of. `.ci/fuzz` builds it together with
+/// the library's own sources, so that it sees inside.
 enum Parser: String, CaseIterable {
     case head, date, pacing, words, url, link, token, redaction, answer
 
@@ -33,7 +33,7 @@ enum Parser: String, CaseIterable {
                 }
             }
         case .words:
-            let words = ServerWords(Data(bytes)) { $0 }
+            let words = ServerWords(Data(bytes), redactor: .standard)
             expect(words.message?.isEmpty != true)
         case .url:
             guard let base = try? HTTPURL("https://api.test/a/b?c=d") else { return expect(false) }
@@ -55,17 +55,17 @@ enum Parser: String, CaseIterable {
             _ = answer.lifetime.map { Date(timeIntervalSince1970: 1_700_000_000 + $0).description }
         case .redaction:
             let secret = "s3cr3t-of-the-user"
-            let shown = Redactor.standard.text(
-                ofBody: #"{"access_token": "\#(secret)", "x": "\#(text)"}"#, hiding: [secret])
+            let redactor = Redactor(hiding: [secret])
+            let shown = redactor.text(#"{"access_token": "\#(secret)", "x": "\#(text)"}"#)
             expect(!shown.contains(secret))
             _ = Redactor.standard.text(ofURL: text)
-            _ = Redactor.standard.text(ofBody: text, hiding: [secret])
+            _ = redactor.beginning(of: bytes, length: 100)
         case .answer:
             let judge = Judge(decoder: JSONDecoder(), acceptedContentTypes: ["application/json"], time: .system)
             for status in [200, 404] {
                 let response = HTTPResponse(status: status, headers: [:], body: .bytes(Data(bytes)))
                 do throws(ServiceError) {
-                    _ = try judge.value([String: [Int]].self, below: ["a"], in: response) { [] }
+                    _ = try judge.value([String: [Int]].self, below: ["a"], in: response) { .standard }
                 } catch {
                     _ = "\(error)"
                 }

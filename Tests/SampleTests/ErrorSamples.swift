@@ -102,6 +102,16 @@ struct ErrorSamples {
         #expect(shown == ["The server answered 404 (Not Found); what was asked for is not there"])
     }
 
+    @Test("names of one's own are secret")
+    func ownSecretNames() {
+        let client = APIClient("https://api.example.com") {
+            $0.secretNames = ["partner_code"]
+        }
+        let text = client.explain(Endpoint<NoContent>.get("x", query: ["partnerCode": "p-4711"]))
+        #expect(text.contains("partnerCode=‹redacted›"))
+        #expect(!text.contains("4711"))
+    }
+
     @Test("every case has its advice")
     func advices() {
         #expect(advice(on: .cancelled) == nil)

@@ -23,6 +23,17 @@ struct RateLimitSamples {
         #expect(export.options.cost == 3)
     }
 
+    @Test("a pause that the server asked for, and its end by hand")
+    func pause() {
+        let client = APIClient("https://api.example.com") {
+            $0.longestServerPause = .seconds(24 * 3600)  // it counts requests by the day
+        }
+        client.limiter.pause(until: client.configuration.time.now.advanced(by: .seconds(3600)))
+        client.limiter.resume()
+        #expect(client.limiter.snapshot.pausedUntil == nil)
+        #expect(client.configuration.longestServerPause == .seconds(86_400))
+    }
+
     @Test("a wait that is too long fails at once")
     func tooLong() async throws {
         let network = scripted()

@@ -138,5 +138,10 @@ struct TestingSamples {
         }
         #expect(client.configuration.transport is CurlTransport)
     }
+
+    @Test("what is known to be wrong with libcurl can be printed")
+    func curlFaults() {
+        for fault in CurlTransport.knownFaults { print("libcurl:", fault) }
+    }
     #endif
 }

@@ -2,8 +2,8 @@ package import Foundation
 
 /// Another process, with pipes to it.
 ///
-/// Foundation's `Process` finds out what is open by copying whole entries of a folder where the system gave shorter ones:
-/// now and then beyond what is mapped, which ends the process that starts another.
+/// Foundation's `Process` finds out what is open by copying whole entries of a folder where the system gave shorter
+/// ones: now and then beyond what is mapped, which ends the process that starts another.
 package final class Subprocess: Sendable {
     package struct Failure: Error {
         package let reason: String

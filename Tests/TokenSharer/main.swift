@@ -6,6 +6,8 @@ import Foundation
 //     TokenSharer rewrite FILE                 writes ever newer sessions until it is killed
 //     TokenSharer replace FILE SERVER TIMES    has the token replaced so often, beside others; prints the last one
 //     TokenSharer die FILE                     has a token replaced for ten waiters; the first to go on kills it
+//     TokenSharer hold FILE                    locks the file, and is stopped like a process in a debugger
+//     TokenSharer save FILE                    saves one session
 //     TokenSharer fill FILE                    has a token replaced when nothing more can be written
 
 /// Prints at once: who is killed has no time to empty a buffer.
@@ -24,7 +26,7 @@ case "rewrite":
         // Long enough for a kill to come in the middle of it.
         let token = Token(access: String(repeating: "\(revision).", count: 40_000))
         let session = SavedSession(id: UUID(), revision: revision, token: token, received: Date())
-        await file.exclusively { _ = try? file.save(session) }
+        try await file.exclusively { _ = try? file.save(session) }
         say("\(revision)")
         revision += 1
     }
@@ -48,6 +50,13 @@ case "die":
             }
         }
     }
+case "hold":
+    try await file.exclusively {
+        say("held")
+        raise(SIGSTOP)
+    }
+case "save":
+    try file.save(SavedSession(id: UUID(), token: Token(access: "a"), received: Date()))
 case "fill":
     let tokens = TokenStore(persistence: file) { _ in Token(access: "rotated", refresh: "rotated") }
     var events = tokens.events.makeAsyncIterator()

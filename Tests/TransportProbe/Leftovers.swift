@@ -25,7 +25,8 @@ struct Leftovers {
     }
 
     func report() async throws {
-        // The first round brings to life what stays for good: the threads that tasks run on, the clock's, OpenSSL's own.
+        // The first round brings to life what stays for good: the threads that tasks run on, the clock's, OpenSSL's
+        // own.
         _ = try await round()
         let before = try await settled()
         let meanwhile = try await round()
@@ -37,8 +38,8 @@ struct Leftovers {
         for census in [before, meanwhile, after] { print(census.descriptors, census.threads) }
     }
 
-    /// What there is when nothing changes any more: a thread that was told to end still has to do so, and the kernel tells
-    /// nobody when it has.
+    /// What there is when nothing changes any more: a thread that was told to end still has to do so, and the kernel
+    /// tells nobody when it has.
     private func settled() async throws -> Census {
         var (census, times) = (try Census(), 0)
         while times < 50 {

@@ -17,11 +17,30 @@ import Darwin
 //     TransportProbe get URL [proxy=none|PROXY] [pin=HASH] [identity=FILE] [authorities=FILE]
 //         sends one request; prints the status and the body, or the kind of failure, whether the server may have
 //         seen the request, and what was said
+//     TransportProbe series URL...
+//         sends requests one after the other with one transport; prints for each the status or the kind of failure
+//     TransportProbe lookup SLOW QUICK
+//         SLOW names a host whose lookup hangs, QUICK one that answers; prints how many milliseconds each of these
+//         took: a cancelled call to SLOW, one with a timeout, the slowest of the calls to QUICK beside them, and the
+//         shutdown during another call to SLOW
+//     TransportProbe exhausted FIRST SECOND
+//         calls FIRST, opens files until it can open no more, and calls SECOND and FIRST; prints the status or the kind
+//         of failure and what was said
 //     TransportProbe leftovers URL shutdown|drop
 //         calls with ten clients and ends them; prints how many descriptors and threads there were before, meanwhile
 //         and at the end
 
 #if os(Linux)
+/// The status or the kind of failure, and what was said.
+func outcome(of url: String, _ transport: CurlTransport) async throws -> (word: String, words: String) {
+    do {
+        let request = HTTPRequest(method: .get, url: try HTTPURL(url))
+        return ("\(try await transport.send(request, context: TransportContext()).status)", "")
+    } catch ServiceError.transport(let failure) {
+        return (failure.kind.rawValue, failure.message)
+    }
+}
+
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
 guard arguments.count >= 2 else { exit(64) }
 
@@ -46,6 +65,19 @@ case "get":
     } catch ServiceError.transport(let failure) {
         print(failure.kind.rawValue, failure.mayHaveReachedServer, failure.message)
     }
+case "series":
+    let transport = CurlTransport()
+    for url in arguments.dropFirst() { print(try await outcome(of: url, transport).word) }
+case "exhausted" where arguments.count == 3:
+    let transport = CurlTransport()
+    _ = try await outcome(of: arguments[1], transport)
+    while open("/dev/null", O_RDONLY) >= 0 {}
+    for url in [arguments[2], arguments[1]] {
+        let (word, words) = try await outcome(of: url, transport)
+        print(word, words)
+    }
+case "lookup" where arguments.count == 3:
+    try await SlowLookup(slow: arguments[1], quick: arguments[2]).report()
 case "leftovers" where arguments.count == 3:
     try await Leftovers(url: arguments[1], isShutDown: arguments[2] == "shutdown").report()
 default:

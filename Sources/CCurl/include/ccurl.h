@@ -1,7 +1,7 @@
 // The part of libcurl that the transport uses, opened at run time: nothing has to be installed to build.
 //
-// The numbers of options, infos and results are facts of libcurl's stable ABI (soname libcurl.so.4). Variadic functions of
-// libcurl cannot be called from Swift; they have one wrapper for each kind of argument here.
+// The numbers of options, infos and results are facts of libcurl's stable ABI (soname libcurl.so.4). Variadic functions
+// of libcurl cannot be called from Swift; they have one wrapper for each kind of argument here.
 #ifndef CCURL_H
 #define CCURL_H
 
@@ -24,10 +24,29 @@ enum {
     CCURL_BODY_TOO_LARGE,
     // Two Content-Lengths that differ: whoever wrote one of them takes other bytes for the next answer.
     CCURL_TWO_LENGTHS,
+    // A Content-Length that is not one number: libcurl would read the digits it begins with and cut the body there.
+    CCURL_BAD_LENGTH,
+    // More bytes after a chunked body than a head may have.
+    CCURL_TRAILER_TOO_LARGE,
+    // The server changes to a protocol that nobody has asked for.
+    CCURL_UPGRADED,
     // This is the answer, though libcurl would send the request again: it does after a 417.
     CCURL_SETTLED,
-    // The connection that was to be used again has bytes that no request has asked for. Nothing was sent.
+    // The connection that was to be used again is not fit for that. Nothing was sent.
     CCURL_STALE,
+    // libcurl was about to send the request a second time.
+    CCURL_REPEATED,
+};
+
+// Why libcurl was about to.
+enum {
+    // The connection that was kept has died under the request.
+    CCURL_DIED = 1,
+    // The server has said that it did not work on the request (HTTP/2's REFUSED_STREAM).
+    CCURL_REFUSED,
+    // The server wants HTTP/1.1 for it (HTTP/2's HTTP_1_1_REQUIRED). The loop uses that for later requests to its
+    // origin.
+    CCURL_DOWNGRADED,
 };
 
 // What a hook returns, in the place of a count, to be called again after ccurl_loop_resume; or to end the transfer.
@@ -43,7 +62,7 @@ typedef struct {
     ptrdiff_t (*on_upload)(void *context, uint8_t *room, size_t count);
 } ccurl_hooks;
 
-// What works on transfers: one thread calls its functions, but for ccurl_loop_wake.
+// What works on transfers: one thread calls its functions, but for ccurl_loop_wake and ccurl_loop_watch.
 typedef struct ccurl_loop ccurl_loop;
 
 // One request and its answer while libcurl works on it. It belongs to the thread of the loop from start to end.
@@ -54,6 +73,8 @@ typedef struct ccurl_transfer {
     // The lines of the last head, each with its line break. An interim (1xx) head is replaced by the next.
     char *head;
     size_t head_length, head_capacity, head_limit;
+    // The bytes that came as lines after the body.
+    size_t trailer_length;
     // The body, as far as it has come. With a hook for it only its length is kept.
     uint8_t *body;
     size_t body_length, body_capacity, body_limit;
@@ -61,16 +82,25 @@ typedef struct ccurl_transfer {
     int expects;
     // Whether it goes over TLS.
     int is_encrypted;
+    // Whether the request only reads.
+    int is_safe;
     // The request's body.
     uint8_t *upload;
     size_t upload_length, upload_position;
     // The lines of the request's head.
     void *headers;
     size_t headers_capacity;
-    // How often a connection was ready for the request, where libcurl tells: it may try several.
-    int tries;
-    // Set by the caller: whether those options are set that are the same for all requests, and whether others are that a
-    // plain request does not set again.
+    // Whether a connection was ready for the request, where libcurl tells, and whether that was a new one.
+    int tries, is_first;
+    // The descriptor of the kept connection of HTTP/1 that it is on, plus one; 0 if there is none. Whether it was on
+    // one.
+    int kept_socket, was_kept;
+    // Why it was about to be sent a second time.
+    int repetition;
+    // Whether it is certain that the server has seen nothing of the request, though it was sent.
+    int is_unseen;
+    // Set by the caller: whether those options are set that are the same for all requests, and whether others are that
+    // a plain request does not set again.
     int is_prepared, is_special;
     // Microseconds of the monotonic clock: libcurl takes the first byte that is sent for the first that comes.
     int64_t started, first_byte;
@@ -82,12 +112,21 @@ typedef struct ccurl_transfer {
     int head_complete;
     // The Content-Length of the head; -1 if it has none yet.
     int64_t length;
+    // Whether the last line of the head was a Content-Length: a folded line after it is a part of it.
+    int is_within_length;
+    // How many sockets were asked for, and why the system refused one, if it did.
+    int sockets, system_error;
+    // The ports of the connection on which the request was sent last, where libcurl tells.
+    int to_port, from_port;
+    // Set by the caller: a number for the server, the same for all requests to it.
+    uint64_t origin;
     char error[256];
 } ccurl_transfer;
 
 ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop);
-// Makes the transfer ready for another request. A prepared one stays so unless it was special.
-void ccurl_transfer_reset(ccurl_transfer *transfer);
+// Makes the transfer ready for another request. A prepared one stays so unless it was special. 0 if there is no memory
+// for that: then it can only be freed.
+int ccurl_transfer_reset(ccurl_transfer *transfer);
 void ccurl_transfer_free(ccurl_transfer *transfer);
 // Hands the body over to the caller, who frees it.
 uint8_t *ccurl_transfer_take_body(ccurl_transfer *transfer, size_t *length);
@@ -105,6 +144,8 @@ void ccurl_set_empty_upload(ccurl_transfer *transfer);
 void ccurl_stream_upload(ccurl_transfer *transfer);
 // Whether on_step is told of CCURL_CONNECTED: libcurl can do that since 7.80.
 int ccurl_tells_connected(void);
+// Whether the process can open another descriptor.
+int ccurl_has_descriptors(void);
 
 // Times are microseconds since the start; 0 for a step that was not needed.
 typedef struct {
@@ -116,8 +157,8 @@ ccurl_timings ccurl_get_timings(ccurl_transfer *transfer);
 long ccurl_get_long(ccurl_transfer *transfer, int info);
 const char *ccurl_describe(int code);
 
-// Names the calling thread.
-void ccurl_name_thread(const char *name);
+// Has the calling thread be that of the loop, under this name.
+void ccurl_loop_enter(ccurl_loop *loop, const char *name);
 
 // NULL if there is no memory or no descriptor left for one.
 ccurl_loop *ccurl_loop_new(void);
@@ -126,8 +167,13 @@ int ccurl_loop_set_long(ccurl_loop *loop, int option, long value);
 // 0, or not if libcurl will not have it.
 int ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer);
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer);
-// Goes on after a hook has paused. What has waited is handed to the hooks at once; if one of them will not have it, that is
-// the result of the transfer, which libcurl itself takes no note of: it has to be removed. Otherwise 0.
+// Notes, of a transfer that is about to be removed because its time is up, that its connection is not to be trusted if
+// nothing has come of its answer.
+void ccurl_loop_distrust(ccurl_loop *loop, ccurl_transfer *transfer);
+// Whether something that was removed is still with libcurl: ccurl_loop_free would wait for it.
+int ccurl_loop_is_busy(const ccurl_loop *loop);
+// Goes on after a hook has paused. What has waited is handed to the hooks at once; if one of them will not have it,
+// that is the result of the transfer, which libcurl itself takes no note of: it has to be removed. Otherwise 0.
 int ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer);
 // Waits until there is something to do, or only looks.
 void ccurl_loop_wait(ccurl_loop *loop, int may_wait);
@@ -135,6 +181,9 @@ void ccurl_loop_wait(ccurl_loop *loop, int may_wait);
 void ccurl_loop_work(ccurl_loop *loop);
 // Ends the wait. Every thread may call it.
 void ccurl_loop_wake(ccurl_loop *loop);
+// Ends the connection on which the loop's thread has been at work since the last call of this, for too long; returns
+// whether the thread is at work. Called from another thread, a tenth of a second after the last time.
+int ccurl_loop_watch(ccurl_loop *loop);
 // The next transfer that has ended, with its result; NULL if there is none. The loop has let go of it.
 ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, int *result);
 

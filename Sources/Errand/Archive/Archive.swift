@@ -92,14 +92,19 @@ public struct Archive<Model: Codable & Sendable>: Sendable {
         return ArchiveFile.read(data, version: version, migrate: migrate).map(Optional.some)
     }
 
-    /// Runs `body` while nobody else writes or removes the file. Where the lock cannot be had it runs without: mostly the
-    /// file cannot be written then either, which tells why.
+    /// Runs `body` while nobody else writes or removes the file. A process that hangs is waited for ten
+    /// seconds. Where nobody can write, or the file system has no locks, it runs without one.
     private func alone<Value>(_ body: () throws(ArchiveError) -> Value) async throws(ArchiveError) -> Value {
-        let lock = await FileLock.acquire(beside: file)
-        defer { lock?.release() }
-        if lock == nil, Task.isCancelled {
-            throw ArchiveError(.cancelled, "the archive \(file.path) was left alone: the task was cancelled")
+        let lock: FileLock?
+        do throws(TokenPersistenceError) {
+            lock = try await FileLock.acquire(beside: file, within: .seconds(10))
+        } catch {
+            if error.kind == .locked, Task.isCancelled {
+                throw ArchiveError(.cancelled, "the archive \(file.path) was left alone: the task was cancelled")
+            }
+            throw ArchiveError(ArchiveError.Kind(rawValue: error.kind.rawValue) ?? .unwritable, error.message)
         }
+        defer { lock?.release() }
         return try body()
     }
 }

@@ -16,6 +16,10 @@ public struct ArchiveError: Error, Sendable, Hashable, CustomStringConvertible {
         case symbolicLink
         /// There is a folder, or something else that is not a file, where the file should be.
         case notAFile
+        /// The file belongs to another user, or others may read or write it; it was left as it is, and not used.
+        case notPrivate
+        /// Another process has held the lock on the file for too long; nothing was changed.
+        case locked
         /// The value cannot be encoded, or is too large; what was saved before is there still.
         case unencodable
         /// The task was cancelled while somebody else was writing; nothing was changed.

@@ -7,32 +7,113 @@ import Darwin
 #endif
 
 /// A lock between processes, which ends with the process that holds it.
+///
+/// It is taken on two files, in this order: a lock file, which is there before the first session is, and the protected
+/// file itself. So deleting the lock file, which only makes room for another, does not let a second process in: the
+/// protected file is still locked. Either may be replaced by the time its lock is had, which is then one on a file that
+/// nobody else would find: it is opened again.
 final class FileLock: Sendable {
     /// How long to wait before asking again. Waiting in the kernel would hold up a thread that other tasks need.
     private static let pause = Duration.milliseconds(10)
 
-    private let descriptor: CInt
+    private let descriptors: [CInt]
 
-    private init(descriptor: CInt) {
-        self.descriptor = descriptor
+    private init(descriptors: [CInt]) {
+        self.descriptors = descriptors
     }
 
-    /// Waits for the lock; `nil` if there can be none, or the task is cancelled before it is had.
-    static func acquire(beside file: PrivateFile) async -> FileLock? {
-        guard let descriptor = file.openLock() else { return nil }
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            // The other process lives in real time, so this wait does too. It fails if the task is cancelled, and then only.
-            guard errno == EWOULDBLOCK || errno == EINTR, (try? await Task.sleep(for: pause)) != nil else {
+    /// Waits for the lock, but not longer than `timeout`; `nil` where there can be none: nobody can write there, or the
+    /// file system has no locks.
+    static func acquire(
+        beside file: PrivateFile, within timeout: Duration
+    ) async throws(TokenPersistenceError) -> FileLock? {
+        // The other process lives in real time, so this wait does too.
+        let end = ContinuousClock.now.advanced(by: timeout)
+        var isFirst = true
+        while true {
+            guard let descriptor = try file.openLock(makingFolder: isFirst) else { return nil }
+            isFirst = false
+            do {
+                guard try await lock(descriptor, of: file, until: end, timeout) else {
+                    _ = close(descriptor)
+                    return nil
+                }
+            } catch {
                 _ = close(descriptor)
-                return nil
+                throw error
+            }
+            guard isPresent(descriptor, at: file.lockPath) else {
+                _ = close(descriptor)
+                continue
+            }
+            do {
+                let own = try await lockItself(file, until: end, timeout)
+                return FileLock(descriptors: [descriptor] + own)
+            } catch {
+                _ = close(descriptor)
+                throw error
             }
         }
-        return FileLock(descriptor: descriptor)
     }
 
     /// Gives the lock back.
     func release() {
-        _ = flock(descriptor, LOCK_UN)
-        _ = close(descriptor)
+        for descriptor in descriptors.reversed() {
+            _ = flock(descriptor, LOCK_UN)
+            _ = close(descriptor)
+        }
+    }
+
+    private static func lockItself(
+        _ file: PrivateFile, until end: ContinuousClock.Instant, _ timeout: Duration
+    ) async throws(TokenPersistenceError) -> [CInt] {
+        while let descriptor = file.openForLock() {
+            do {
+                // Some file systems lock only what is open for writing. The lock file is locked all the same.
+                guard try await lock(descriptor, of: file, until: end, timeout) else {
+                    _ = close(descriptor)
+                    return []
+                }
+            } catch {
+                _ = close(descriptor)
+                throw error
+            }
+            if isPresent(descriptor, at: file.path) { return [descriptor] }
+            _ = close(descriptor)
+        }
+        return []
+    }
+
+    /// Waits for the lock on one file; `false` if the file system has none.
+    private static func lock(
+        _ descriptor: CInt, of file: PrivateFile, until end: ContinuousClock.Instant, _ timeout: Duration
+    ) async throws(TokenPersistenceError) -> Bool {
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            switch errno {
+            case EINTR: continue
+            case EOPNOTSUPP, ENOTSUP, ENOSYS, EBADF, EINVAL: return false
+            case EWOULDBLOCK: break
+            case let code:
+                throw file.failure(
+                    .unwritable, "cannot be locked: \(file.lockPath): \(String(cString: strerror(code)))")
+            }
+            guard ContinuousClock.now < end else {
+                throw file.failure(
+                    .locked,
+                    "is locked: another process has held \(file.lockPath) for \(timeout.spoken); see whether it hangs")
+            }
+            // It fails if the task is cancelled, and then only.
+            guard (try? await Task.sleep(for: pause)) != nil else {
+                throw file.failure(.locked, "is locked by another process, and the task was cancelled while it waited")
+            }
+        }
+        return true
+    }
+
+    /// Whether the open file is still the one that has that name.
+    private static func isPresent(_ descriptor: CInt, at path: String) -> Bool {
+        var (mine, present) = (stat(), stat())
+        return fstat(descriptor, &mine) == 0 && lstat(path, &present) == 0 && mine.st_ino == present.st_ino
+            && mine.st_dev == present.st_dev
     }
 }

@@ -177,10 +177,10 @@ public struct OAuth: Sendable {
 
     /// Words of a success, without the secrets that its request has sent. Those of an error have been cleaned already.
     private func clean(_ text: String, of grant: Grant) -> String {
-        let sent = [secret] + grant.parameters.items.filter { Redactor.standard.isSecret(query: $0.name) }.map(\.value)
-        let secrets = [String(basic.dropFirst("Basic ".count))] + sent + sent.map(Self.encoded)
+        let sent = grant.parameters.items.filter { SecretNames.standard.contains($0.name, in: .parameter) }.map(\.value)
+        let secrets = [String(basic.dropFirst("Basic ".count)), secret] + sent
         // What is shorter would take ordinary words out of the message.
-        return Redactor.standard.text(ofBody: text, hiding: secrets.filter { $0.utf8.count >= 4 })
+        return Redactor(hiding: secrets.filter { $0.utf8.count >= 4 }).text(text)
     }
 }
 

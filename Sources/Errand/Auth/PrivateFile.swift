@@ -29,7 +29,8 @@ struct PrivateFile: Sendable {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// The bytes; `nil` if there is no file. One that is too large is put out of the way only by whoever holds the lock.
+    /// The bytes; `nil` if there is no file. One that is too large is put out of the way only by whoever holds the
+    /// lock.
     func read(isAlone: Bool = true) throws(TokenPersistenceError) -> Data? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -43,6 +44,7 @@ struct PrivateFile: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure(.unreadable, "cannot be read: \(reason())") }
         guard status.st_mode & S_IFMT == S_IFREG else { throw failure(.notAFile, "is not a file") }
+        try refuseOthers(status)
         guard status.st_size <= largest else {
             let words = "is too large for one"
             throw isAlone ? setAside(.damaged, words) : failure(.damaged, words)
@@ -91,6 +93,9 @@ struct PrivateFile: Sendable {
 
     /// Removes the file, if there is one.
     func remove() throws(TokenPersistenceError) {
+        var status = stat()
+        // One that another user has put here was never used: it stays for a person to look at.
+        if lstat(path, &status) == 0, status.st_uid != geteuid() { try refuseOthers(status) }
         // What one who was killed while writing has left is a secret too.
         _ = unlink(draft)
         guard unlink(path) != 0 else { return syncFolder() }
@@ -100,15 +105,15 @@ struct PrivateFile: Sendable {
         throw failure(.unwritable, "cannot be removed: \(reason(code))")
     }
 
-    /// Gives the file another name, for a person to look at, and says what was wrong with it; `nil` if meanwhile somebody
-    /// has put another in its place, which stays there. For one who does not hold the lock.
+    /// Gives the file another name, for a person to look at, and says what was wrong with it; `nil` if meanwhile
+    /// somebody has put another in its place, which stays there. For one who does not hold the lock.
     func setAside(
         _ kind: TokenPersistenceError.Kind, _ what: String, ifStillHolding data: Data
     ) throws(TokenPersistenceError) -> TokenPersistenceError? {
         guard rename(path, aside) == 0 else { return failure(kind, what) }
         let other = PrivateFile(path: aside, content: content, largest: largest)
-        // Looked at where nobody replaces it any more: before, it could change between the look and the renaming. What cannot
-        // be read is no session that somebody has just saved.
+        // Looked at where nobody replaces it any more: before, it could change between the look and the renaming. What
+        // cannot be read is no session that somebody has just saved.
         guard let moved = try? other.read(isAlone: false), moved != data else {
             return failure(kind, "\(what); it was kept aside as \(aside)")
         }
@@ -123,12 +128,60 @@ struct PrivateFile: Sendable {
         return failure(kind, rename(path, aside) == 0 ? "\(what); it was kept aside as \(aside)" : what)
     }
 
-    /// Opens, and if need be makes, a file for a lock beside this one.
-    func openLock() -> CInt? {
-        // Why the folder cannot be made is told by the write that fails for the same reason.
-        guard (try? makeFolder()) != nil else { return nil }
-        let descriptor = open("\(path).lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    /// Whether the folder of the file is there, readable or not.
+    var hasFolder: Bool {
+        var status = stat()
+        return stat(folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    var missingFolder: TokenPersistenceError {
+        failure(.missingFolder, "cannot be found: its folder \(folder) is missing; put it back, or sign in again")
+    }
+
+    var lockPath: String { "\(path).lock" }
+
+    /// Opens, and if need be makes, a file for a lock beside this one; `nil` if nobody can write here: then there is
+    /// nothing to protect.
+    func openLock(makingFolder: Bool) throws(TokenPersistenceError) -> CInt? {
+        if makingFolder { try makeFolder() }
+        let descriptor = open(lockPath, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+        guard descriptor < 0 else { return descriptor }
+        let code = errno
+        var status = stat()
+        let isThere = lstat(lockPath, &status) == 0
+        switch code {
+        case ENOENT: throw missingFolder
+        case EROFS: return nil
+        case EACCES where !isThere, EPERM where !isThere: return nil
+        case ELOOP, EMLINK:
+            throw failure(
+                .symbolicLink, "cannot be locked: \(lockPath) is a symbolic link, which is not followed; remove it")
+        case EISDIR, ENXIO: throw failure(.notAFile, "cannot be locked: \(lockPath) is not a file; remove it")
+        default: throw failure(.unwritable, "cannot be locked: \(lockPath): \(reason(code))")
+        }
+    }
+
+    /// Opens the file for a lock on itself; `nil` if there is none that could be locked.
+    func openForLock() -> CInt? {
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         return descriptor >= 0 ? descriptor : nil
+    }
+
+    /// Refuses a file that somebody else may have written: with a session of theirs, this user's data would go to them.
+    private func refuseOthers(_ status: stat) throws(TokenPersistenceError) {
+        guard status.st_uid == geteuid() else {
+            throw failure(
+                .notPrivate,
+                "belongs to another user (\(status.st_uid), not \(geteuid())) and is not used; find out who put it there, "
+                    + "and remove it")
+        }
+        let mode = status.st_mode & 0o777
+        guard mode & 0o077 == 0 else {
+            throw failure(
+                .notPrivate,
+                "is open to other users (mode \(String(mode, radix: 8))) and is not used; remove it, or chmod it to 600 "
+                    + "if nobody else has written it")
+        }
     }
 
     private var isFolder: Bool {
@@ -193,7 +246,7 @@ struct PrivateFile: Sendable {
 
     private func reason(_ code: CInt = errno) -> String { String(cString: strerror(code)) }
 
-    private func failure(_ kind: TokenPersistenceError.Kind, _ what: String) -> TokenPersistenceError {
+    func failure(_ kind: TokenPersistenceError.Kind, _ what: String) -> TokenPersistenceError {
         TokenPersistenceError(kind, "\(content) \(path) \(what)")
     }
 }

@@ -8,6 +8,7 @@ public enum TokenEvent: Sendable, Hashable {
     case expired(SessionExpiry)
     /// The user signed out, here or in another process that shares the session.
     case signedOut
-    /// The session goes on in memory, but could not be saved or read back: it may not survive the process.
+    /// The session goes on in memory, but could not be saved, locked or read back: it may not survive the process.
+    /// After a sign-out, what was saved may still be there.
     case notSaved(TokenPersistenceError)
 }

@@ -4,13 +4,16 @@
 /// on in memory.
 public protocol TokenPersistence: Sendable {
     /// The saved session; `nil` if there is none. If one was saved and there is none now, the store takes it that
-    /// another process has signed out.
+    /// another process has signed out. Throws if that cannot be known, with
+    /// ``TokenPersistenceError/Kind/missingFolder`` where the place for sessions is missing altogether: in a new store
+    /// nobody is signed in then.
     func load() async throws -> SavedSession?
     /// Saves the session, or removes what is saved. It must be there for good when this returns, or else throw.
     func save(_ session: SavedSession?) async throws
-    /// Runs `body` while no other process does. Where sessions are not shared between processes, there is nothing to
-    /// do.
-    func exclusively(_ body: @Sendable () async -> Void) async
+    /// Runs `body` while no other process does, or throws without running it: then nothing is saved, and a session that
+    /// was saved before is not refreshed. Must not wait without bound for a process that hangs. Where sessions are not
+    /// shared between processes, there is nothing to do.
+    func exclusively(_ body: @Sendable () async -> Void) async throws
 }
 
 extension TokenPersistence {
@@ -54,6 +57,12 @@ public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConv
         case symbolicLink
         /// There is a folder, or something else that is not a file, where the file should be.
         case notAFile
+        /// The file belongs to another user, or others may read or write it; it was left as it is, and not used.
+        case notPrivate
+        /// The folder of the file is missing.
+        case missingFolder
+        /// Another process has held the lock on the file for too long.
+        case locked
         /// The Keychain, or a persistence of the user's own, failed.
         case other
     }

@@ -15,18 +15,25 @@ extension TokenStore {
 
     /// The refresh of that session: the one under way, or a new one; or the session's token, if it suffices by now.
     func startRefresh(
-        of id: UUID, unless suffices: @Sendable (Candidate) -> Bool
+        of id: UUID, refused: Token? = nil, unless suffices: @Sendable (Candidate) -> Bool
     ) throws(ServiceError) -> Flight<Token> {
-        let (session, flight, expiry) = vault.read { state in
-            (state.session, state.flight, state.expiry(of: id))
+        let (session, flight, accepted, expiry) = vault.read { state in
+            (state.session, state.flight, state.accepted, state.expiry(of: id))
         }
         guard let session, session.id == id else { throw .sessionExpired(expiry) }
         // By the time the actor was entered, another call may have seen to it.
         if suffices(Candidate(token: session.token, isGood: session.isGood(at: time.date))) {
             return .landed(session.token)
         }
+        // One that was accepted before has come to its end, as tokens do.
+        if let refused, refused.access != accepted { pace.refused(refused.access, at: time.now) }
         if let flight { return flight }
         return launch(session)
+    }
+
+    /// Notes that the server has refused a token that had just replaced a refused one.
+    func noteRefusal(of token: Token) {
+        pace.refused(token.access, at: time.now)
     }
 
     /// Starts a refresh for later calls, if now is a time for it.
@@ -50,39 +57,85 @@ extension TokenStore {
         refreshTask = Task(executorPreference: time.executor) {
             // A cancelled pause means that the session is over, which the next step finds out by itself.
             try? await self.time.sleep(until: self.pace.notBefore)
-            await self.inTurn { await self.replaceToken(of: session.id, landing: flight) }
+            await self.takeTurn(of: session.id, landing: flight)
         }
         return flight
     }
 
-    private func replaceToken(of id: UUID, landing flight: Flight<Token>) async {
-        guard let session = await sessionAfterReadingAgain(of: id, landing: flight) else { return }
-        guard pace.mayRefresh(at: time.now) else {
-            return finish(flight, of: id, with: .failure(.sessionExpired(SessionExpiry(.tooManyRefreshes))))
-        }
-        guard let refresh else { return await end(id, because: SessionExpiry(.notRefreshable)) }
+    /// Refreshes when nobody else, in this process or another, is saving or refreshing.
+    private func takeTurn(of id: UUID, landing flight: Flight<Token>) async {
+        let turn = await nextTurn()
+        defer { end(turn) }
+        // Before the lock: whoever holds it may be stuck, and what was saved before that can be used without it.
+        if isSaved, await sessionAfterReadingAgain(of: id, landing: flight, isAlone: false) == nil { return }
         do {
-            let run = RefreshRun(of: self)
-            defer { run.end() }
-            let newer = try await Self.$refreshing.withValue(run) { try await refresh(session.token) }
-            run.end()
+            try await persistence.exclusively { await self.replaceToken(of: id, landing: flight, isAlone: true) }
+        } catch {
+            guard isCurrent(id), flight.outcome == nil else { return }
+            let error = TokenPersistenceError(error)
+            broadcast.send(.notSaved(error))
+            // Another process may be refreshing the session that is in the file: a second use of the same refresh token
+            // would end it. One that has never been saved is nobody else's.
+            if isSaved { return pass(.storage(error), of: id, landing: flight) }
+            await replaceToken(of: id, landing: flight, isAlone: false)
+        }
+    }
+
+    /// Without the lock, nothing is read or written.
+    private func replaceToken(of id: UUID, landing flight: Flight<Token>, isAlone: Bool) async {
+        let present =
+            isAlone
+            ? await sessionAfterReadingAgain(of: id, landing: flight, isAlone: true) : vault.read { $0.session }
+        guard var session = present, isCurrent(id) else { return }
+        while true {
+            guard pace.mayRefresh(at: time.now) else {
+                return finish(flight, with: .failure(.sessionExpired(SessionExpiry(.tooManyRefreshes))))
+            }
+            guard let refresh else {
+                return await end(id, because: SessionExpiry(.notRefreshable), isAlone: isAlone)
+            }
+            let outcome = await newToken(for: session, by: refresh)
             // Reentrancy: the user may have signed out, or another one in; then the result is nobody's.
             guard isCurrent(id) else { return }
-            let continued = session.continued(with: newer, at: time.date)
-            await save(continued)
-            // Reentrancy: likewise. What was saved just now is overwritten by the change, which waits for its turn.
-            guard isCurrent(id) else { return }
-            pace.succeeded(at: time.now)
-            finish(flight, of: id, with: .success(continued))
-            broadcast.send(.refreshed)
+            switch outcome {
+            case .success(let newer):
+                let continued = session.continued(with: newer, at: time.date)
+                if isAlone { await save(continued) }
+                // Reentrancy: likewise. What was saved just now is overwritten by the change, which waits for its turn.
+                guard isCurrent(id) else { return }
+                pace.succeeded(with: newer, at: time.now)
+                finish(flight, with: .success(continued))
+                return broadcast.send(.refreshed)
+            case .failure(let error):
+                guard let expiry = error.endOfSession else { return pass(error, of: id, landing: flight) }
+                guard isAlone else { return await end(id, because: expiry, isAlone: false) }
+                // T15: one who ran without the lock may have used the refresh token and saved what came of it.
+                let saved = await sessionAfterReadingAgain(of: id, landing: flight, isAlone: true)
+                guard let saved, isCurrent(id) else { return }
+                guard saved.revision > session.revision else {
+                    return await end(id, because: expiry, isAlone: true)
+                }
+                session = saved
+            }
+        }
+    }
+
+    private func newToken(for session: SavedSession, by refresh: Refresh) async -> Result<Token, ServiceError> {
+        let run = RefreshRun(of: self)
+        // What the closure has left behind is like any other task from here on, while the token is saved too.
+        defer { run.end() }
+        do {
+            return .success(try await Self.$refreshing.withValue(run) { try await refresh(session.token) })
         } catch {
-            await fail(ServiceError(refreshFailure: error), of: id, landing: flight)
+            return .failure(ServiceError(refreshFailure: error))
         }
     }
 
     /// The session to refresh, after a look at what another process may have made of it; `nil` if there is nothing
     /// left to do.
-    private func sessionAfterReadingAgain(of id: UUID, landing flight: Flight<Token>) async -> SavedSession? {
+    private func sessionAfterReadingAgain(
+        of id: UUID, landing flight: Flight<Token>, isAlone: Bool
+    ) async -> SavedSession? {
         guard isCurrent(id) else { return nil }
         do {
             let saved = try await persistence.load()
@@ -91,7 +144,7 @@ extension TokenStore {
             if let saved, saved.id == id {
                 guard saved.revision > session.revision else { return session }
                 guard saved.isGood(at: time.date) else { return saved }
-                finish(flight, of: id, with: .success(saved))
+                finish(flight, with: .success(saved))
                 broadcast.send(.refreshed)
                 return nil
             }
@@ -103,37 +156,41 @@ extension TokenStore {
             return nil
         } catch {
             let error = TokenPersistenceError(error)
-            broadcast.send(.notSaved(error))
+            // A folder that is missing for a moment is no sign-out. It is not made anew either: without what was saved
+            // there, nobody knows whether another process has used the refresh token.
+            let isMissing = error.kind == .missingFolder && isSaved && isCurrent(id)
+            // What cannot be read now is read again under the lock, and told then.
+            if isAlone || isMissing || error.isKeptAside { broadcast.send(.notSaved(error)) }
+            if isMissing {
+                pass(.storage(error), of: id, landing: flight)
+                return nil
+            }
             // Kept aside, it is missing from now on without anybody having signed out.
             if error.isKeptAside { isSaved = false }
             return vault.read { $0.session?.id == id ? $0.session : nil }
         }
     }
 
-    private func fail(_ error: ServiceError, of id: UUID, landing flight: Flight<Token>) async {
-        guard isCurrent(id) else { return }
-        guard let expiry = error.endOfSession else {
-            pace.failed(at: time.now, random: time.randomFraction())
-            return finish(flight, of: id, with: .failure(error))
-        }
-        await end(id, because: expiry)
+    /// Ends a refresh that has failed in passing (T9).
+    private func pass(_ error: ServiceError, of id: UUID, landing flight: Flight<Token>) {
+        pace.failed(at: time.now, random: time.randomFraction())
+        finish(flight, with: .failure(error))
     }
 
-    private func end(_ id: UUID, because expiry: SessionExpiry) async {
+    private func end(_ id: UUID, because expiry: SessionExpiry, isAlone: Bool) async {
         // This very task: cancelled, it might leave on the disk what it is about to remove.
         refreshTask = nil
         replaceSession(with: nil, ending: expiry)
         broadcast.send(.expired(expiry))
         // Reentrancy: if somebody signs in meanwhile, that is saved in its own turn, after this.
-        await save(nil)
+        if isAlone { await save(nil) }
     }
 
-    private func finish(_ flight: Flight<Token>, of id: UUID, with outcome: Result<SavedSession, ServiceError>) {
+    private func finish(_ flight: Flight<Token>, with outcome: Result<SavedSession, ServiceError>) {
         // A failed refresh brings no newer session; the outcome itself is landed below.
         let newer = try? outcome.get()
         // A refresh whose session is over was landed by whoever ended it.
-        guard vault.finish(flight, of: id, with: newer) else { return }
-        refreshTask = nil
+        guard vault.finish(flight, with: newer) else { return }
         flight.land(outcome.map(\.token))
     }
 
@@ -144,7 +201,8 @@ extension TokenStore {
 
 /// One run of a store's `refresh` closure.
 ///
-/// A task that the closure has started and left behind inherits it; when the closure is over that task is like any other.
+/// A task that the closure has started and left behind inherits it; when the closure is over that task is like any
+/// other.
 final class RefreshRun: Sendable {
     private let store: ObjectIdentifier
     private let isOver = Atomic(false)
@@ -164,14 +222,20 @@ final class RefreshRun: Sendable {
     }
 }
 
-/// When a store may refresh.
+/// When a store may refresh: after failures ever more seldom (T9), and not while new tokens are refused (T3).
+///
+/// A refresh counts against the cap when its token meets a 401 before it was accepted anywhere, or in a replay. What
+/// the server takes may live as short as it likes (T12).
 struct RefreshPace: Sendable {
-    /// So many refreshes in so long a time mean that new tokens do not help.
+    /// So many refused tokens in so long a time mean that new ones do not help.
     private static let cap = 5
     private static let window = Duration.seconds(30)
     private static let backoff = Backoff()
 
+    /// When the tokens came that the server then refused.
     private var recent: [Instant] = []
+    /// The newest token, until it is refused.
+    private var newest: (access: String, came: Instant)?
     private var failures = 0
     private(set) var notBefore = Instant.zero
 
@@ -184,10 +248,17 @@ struct RefreshPace: Sendable {
         recent.count { $0.duration(to: now) < Self.window } < Self.cap
     }
 
-    mutating func succeeded(at now: Instant) {
-        recent.removeAll { $0.duration(to: now) >= Self.window }
-        recent.append(now)
+    mutating func succeeded(with token: Token, at now: Instant) {
+        newest = (token.access, now)
         failures = 0
+    }
+
+    /// Notes that the server has refused a token: each counts once, however many calls were sent with it.
+    mutating func refused(_ access: String, at now: Instant) {
+        guard let newest, newest.access == access else { return }
+        self.newest = nil
+        recent.removeAll { $0.duration(to: now) >= Self.window }
+        recent.append(newest.came)
     }
 
     mutating func failed(at now: Instant, random: Double) {
@@ -217,6 +288,11 @@ extension ServiceError {
         if self == .cancelled {
             self = .transport(TransportFailure(.other, "the refresh of the access token was cancelled"))
         }
+    }
+
+    /// What was saved cannot be used now, by reason of another process or of the folder.
+    fileprivate static func storage(_ error: TokenPersistenceError) -> ServiceError {
+        .transport(TransportFailure(.storage, error.message))
     }
 
     /// Why the session is over, if this answer to a refresh says so.

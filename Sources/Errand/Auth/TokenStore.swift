@@ -34,6 +34,8 @@ public actor TokenStore {
     var isSaved = false
     var refreshTask: Task<Void, Never>?
     private var loading: Flight<Void>?
+    /// The saving that waits for its turn: it will save whatever the session is then.
+    private var coming: Flight<Void>?
     private var lastTurn: Flight<Void>?
 
     /// Makes a store. What `persistence` has saved is read when the first call needs it.
@@ -55,8 +57,8 @@ public actor TokenStore {
         vault = TokenVault(leeway: max(leeway, .zero).inSeconds)
     }
 
-    /// Makes a store of tokens that the server does not replace, for servers without refresh tokens. A 401 is the answer of
-    /// the call then; the app signs the user out if it means that. A token after its expiry ends the session.
+    /// Makes a store of tokens that the server does not replace, for servers without refresh tokens. A 401 is the
+    /// answer of the call then; the app signs the user out if it means that. A token after its expiry ends the session.
     public init(persistence: any TokenPersistence = .memory, time: any TimeSource = .system) {
         self.persistence = persistence
         self.time = time
@@ -71,8 +73,10 @@ public actor TokenStore {
 
     /// Begins a session with that token. A session that was there before is over, calls of it get `.sessionExpired`.
     ///
-    /// Returns when the token has been saved. If it cannot be, the user is signed in all the same, and `events` tells
-    /// why. Inside the `refresh` closure it returns at once: the token is saved when the refresh is over.
+    /// Returns when the token has been saved. If it cannot be, because the disk is full or another process does not
+    /// give back its lock on a shared file, the user is signed in all the same, and `events` tells why. Returns at once
+    /// if the task is cancelled; the token is saved nevertheless. Inside the `refresh` closure it returns at once: the
+    /// token is saved when the refresh is over.
     public func signIn(_ token: Token) async {
         let session = SavedSession(id: time.randomUUID(), token: token, received: time.date)
         replaceSession(with: session, ending: SessionExpiry(.otherSession))
@@ -81,7 +85,9 @@ public actor TokenStore {
     }
 
     /// Ends the session at once, and returns when what was saved of it is gone. Calls of it that wait for a token get
-    /// `.sessionExpired`. Inside the `refresh` closure it does not wait: the saving takes its turn after the refresh.
+    /// `.sessionExpired`. If what was saved cannot be removed, `events` tells why: the next start may sign the user in
+    /// again. Returns at once if the task is cancelled; what was saved is removed nevertheless. Inside the `refresh`
+    /// closure it does not wait: the saving takes its turn after the refresh.
     public func signOut() async {
         let wasSignedIn = vault.read { !$0.isLoaded || $0.session != nil }
         replaceSession(with: nil, ending: SessionExpiry(.signedOut))
@@ -89,8 +95,8 @@ public actor TokenStore {
         await saveCurrent()
     }
 
-    /// Ends the session if that token is of it. Does nothing if another session has begun since the token was had: whoever
-    /// finds out late that a token is no good ends nobody else's session by this.
+    /// Ends the session if that token is of it. Does nothing if another session has begun since the token was had:
+    /// whoever finds out late that a token is no good ends nobody else's session by this.
     public func signOut(of token: Token) async {
         if vault.read({ $0.knows(token) }) { await signOut() }
     }
@@ -171,7 +177,8 @@ public actor TokenStore {
             return try await token(of: session, on: leash)
         }
         vault.refuse(rejected)
-        let refresh = try await startRefresh(of: session, unless: { $0.token.access != rejected.access })
+        let refresh = try await startRefresh(
+            of: session, refused: rejected, unless: { $0.token.access != rejected.access })
         return try await arrival(of: refresh, on: leash)
     }
 
@@ -225,6 +232,12 @@ public actor TokenStore {
             if vault.finishLoading(session) { isSaved = session != nil }
             flight.land(.success(()))
         case .failure(let error):
+            // Where there has never been a folder, nobody has ever signed in.
+            if error.kind == .missingFolder {
+                _ = vault.finishLoading(nil)
+                flight.land(.success(()))
+                return
+            }
             broadcast.send(.notSaved(error))
             // What was kept aside is not there any more; the next call finds that nobody is signed in.
             if error.isKeptAside { _ = vault.finishLoading(nil) }
@@ -234,16 +247,9 @@ public actor TokenStore {
 
     // MARK: Saving
 
-    /// Runs `body` when nobody else, in this process or another, is saving or refreshing.
-    func inTurn(_ body: @Sendable () async -> Void) async {
-        let turn = await nextTurn()
-        await persistence.exclusively(body)
-        end(turn)
-    }
-
     /// Waits until nobody else in this process is using the persistence. That is all a mere look needs: another
     /// process replaces what is saved as a whole.
-    private func nextTurn() async -> Flight<Void> {
+    func nextTurn() async -> Flight<Void> {
         let previous = lastTurn
         let mine = Flight<Void>()
         lastTurn = mine
@@ -251,27 +257,48 @@ public actor TokenStore {
         return mine
     }
 
-    private func end(_ turn: Flight<Void>) {
+    func end(_ turn: Flight<Void>) {
         turn.land(.success(()))
         if lastTurn === turn { lastTurn = nil }
     }
 
     /// Saves what the session is when the turn comes, so that of several changes the last is what stays.
     private func saveCurrent() async {
+        let saved = coming ?? startSaving()
+        // A refresh that signs out, or in, has the turn that the saving waits for. Whoever is cancelled does not wait
+        // either.
+        if !isRefreshingHere { _ = try? await saved.value() }
+    }
+
+    private func startSaving() -> Flight<Void> {
         let saved = Flight<Void>()
+        coming = saved
         // Owned by the store: a session is saved, or removed, even if the task that signs in or out is cancelled.
-        Task(executorPreference: time.executor) {
-            await self.inTurn {
-                let session = self.vault.read { $0.session }
-                if await self.save(session) || session == nil { return }
-                // What is saved still is the session of somebody else, who must not be signed in by the next start. If it
-                // cannot be removed either, that it could not be saved has been told already.
-                try? await self.persistence.save(nil)
-            }
-            saved.land(.success(()))
+        Task(executorPreference: time.executor) { await self.takeTurn(toSave: saved) }
+        return saved
+    }
+
+    private func takeTurn(toSave saved: Flight<Void>) async {
+        let turn = await nextTurn()
+        do {
+            try await persistence.exclusively { await self.performSave() }
+        } catch {
+            // Not without the lock: what another process is writing could be mixed up with it.
+            if coming === saved { coming = nil }
+            broadcast.send(.notSaved(TokenPersistenceError(error)))
         }
-        // A refresh that signs out, or in, has the turn that the saving waits for.
-        if !isRefreshingHere { await saved.landed() }
+        end(turn)
+        saved.land(.success(()))
+    }
+
+    private func performSave() async {
+        // Whoever changes the session from here on needs another saving.
+        coming = nil
+        let session = vault.read { $0.session }
+        if await save(session) || session == nil { return }
+        // What is saved still is the session of somebody else, who must not be signed in by the next start. If it
+        // cannot be removed either, that it could not be saved has been told already.
+        try? await persistence.save(nil)
     }
 
     /// Saves the session, or removes what is saved; says whether that could be done.

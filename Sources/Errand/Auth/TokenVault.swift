@@ -19,6 +19,8 @@ final class TokenVault: Sendable {
         var flight: Flight<Token>?
         /// The access token that the server has refused though it should be good: calls wait for its replacement.
         var refused: String?
+        /// The access token that a request has been accepted with last.
+        var accepted: String?
         /// Access tokens of the session that were replaced, the latest last; a few, because a 401 seldom comes late.
         var replaced: [String] = []
 
@@ -56,6 +58,9 @@ final class TokenVault: Sendable {
             guard let session = state.session, session.id == id else { return .ended(state.expiry(of: id)) }
             if let flight = state.flight, state.refused == session.token.access { return .beingReplaced(flight) }
             guard let expiry = session.token.expiry else { return .good(session.token) }
+            // A new token that was expired when it came says that the clocks differ, and nothing about the token. The
+            // next would come expired as well: this one is used until the server refuses it (T12).
+            if session.revision > 0, expiry <= session.received { return .good(session.token) }
             if date >= expiry {
                 return state.flight.map(Answer.beingReplaced) ?? .expired
             }
@@ -93,6 +98,11 @@ final class TokenVault: Sendable {
         state.withLock { $0.refused = token.access }
     }
 
+    /// Notes that the server has answered a request with that token.
+    func accept(_ token: Token) {
+        state.withLock { $0.accepted = token.access }
+    }
+
     /// Marks a refresh as under way.
     func begin(_ flight: Flight<Token>) {
         state.withLock { $0.flight = flight }
@@ -100,9 +110,10 @@ final class TokenVault: Sendable {
 
     /// Ends a refresh, with the newer session if it brought one; `false`, and nothing is changed, if that session is
     /// over.
-    func finish(_ flight: Flight<Token>, of id: UUID, with newer: SavedSession?) -> Bool {
+    func finish(_ flight: Flight<Token>, with newer: SavedSession?) -> Bool {
         state.withLock { state in
-            guard state.flight === flight, state.session?.id == id else { return false }
+            // The refresh of a session is gone from here when another session begins.
+            guard state.flight === flight else { return false }
             state.flight = nil
             guard let newer else { return true }
             if let old = state.session?.token.access { state.replaced.append(old) }

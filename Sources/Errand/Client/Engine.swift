@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// What makes requests of endpoints and sends them through all layers: put together once, when the client is made.
 ///
 /// A class, because every call takes it along: of a value each of its many parts would be counted.
@@ -14,21 +20,27 @@ final class Engine: Sendable {
         let sender = Sender(
             transport: transport, limiter: limiter, origin: builder.origin,
             bodyLimit: configuration.responseByteLimit, allowsCleartext: configuration.allowsCleartext,
-            secretHeaders: configuration.secretHeaders)
+            longestPause: configuration.longestServerPause,
+            secretNames: configuration.secretNames.isEmpty ? nil : builder.secretNames)
         let connectivity = configuration.connectivity ?? transport.connectivity
         var layers: [any Layer] = [
             Retry(quota: RetryQuota()),
             OnlineCheck(connectivity: connectivity, rule: configuration.offline),
-            RateLimiting(limiter: limiter),
         ]
-        if let tokens = configuration.tokens { layers.append(Authentication(tokens: tokens, limiter: limiter)) }
-        layers.append(Redirects(limiter: limiter, secretHeaders: configuration.secretHeaders))
+        if let tokens = configuration.tokens { layers.append(Replay(tokens: tokens)) }
+        layers += [
+            Redirects(
+                secretNames: builder.secretNames, allowsCleartext: configuration.allowsCleartext),
+            Admission(limiter: limiter, tokens: configuration.tokens),
+        ]
         pipeline = Pipeline.folding(
             perCall: configuration.perCall, layers: layers, perAttempt: configuration.perAttempt, into: sender.send)
     }
 
-    func send(_ request: HTTPRequest, as call: Call) async throws(ServiceError) -> HTTPResponse {
-        let context = CallContext(call: call)
+    func send(
+        _ request: HTTPRequest, as call: Call, signedFor session: UUID?
+    ) async throws(ServiceError) -> HTTPResponse {
+        let context = CallContext(call: call, session: session)
         // The user's middlewares may wait for whatever they like; our own layers take a leash where they wait.
         guard hasMiddlewares else { return try await pipeline(request, context) }
         return try await call.leashed { () async throws(ServiceError) in try await self.pipeline(request, context) }

@@ -22,17 +22,18 @@ struct Explanation {
         """
     }
 
-    private var redactor: Redactor {
-        Redactor(headers: configuration.secretHeaders)
-    }
-
     /// The request as a command for a shell; every secret is masked, and a body is named but not shown.
     private var curl: String {
-        var lines = ["curl -X \(request.method) \(quoted(request.url.description))"]
+        let redactor = Redactor(request.url.secretNames)
+        var lines = ["curl \(options) \(quoted(request.url.description))"]
         if configuration.tokens != nil, rules.authentication != .none, request.headers["Authorization"] == nil {
             lines.append("-H 'Authorization: \(Redactor.mask)'")
         }
-        for field in request.headers { lines.append("-H \(quoted("\(field.name): \(redactor.value(of: field))"))") }
+        for field in request.headers {
+            // With nothing behind its colon, curl would leave the header out.
+            let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(redactor.masked(field))"
+            lines.append("-H \(quoted(line))")
+        }
         if let body = request.body { lines.append("--data-binary '‹\(body)›'") }
         return lines.joined(separator: " \\\n  ")
     }
@@ -56,7 +57,30 @@ struct Explanation {
             "\(times), but only if it is certain that nothing was sent: \(request.method) without an idempotency key might be done twice"
     }
 
+    /// The method, and what keeps curl from reading more into the URL than it says.
+    private var options: String {
+        // With `-X HEAD` curl would wait for a body.
+        let isPlainHead = request.method == .head && request.body == nil
+        let name = request.method.rawValue
+        let word = name.utf8.all(PercentEncoding.isAlphanumeric) ? name : quoted(name)
+        var options = [isPlainHead ? "--head" : "-X \(word)"]
+        let url = request.url.absoluteString.utf8
+        // curl takes brackets and braces for patterns, and `%2E%2E` for a step up.
+        if url.contains(where: "[]{}".utf8.contains) { options.append("--globoff") }
+        if request.url.path.lowercased().contains("%2e") { options.append("--path-as-is") }
+        return options.joined(separator: " ")
+    }
+
+    /// One word of a shell. What cannot be shown is written as an escape, which bash reads back.
     private func quoted(_ text: String) -> String {
-        "'\(text.replacing("'", with: "'\\''"))'"
+        guard text.printable != text else { return "'\(text.replacing("'", with: "'\\''"))'" }
+        let escaped = text.unicodeScalars.map { scalar -> String in
+            let text = String(scalar)
+            if scalar == "'" || scalar == "\\" { return "\\\(text)" }
+            if text.printable == text { return text }
+            // Of one digit alone bash would take the next character for the second.
+            return text.utf8.map { "\\x\($0 < 16 ? "0" : "")\(String($0, radix: 16))" }.joined()
+        }
+        return "$'\(escaped.joined())'"
     }
 }

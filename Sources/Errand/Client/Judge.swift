@@ -7,25 +7,28 @@ import Foundation
 /// Decides what an answer is: a value, or which error. The only place where a status becomes one.
 struct Judge: Sendable {
     private static let snippetLength = 200
+    /// The names in a path may come from the server too.
+    private static let pathLength = 500
 
     let decoder: any ResponseDecoder
     let acceptedContentTypes: [String]
     let time: any TimeSource
 
     func value<Response: Decodable>(
-        _ type: Response.Type, below keys: [String], in response: HTTPResponse, hiding secrets: () -> [String]
+        _ type: Response.Type, below keys: [String], in response: HTTPResponse, redactor: () -> Redactor
     ) throws(ServiceError) -> Response {
         let body = response.body.bytes ?? Data()
-        guard response.isSuccess else { throw error(response, body: body, hiding: secrets()) }
+        guard response.isSuccess else { throw error(response, body: body, redactor: redactor()) }
         if let empty = emptyValue(type, body) { return empty }
         if type == Data.self, keys.isEmpty, let bytes = body as? Response { return bytes }
         func failure(_ path: String, _ expected: String, _ found: String) -> ServiceError {
-            let secrets = secrets()
+            let redactor = redactor()
+            let (snippet, isCut) = redactor.beginning(of: body, length: Self.snippetLength)
             return .undecodable(
                 DecodingFailure(
-                    path: Redactor.standard.text(ofBody: path, hiding: secrets), expected: expected,
-                    found: Redactor.standard.text(ofBody: found, hiding: secrets),
-                    snippet: snippet(of: body, hiding: secrets), status: response.status))
+                    path: redactor.beginning(of: path.utf8, length: Self.pathLength).text, expected: expected,
+                    found: redactor.beginning(of: found.utf8, length: Self.snippetLength).text,
+                    snippet: isCut ? "\(snippet)…" : snippet, status: response.status))
         }
         if let found = unacceptedType(of: response.headers) {
             throw failure("", acceptedContentTypes.first ?? "nothing", found)
@@ -46,9 +49,9 @@ struct Judge: Sendable {
         return type.whenEmpty as? Response
     }
 
-    private func error(_ response: HTTPResponse, body: Data, hiding secrets: [String]) -> ServiceError {
+    private func error(_ response: HTTPResponse, body: Data, redactor: Redactor) -> ServiceError {
         let wait = ServerPacing.retryAfter(in: response.headers, date: time.date)
-        let words = ServerWords(body) { Redactor.standard.text(ofBody: $0, hiding: secrets) }
+        let words = ServerWords(body, redactor: redactor)
         if response.status == 429 {
             let pause = wait ?? ServerPacing.pause(after: response, date: time.date)
             return .rateLimited(RateLimited(retryAfter: pause, status: 429, message: words.message))
@@ -71,16 +74,6 @@ struct Judge: Sendable {
         let (before, after) = (pattern[..<star].lowercased(), pattern[pattern.index(after: star)...].lowercased())
         guard pattern != "*/*" else { return true }
         return name.hasPrefix(before) && name.hasSuffix(after) && name.count >= before.count + after.count
-    }
-
-    private func snippet(of body: Data, hiding secrets: [String]) -> String {
-        // Secrets are taken out before it is cut, or half of one might stay.
-        let longest = secrets.map(\.count).max() ?? 0
-        let beginning = body.prefix(Self.snippetLength * 8 + longest * 4)
-        let text = Redactor.standard.text(ofBody: String(decoding: beginning, as: UTF8.self), hiding: secrets)
-        // The end of what was looked at may be half a secret itself.
-        let clean = text.dropLast(beginning.count < body.count ? longest : 0)
-        return clean.count > Self.snippetLength ? "\(clean.prefix(Self.snippetLength))…" : String(clean)
     }
 }
 

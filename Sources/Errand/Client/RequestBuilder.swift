@@ -9,6 +9,9 @@ struct RequestBuilder: Sendable {
     let origin: Origin
     private let basePath: String
     private let configuration: Configuration
+    let secretNames: SecretNames
+    /// Whether a header can be secret whose name does not tell.
+    private let marksHeaders: Bool
     /// The headers of a call that adds none, for a response that is decoded, and for bytes.
     private let fixedHeaders: (decoded: HTTPHeaders, bytes: HTTPHeaders)
     /// The common parameters as a query, where they are the same for every call.
@@ -27,6 +30,8 @@ struct RequestBuilder: Sendable {
         while path.hasSuffix("/") { path.removeLast() }
         basePath = path
         self.configuration = configuration
+        secretNames = SecretNames(adding: configuration.secretNames)
+        marksHeaders = !configuration.secretNames.isEmpty
         // Parameters that cannot stand in a query may still do for a body; a call that needs the query tells.
         let query = configuration.parametersForEachCall == nil ? try? configuration.parameters.query() : nil
         fixedQuery = query.map { ($0.items, $0.encoded) }
@@ -43,7 +48,8 @@ struct RequestBuilder: Sendable {
         let (query, body) = try queryAndBody(of: endpoint, adding: common)
         var request = HTTPRequest(
             method: endpoint.method,
-            url: HTTPURL(origin: origin, path: try path(of: endpoint), query: query),
+            url: HTTPURL(
+                origin: origin, path: try path(of: endpoint), query: query, secretNames: secretNames),
             headers: headers(of: endpoint, body: body?.contentType, key: rules.idempotencyKey))
         request.body = body.map { .bytes($0.data) }
         try HTTPSyntax.check(request)
@@ -98,7 +104,7 @@ struct RequestBuilder: Sendable {
         if let key, headers["Idempotency-Key"] == nil { headers.add("Idempotency-Key", key) }
         if let ask = configuration.headersForEachCall { headers.merge(ask()) }
         headers.merge(endpoint.headers)
-        if !configuration.secretHeaders.isEmpty { headers.hide(configuration.secretHeaders) }
+        if marksHeaders { headers.hide(secretNames) }
         return headers
     }
 }

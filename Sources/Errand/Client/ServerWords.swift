@@ -10,21 +10,30 @@ struct ServerWords {
     /// A page of an error is not read to the end for a sentence.
     private static let largestBody = 1 << 20
     private static let longestMessage = 500
+    private static let longestName = 200
+    /// More would fit no screen.
+    private static let mostFields = 100
 
     private(set) var message: String?
     private(set) var code: String?
     private(set) var fieldErrors: [String: [String]] = [:]
 
-    /// Reads a body; `clean` takes the secrets out of what is kept.
-    init(_ body: Data, clean: (String) -> String) {
+    /// Reads a body. What is kept is cut first, and comes without secrets and control characters.
+    init(_ body: Data, redactor: Redactor) {
         guard body.count <= Self.largestBody, body.contains(UInt8(ascii: "{")),
             // A body that is no JSON object has no words to take over; the status says it all.
             let shape = try? JSONDecoder().decode(Shape.self, from: body)
         else { return }
-        message = shape.message.map { String(clean($0).prefix(Self.longestMessage)) }
-        code = shape.code.map(clean)
+        func clean(_ text: String, _ length: Int) -> String {
+            redactor.beginning(of: text.utf8, length: length).text
+        }
+        message = shape.message.map { clean($0, Self.longestMessage) }
+        code = shape.code.map { clean($0, Self.longestName) }
         // A server may repeat what was sent as the name of a field too.
-        fieldErrors = Dictionary(shape.fieldErrors.map { (clean($0), $1.map(clean)) }) { $0 + $1 }
+        let fields = shape.fieldErrors.prefix(Self.mostFields).map { name, texts in
+            (clean(name, Self.longestName), texts.prefix(Self.mostFields).map { clean($0, Self.longestMessage) })
+        }
+        fieldErrors = Dictionary(fields) { $0 + $1 }
     }
 
     private struct Shape: Decodable {

@@ -11,8 +11,8 @@ public final class LatestOnly: Sendable {
     /// Makes one with nothing running.
     public init() {}
 
-    /// Cancels what still runs and runs `operation`. An error of its own that is none of ours becomes `.transport` of the
-    /// kind `.middleware`.
+    /// Cancels what still runs and runs `operation`. An error of its own that is none of ours becomes `.transport` of
+    /// the kind `.middleware`, a `CancellationError` too if nothing was cancelled.
     public func run<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws(ServiceError) -> Value {

@@ -1,11 +1,10 @@
 /// Runs one operation that others may stop, each for a reason of its own.
 ///
-/// What waits for things that know nothing of leashes goes into a child task with `run`: a stop cancels it and waits until
-/// it has wound up. What hears of a stop by itself stays in the caller's task with `hold`, at a third of the cost. Either
-/// way the reason of the stop becomes the error, and nothing of the operation runs on after the end. A value that was
-/// there before the stop took effect is kept.
-/// States: not begun, running (the caller may be waiting for a child, or be listening), stopped, over. The first stop
-/// counts; one after the end reaches nobody.
+/// What waits for things that know nothing of leashes goes into a child task with `run`: a stop cancels it and waits
+/// until it has wound up. What hears of a stop by itself stays in the caller's task with `hold`, at a third of the
+/// cost. Either way the reason of the stop becomes the error, and nothing of the operation runs on after the end. A
+/// value that was there before the stop took effect is kept. States: not begun, running (the caller may be waiting for
+/// a child, or be listening), stopped, over. The first stop counts; one after the end reaches nobody.
 package final class Leash: Sendable {
     private struct State {
         var reason: ServiceError?
@@ -23,6 +22,11 @@ package final class Leash: Sendable {
 
     /// Whether what runs on it in the present task is to end.
     package var isStopped: Bool { Task.isCancelled || reason != nil }
+
+    /// Whether it was stopped because its time was up.
+    package var isOutOfTime: Bool {
+        if case .timedOut = reason { true } else { false }
+    }
 
     /// Stops the operation, or keeps it from starting.
     func stop(_ reason: ServiceError) {

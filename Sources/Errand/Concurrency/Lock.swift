@@ -7,8 +7,8 @@ import Synchronization
 
 /// A value that one thread at a time may touch.
 ///
-/// It is a `Mutex`, and tells the thread sanitizer when it is taken and given back: on Linux the sanitizer does not see into `Mutex`,
-/// and would take every value behind one for a race.
+/// It is a `Mutex`, and tells the thread sanitizer when it is taken and given back: on Linux the sanitizer does not see
+/// into `Mutex`, and would take every value behind one for a race.
 package struct Lock<State: Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
 

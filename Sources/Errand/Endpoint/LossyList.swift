@@ -22,8 +22,8 @@ public struct LossyList<Element: Decodable & Sendable>: Sendable {
         self.elements = elements
     }
 
-    /// An element that was met: decoded, or the reason why it cannot be. Reading it does not fail, so that the list goes
-    /// on behind it.
+    /// An element that was met: decoded, or the reason why it cannot be. Reading it does not fail, so that the list
+    /// goes on behind it.
     private struct Slot: Decodable {
         let outcome: Result<Element, any Error>
 

@@ -53,7 +53,7 @@ extension Query: ExpressibleByDictionaryLiteral, CustomStringConvertible, Custom
     }
 
     /// The query with the values of secret parameters left out.
-    public var description: String { Redactor.standard.redacted(query: encoded) }
+    public var description: String { Redactor.standard.text(ofQuery: encoded) }
     /// Shows the description only.
     public var customMirror: Mirror { Mirror(self, children: ["query": description]) }
 }

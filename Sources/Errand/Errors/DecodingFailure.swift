@@ -6,7 +6,7 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible {
     public let expected: String
     /// What the answer has there.
     public let found: String
-    /// The beginning of the answer, with secrets removed.
+    /// The beginning of the answer in one line, with secrets masked and control characters written as escapes.
     public let snippet: String
     /// The status of the answer.
     public let status: Int?
@@ -23,6 +23,6 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible {
     /// A sentence for people.
     public var description: String {
         let place = path.isEmpty ? "" : " at \(path)"
-        return "The server's answer could not be read: expected \(expected)\(place), found \(found)"
+        return "The server's answer could not be read: expected \(expected)\(place), found \(found)".printable
     }
 }

@@ -1,4 +1,4 @@
-/// What is wrong with a request that was never sent.
+/// What is wrong with a request that was not sent.
 public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
     /// The part that is wrong.
     public enum Subject: String, Sendable, Hashable, CaseIterable {
@@ -26,13 +26,19 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
     public let subject: Subject
     /// What is wrong with it.
     public let reason: String
+    /// Whether the server may have seen an earlier request of the same call, and acted on it. It is `false` unless a
+    /// middleware made a retry, a replay, or the request after a redirect invalid.
+    public let mayHaveReachedServer: Bool
 
-    /// Makes one.
-    public init(_ subject: Subject, _ reason: String) {
+    /// Creates a description of what is wrong.
+    public init(_ subject: Subject, _ reason: String, mayHaveReachedServer: Bool = false) {
         self.subject = subject
         self.reason = reason
+        self.mayHaveReachedServer = mayHaveReachedServer
     }
 
     /// A sentence for people.
-    public var description: String { "The request cannot be sent: \(reason)" }
+    public var description: String {
+        "The request cannot be sent\(mayHaveReachedServer ? " again" : ""): \(reason)".printable
+    }
 }

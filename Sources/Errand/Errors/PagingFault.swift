@@ -27,7 +27,7 @@ public struct PagingFault: Sendable, Hashable, CustomStringConvertible {
 
     /// A sentence for people.
     public var description: String {
-        message.isEmpty ? "\(kind.spoken)" : "\(kind.spoken): \(message)"
+        message.isEmpty ? kind.spoken : "\(kind.spoken): \(message)".printable
     }
 }
 

@@ -22,7 +22,7 @@ public struct RateLimited: Sendable, Hashable, CustomStringConvertible {
     /// A sentence for people.
     public var description: String {
         let advice = retryAfter.map { "try again in \($0.spoken)" } ?? "try again later"
-        if let message { return message }
+        if let message { return message.printable }
         return status == nil
             ? "Too many requests at once for the limit and the time that was given; \(advice)"
             : "The server has had too many requests; \(advice)"

@@ -8,15 +8,16 @@ public import Foundation
 public struct Rejection: Sendable, Hashable {
     /// The status code.
     public let status: Int
-    /// The server's own words, from whichever of the usual members of its JSON has them.
+    /// The server's own words, from whichever of the usual members of its JSON has them: one line, without the secrets
+    /// that the call sent, and with control characters written as escapes.
     public let message: String?
     /// The server's own code for the error.
     public let code: String?
     /// What is wrong with single fields, by their names.
     public let fieldErrors: [String: [String]]
-    /// The header fields of the answer.
+    /// The header fields of the answer, unredacted; `description` is the text for people.
     public let headers: HTTPHeaders
-    /// The body as it came.
+    /// The body as it came, unredacted.
     public let body: Data
     /// How long the server asks to wait.
     public let retryAfter: Duration?
@@ -46,7 +47,7 @@ public struct Rejection: Sendable, Hashable {
 extension Rejection: CustomStringConvertible, CustomReflectable {
     /// A sentence for people: the server's, if it gave one.
     public var description: String {
-        if let message { return message }
+        if let message { return message.printable }
         let answer = "The server answered \(status) (\(HTTPStatus.reason(status)))"
         if RetryPolicy.isTransient(status: status) || status >= 500 {
             return "\(answer); try again \(retryAfter.map { "in \($0.spoken)" } ?? "later")"
@@ -62,13 +63,15 @@ extension Rejection: CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// Shows what may be shown: the body may hold anything, so only its size.
+    /// Shows what may be shown: headers and the body may hold anything, so only the names and the size.
     public var customMirror: Mirror {
         Mirror(
             self,
             children: [
-                "status": status, "message": message as Any, "code": code as Any, "fieldErrors": fieldErrors,
-                "headers": headers.description, "body": "\(body.count) bytes", "retryAfter": retryAfter as Any,
+                "status": status, "message": message?.printable as Any, "code": code?.printable as Any,
+                "fieldErrors": "\(fieldErrors)".printable,
+                "headers": headers.map(\.name.printable).joined(separator: ", "), "body": "\(body.count) bytes",
+                "retryAfter": retryAfter as Any,
             ])
     }
 }

@@ -10,7 +10,8 @@ public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible {
         case signedOut
         /// Somebody else signed in while the call was under way.
         case otherSession
-        /// The server refuses every token that it has just given out: five refreshes in thirty seconds did not help.
+        /// The server refuses every token that it has just given out: five new tokens were refused within thirty
+        /// seconds.
         case tooManyRefreshes
         /// The saved session cannot be read.
         case unreadable
@@ -45,6 +46,6 @@ public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible {
             case .unreadable: "Your saved session cannot be read; sign in again"
             }
         guard let message, !message.isEmpty else { return sentence }
-        return "\(sentence) (\(message))"
+        return "\(sentence) (\(message))".printable
     }
 }

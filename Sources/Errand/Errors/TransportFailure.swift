@@ -26,6 +26,11 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
         case unsupported
         /// There is no transport, or what it needs is not installed.
         case unavailable
+        /// The process has no descriptors or no memory left for another connection.
+        case outOfResources
+        /// No new access token could be had, because the saved session cannot be used now: another process does not
+        /// give back its lock on the file, or the file's folder is missing. The session goes on.
+        case storage
         /// A middleware, or another piece of the user's own code, threw an error of its own.
         case middleware
         /// Anything else.
@@ -34,7 +39,7 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
         /// Whether it may be gone a moment later. A refused certificate or an oversized body will be the same again.
         var isTransient: Bool {
             switch self {
-            case .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated: true
+            case .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated, .outOfResources, .storage: true
             case .untrustedCertificate, .malformed, .tooLarge, .unsupported, .unavailable, .middleware, .other: false
             }
         }
@@ -42,7 +47,9 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
         /// Whether such a failure leaves open that the server has seen the request.
         var mayComeAfterSending: Bool {
             switch self {
-            case .dns, .refused, .unreachable, .tls, .untrustedCertificate, .proxy, .unsupported, .unavailable: false
+            case .dns, .refused, .unreachable, .tls, .untrustedCertificate, .proxy, .unsupported, .unavailable,
+                .outOfResources, .storage:
+                false
             case .reset, .truncated, .malformed, .tooLarge, .middleware, .other: true
             }
         }
@@ -64,7 +71,7 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
 
     /// A sentence for people.
     public var description: String {
-        message.isEmpty ? "\(kind.spoken)" : "\(kind.spoken): \(message)"
+        message.isEmpty ? kind.spoken : "\(kind.spoken): \(message)".printable
     }
 }
 
@@ -83,6 +90,8 @@ extension TransportFailure.Kind {
         case .tooLarge: "The server's answer is too large"
         case .unsupported: "This transport cannot do what was asked of it"
         case .unavailable: "There is no transport"
+        case .outOfResources: "The app has too many connections or files open; try again later"
+        case .storage: "The saved session cannot be used now; try again"
         case .middleware: "The app's own handling of the call failed"
         case .other: "The call failed"
         }

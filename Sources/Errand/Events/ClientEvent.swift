@@ -1,4 +1,5 @@
-/// Something that happened to a call of a client. It holds no secret: URLs come redacted, bodies do not come at all.
+/// Something that happened to a call of a client. It holds no secret: URLs come redacted, and errors without the body
+/// and the headers of the answer.
 public struct ClientEvent: Sendable, Hashable {
     /// What happened.
     public enum Kind: Sendable, Hashable {
@@ -12,12 +13,18 @@ public struct ClientEvent: Sendable, Hashable {
         case sent(SentRequest, attempt: Int)
         /// An answer came; with the parts of its time, if the transport tells.
         case answered(status: Int, bytes: Int, after: Duration, timings: Timings?)
+        /// The server asked for so long a pause, which is longer than `Configuration.longestServerPause`. It was
+        /// ignored.
+        case ignoredPause(Duration)
         /// No answer came.
         case failed(ServiceError, after: Duration)
         /// A redirect is followed.
         case redirected(Int, to: String)
         /// The call is tried again after a pause.
         case retrying(after: RetryReason, pause: Duration)
+        /// Something that a person should know about what the client runs on: a libcurl that is known for faults that a
+        /// server can use. It is told once per process, with the first request that is sent while anybody listens.
+        case warned(String)
         /// The call ended with a value.
         case succeeded(attempts: Int, after: Duration)
         /// The call ended with an error.
@@ -52,7 +59,7 @@ public struct ClientEvent: Sendable, Hashable {
     public let kind: Kind
 
     /// The error with which the call ended, if this is that event: an app that shows failures in one place listens
-    /// for it.
+    /// for it. It has neither the body nor the headers of the answer, which the error that the caller gets has.
     public var failure: ServiceError? {
         guard case .ended(let error, _, _) = kind else { return nil }
         return error
@@ -61,6 +68,36 @@ public struct ClientEvent: Sendable, Hashable {
 
 /// Where the events of a client go.
 typealias EventHub = Broadcast<ClientEvent>
+
+extension ClientEvent.Kind {
+    /// The same without what an answer held, which may be a secret.
+    var withoutContent: Self {
+        switch self {
+        case .failed(let error, let pause): .failed(error.withoutContent, after: pause)
+        case .retrying(.failure(let error), let pause): .retrying(after: .failure(error.withoutContent), pause: pause)
+        case .ended(let error, let attempts, let pause):
+            .ended(error.withoutContent, attempts: attempts, after: pause)
+        default: self
+        }
+    }
+}
+
+extension ServiceError {
+    /// The same without the headers and the body of the answer.
+    fileprivate var withoutContent: ServiceError {
+        switch self {
+        case .rejected(let rejection): .rejected(rejection.withoutContent)
+        case .serverFailure(let rejection): .serverFailure(rejection.withoutContent)
+        default: self
+        }
+    }
+}
+
+extension Rejection {
+    fileprivate var withoutContent: Rejection {
+        Rejection(status: status, message: message, code: code, fieldErrors: fieldErrors, retryAfter: retryAfter)
+    }
+}
 
 extension HTTPRequest {
     var shown: ClientEvent.SentRequest {

@@ -11,9 +11,9 @@ public struct LogFormatter: Sendable {
     /// Makes a formatter.
     public init() {}
 
-    /// The event as one line, without the line's end.
+    /// The event as one line, without the line's end. Whatever a server sent, it has no control character.
     public func line(for event: ClientEvent) -> String {
-        "#\(event.call) \(event.endpoint)  \(text(of: event.kind))"
+        "#\(event.call) \(event.endpoint)  \(text(of: event.kind))".printable
     }
 
     private func text(of kind: ClientEvent.Kind) -> String {
@@ -26,18 +26,15 @@ public struct LogFormatter: Sendable {
         case .answered(let status, let bytes, let pause, let timings):
             "answered \(status) \(HTTPStatus.reason(status)), \(bytes) bytes, after \(pause.spoken)"
                 + (timings.map { " (\($0))" } ?? "")
-        case .failed(let error, let pause): "failed after \(pause.spoken): \(oneLine(error))"
+        case .ignoredPause(let pause): "ignored the server's demand for a pause of \(pause.spoken), which is too long"
+        case .failed(let error, let pause): "failed after \(pause.spoken): \(error.debugDescription)"
         case .redirected(let status, let url): "redirected (\(status)) to \(url)"
         case .retrying(.status(let status), let pause): "trying again in \(pause.spoken), because of \(status)"
-        case .retrying(.failure(let error), let pause): "trying again in \(pause.spoken): \(oneLine(error))"
+        case .retrying(.failure(let error), let pause): "trying again in \(pause.spoken): \(error.debugDescription)"
+        case .warned(let text): "warning: \(text)"
         case .succeeded(let attempts, let pause): "succeeded after \(pause.spoken), attempts: \(attempts)"
         case .ended(let error, let attempts, let pause):
-            "ended after \(pause.spoken), attempts: \(attempts): \(oneLine(error))"
+            "ended after \(pause.spoken), attempts: \(attempts): \(error.debugDescription)"
         }
-    }
-
-    /// A server's message may have line breaks; a line of a log must not.
-    private func oneLine(_ error: ServiceError) -> String {
-        String(error.debugDescription.map { $0.isNewline ? " " : $0 })
     }
 }

@@ -1,118 +1,94 @@
-/// Keeps secrets out of whatever a person reads: descriptions, logs, errors, cURL text.
+/// Keeps secrets and control characters out of whatever a person reads: descriptions, logs, errors, cURL text.
+///
+/// It works on bytes, since Swift's search for characters takes time that grows with the square of some texts, and
+/// these texts come from servers. A secret is found in whatever form it was escaped: the text is searched as it came
+/// and after each layer of escapes that can be taken off it, and what is found is masked where it stands in the text as
+/// it came.
 struct Redactor: Sendable {
     /// What stands in the place of a secret.
     static let mask = "‹redacted›"
     /// Knows the names that are secret by custom.
     static let standard = Redactor()
 
-    private static let customHeaders: Set<String> = [
-        "authorization", "proxy-authorization", "cookie", "set-cookie", "www-authenticate", "x-api-key", "api-key",
-        "x-auth-token", "x-access-token", "x-csrf-token", "x-amz-security-token",
-    ]
-    private static let secretEndings = [
-        "token", "secret", "password", "passwd", "passphrase", "apikey", "accesskey", "privatekey", "authorization",
-        "credential", "credentials", "signature", "assertion", "jwt", "sessionid",
-    ]
+    let names: SecretNames
+    private let secrets: [KnownSecret]
+    /// How long a secret may be in a text: six characters for each byte, and these escaped again.
+    private let reach: Int
 
-    private let headers: Set<String>
-
-    /// Adds a client's own secret headers to those that are secret by custom.
-    init(headers: Set<String> = []) {
-        self.headers = Set(headers.map { $0.lowercased() })
+    /// Hides what has such a name, and the secrets that are known.
+    init(_ names: SecretNames = .standard, hiding secrets: some Sequence<String> = []) {
+        self.names = names
+        let forms = Set(
+            secrets.filter { !$0.isEmpty }.flatMap { secret in
+                let layers = UnescapedText.layers(of: Array(secret.utf8))
+                return [layers[0].bytes, layers[layers.count - 1].bytes]
+            })
+        self.secrets = forms.map(KnownSecret.init)
+        reach = max(256, 12 * (forms.map(\.count).max() ?? 0))
     }
 
-    /// Whether a header's value is a secret.
-    func isSecret(header name: String) -> Bool {
-        let name = name.lowercased()
-        return Self.customHeaders.contains(name) || headers.contains(name) || isSecret(parameter: name)
+    /// The value of a header as it may be shown; URLs in it come without their secrets.
+    func value(of field: HTTPHeaders.Field) -> String { masked(field).printable }
+
+    /// The value of a header without its secrets, and its control characters as they are.
+    func masked(_ field: HTTPHeaders.Field) -> String {
+        if field.isSecret || names.contains(field.name, in: .header) { return Self.mask }
+        let isURL = field.name.equalsIgnoringCase("Location") || field.name.equalsIgnoringCase("Content-Location")
+        return masked(field.value, isURL: isURL)
     }
 
-    /// Whether the value of a parameter is a secret.
-    func isSecret(parameter name: String) -> Bool {
-        let bare = name.lowercased().filter { $0.isLetter || $0.isNumber }
-        return Self.secretEndings.contains { bare.hasSuffix($0) }
-    }
+    /// A text as it may be shown.
+    func text(_ text: String) -> String { masked(text).printable }
 
-    /// Whether the value of a member of a JSON object is a secret: some names are so only there.
-    func isSecret(member name: String) -> Bool {
-        ["access", "refresh", "pwd", "pass", "pin", "otp"].contains(name.lowercased()) || isSecret(parameter: name)
-    }
-
-    /// Whether the value of a query's parameter is a secret: some names are so only there.
-    func isSecret(query name: String) -> Bool {
-        ["code", "key", "sig", "auth"].contains(name.lowercased()) || isSecret(parameter: name)
-    }
-
-    /// The value of a header as it may be shown.
-    func value(of field: HTTPHeaders.Field) -> String {
-        if field.isSecret || isSecret(header: field.name) { return Self.mask }
-        if field.name.equalsIgnoringCase("location") { return text(ofURL: field.value) }
-        return field.value
-    }
-
-    /// A URL as it may be shown.
-    func text(of url: HTTPURL) -> String {
-        guard let query = url.query else { return url.origin.description + url.path }
-        return "\(url.origin)\(url.path)?\(redacted(query: query))"
-    }
+    /// A query or a form as it may be shown.
+    func text(ofQuery query: String) -> String { masked(query, isQuery: true).printable }
 
     /// Something that may be a URL, as it may be shown: neither its secret parameters nor a password before the host.
-    func text(ofURL text: String) -> String {
-        var shown = text
-        let start = shown.firstRange(of: "//")?.upperBound ?? shown.startIndex
-        let authority = shown[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        // What follows a colon and is no port may be the beginning of a password with such a character in it.
-        let isCutOff =
-            authority.first != "["
-            && authority.split(separator: ":", maxSplits: 1).dropFirst().contains { !$0.allSatisfy(\.isNumber) }
-        if let at = authority.lastIndex(of: "@") ?? (isCutOff ? shown.lastIndex(of: "@") : nil) {
-            shown.replaceSubrange(start..<at, with: Self.mask)
-        }
-        // A fragment may be a query too: that is how some sign-ins hand over a token.
-        for separator in ["#", "?"] {
-            guard let mark = shown.firstRange(of: separator) else { continue }
-            shown = shown[..<mark.upperBound] + redacted(query: String(shown[mark.upperBound...]))
-        }
-        return shown
+    func text(ofURL text: String) -> String { masked(text, isURL: true).printable }
+
+    private func masked(_ text: String, isQuery: Bool = false, isURL: Bool = false) -> String {
+        let bytes = Array(text.utf8)
+        let userInfo = isURL ? NamedSecrets(names: names, bytes: bytes).userInfoOfURL() : nil
+        let ranges = secretRanges(in: bytes, isQuery: isQuery) + [userInfo].compactMap(\.self)
+        return masked(bytes[...], without: ranges)
     }
 
-    func redacted(query: String) -> String {
-        query.split(separator: "&", omittingEmptySubsequences: false).map { pair in
-            guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
-            let name = PercentEncoding.decode(pair[..<equals])
-            return isSecret(query: name) ? "\(pair[...equals])\(Self.mask)" : String(pair)
-        }.joined(separator: "&")
-    }
-
-    /// Text that a server sent, as it may be shown: without the values of secret members of JSON, without what
-    /// follows `Bearer`, and without the secrets that are known.
-    func text(ofBody text: String, hiding secrets: [String] = []) -> String {
-        var shown = text
-        // The longest first: one may be a part of another.
-        for secret in secrets.sorted(by: { $0.utf8.count > $1.utf8.count }) where !secret.isEmpty {
-            shown = shown.replacing(secret, with: Self.mask)
+    /// The beginning of a text of any length as it may be shown, of at most `length` characters of Unicode; and whether
+    /// there is more. The rest is not looked at.
+    func beginning(of text: some Collection<UInt8>, length: Int) -> (text: String, isCut: Bool) {
+        let bytes = Array(text.prefix(length * 8 + reach))
+        var end = bytes.count
+        let goesOn = bytes.count < text.count
+        if goesOn {
+            // The end of what was looked at may be half a secret, which nobody would know for one.
+            end -= reach
+            while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
         }
-        return maskingBearers(maskingMembers(shown))
+        let all = masked(bytes[..<end], without: secretRanges(in: bytes)).printable.unicodeScalars
+        let beginning = all.prefix(length)
+        return (String(beginning), goesOn || beginning.endIndex < all.endIndex)
     }
 
-    private func maskingMembers(_ text: String) -> String {
-        var shown = ""
-        var start = text.startIndex
-        for value in JSONMembers.values(in: text, where: isSecret(member:)) {
-            shown += text[start..<value.lowerBound] + Self.mask
-            start = value.upperBound
+    private func secretRanges(in bytes: [UInt8], isQuery: Bool = false) -> [Range<Int>] {
+        UnescapedText.layers(of: bytes).flatMap { layer in
+            let named = NamedSecrets(names: names, bytes: layer.bytes, isQuery: isQuery).ranges()
+            return (named + secrets.flatMap { $0.ranges(in: layer.bytes) }).map(layer.source)
         }
-        return shown + text[start...]
     }
 
-    private func maskingBearers(_ text: String) -> String {
-        guard text.contains("earer ") else { return text }
-        return text.split(separator: "earer ", omittingEmptySubsequences: false).enumerated().map { index, part in
-            guard index > 0 else { return String(part) }
-            let word = part.prefix { !$0.isWhitespace && !"\",;<".contains($0) }
-            // "bearer token" is prose; a credential has a digit in it or is long.
-            guard word.count > 16 || word.contains(where: \.isNumber) else { return String(part) }
-            return Self.mask + part[word.endIndex...]
-        }.joined(separator: "earer ")
+    /// The bytes with a mask in the place of each range; a range that begins in them may end behind them.
+    private func masked(_ bytes: ArraySlice<UInt8>, without ranges: [Range<Int>]) -> String {
+        var shown: [UInt8] = []
+        var index = bytes.startIndex
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) where range.lowerBound < bytes.endIndex {
+            // One that overlaps what has been masked makes that longer.
+            if range.lowerBound >= index {
+                shown += bytes[index..<range.lowerBound]
+                shown += Self.mask.utf8
+            }
+            index = min(max(index, range.upperBound), bytes.endIndex)
+        }
+        shown += bytes[index...]
+        return String(decoding: shown, as: UTF8.self)
     }
 }

@@ -6,7 +6,7 @@ import Foundation
 
 /// The secrets that a request carries: a server that repeats them in an answer must not bring them into an error.
 ///
-/// They are gathered only when a call fails.
+/// They are gathered only when a call fails, as they were sent: the ``Redactor`` finds them in other forms too.
 struct SentSecrets {
     /// A larger body is no login.
     private static let largestBody = 64 << 10
@@ -14,30 +14,27 @@ struct SentSecrets {
     /// be longer.
     private static let shortest = (whole: 4, part: 8)
 
-    private let redactor: Redactor
+    private let names: SecretNames
     private(set) var texts: Set<String> = []
 
-    init(of request: HTTPRequest, by redactor: Redactor) {
-        self.redactor = redactor
-        for field in request.headers.fields where redactor.isSecret(header: field.name) {
+    init(of request: HTTPRequest, by names: SecretNames) {
+        self.names = names
+        for field in request.headers where field.isSecret || names.contains(field.name, in: .header) {
             add(field.value)
             // `Basic abc` is repeated as `abc`, `sid=abc; a=b` likewise.
-            for part in field.value.split(whereSeparator: { " ;,=".contains($0) })
-            where part.utf8.count >= Self.shortest.part { add(String(part)) }
+            for part in field.value.utf8.split(whereSeparator: { " ;,=".utf8.contains($0) })
+            where part.count >= Self.shortest.part { add(String(Substring(part))) }
             add(basic: field.value)
         }
-        if let query = request.url.query { add(query: query) }
+        if let query = request.url.query { addValues(in: query, isQuery: true) }
         guard let body = request.body?.bytes, body.count <= Self.largestBody else { return }
-        let text = String(decoding: body, as: UTF8.self)
-        guard request.headers["Content-Type"]?.hasPrefix("application/x-www-form-urlencoded") != true else {
-            add(query: text)
-            return
-        }
-        for range in JSONMembers.values(in: text, where: redactor.isSecret(member:)) { add(json: text[range]) }
+        let isForm = request.headers["Content-Type"]?.hasPrefix("application/x-www-form-urlencoded") == true
+        addValues(in: String(decoding: body, as: UTF8.self), isQuery: isForm)
     }
 
     private mutating func add(_ text: String) {
-        if text.utf8.count >= Self.shortest.whole { texts.insert(text) }
+        guard text.utf8.count >= Self.shortest.whole, !["true", "false", "null"].contains(text) else { return }
+        texts.insert(text)
     }
 
     /// The password in `Basic abc`, as it was encoded and as it is meant (RFC 6749, 2.3.1).
@@ -45,31 +42,23 @@ struct SentSecrets {
         guard value.prefix(6).lowercased() == "basic ", let pair = Data(base64Encoded: String(value.dropFirst(6))),
             let colon = pair.firstIndex(of: UInt8(ascii: ":"))
         else { return }
-        let password = String(decoding: pair[pair.index(after: colon)...], as: UTF8.self)
-        add(password)
-        add(PercentEncoding.decode(password))
+        add(String(value.dropFirst(6)))
+        add(String(decoding: pair[pair.index(after: colon)...], as: UTF8.self))
     }
 
-    private mutating func add(query: String) {
-        for pair in query.split(separator: "&") {
-            guard let equals = pair.firstIndex(of: "=") else { continue }
-            let value = pair[pair.index(after: equals)...]
-            guard redactor.isSecret(query: PercentEncoding.decode(pair[..<equals])) else { continue }
-            add(String(value))
-            add(PercentEncoding.decode(value))
+    /// The secret values in a query, a form or JSON; of lists and objects each text in them.
+    private mutating func addValues(in text: String, isQuery: Bool) {
+        let bytes = Array(text.utf8)
+        for range in NamedSecrets(names: names, bytes: bytes, isQuery: isQuery).ranges() {
+            let value = bytes[range]
+            switch value.first {
+            case UInt8(ascii: "\"") where !isQuery: add(String(decoding: value.dropFirst().dropLast(), as: UTF8.self))
+            case UInt8(ascii: "{") where !isQuery, UInt8(ascii: "[") where !isQuery:
+                for part in value.split(separator: UInt8(ascii: "\"")) where part.count >= Self.shortest.part {
+                    add(String(decoding: part, as: UTF8.self))
+                }
+            default: add(String(decoding: value, as: UTF8.self).trimmed)
+            }
         }
-    }
-
-    /// A text both as it was written and as it is read; of lists and objects each text in them.
-    private mutating func add(json value: Substring) {
-        if value.first == "\"" {
-            add(String(value.dropFirst().dropLast()))
-            // A string that is broken has no other form in which it could be repeated.
-            if let text = try? JSONDecoder().decode(String.self, from: Data(value.utf8)) { add(text) }
-            return
-        }
-        guard value.first == "[" || value.first == "{" else { return add(String(value)) }
-        let texts = value.split(separator: "\"").filter { $0.utf8.count >= Self.shortest.part }
-        for text in texts { add(String(text)) }
     }
 }

@@ -58,9 +58,9 @@ public struct HTTPHeaders: Sendable, Hashable {
         fields.compactMap { $0.name.equalsIgnoringCase(name) ? $0.value : nil }
     }
 
-    /// Marks the fields of those names as secret.
-    mutating func hide(_ names: Set<String>) {
-        for index in fields.indices where names.contains(where: fields[index].name.equalsIgnoringCase) {
+    /// Marks the fields that a client's own names make secret.
+    mutating func hide(_ names: SecretNames) {
+        for index in fields.indices where names.isOwn(fields[index].name) {
             fields[index].isSecret = true
         }
     }
@@ -102,7 +102,7 @@ extension HTTPHeaders: CustomStringConvertible, CustomReflectable {
 
 extension HTTPHeaders.Field: CustomStringConvertible, CustomReflectable {
     /// The field as one line; a value that is secret by custom is not shown.
-    public var description: String { "\(name): \(Redactor.standard.value(of: self))" }
+    public var description: String { "\(name.printable): \(Redactor.standard.value(of: self))" }
     /// Shows the description only.
     public var customMirror: Mirror { Mirror(self, children: ["field": description]) }
 }

@@ -17,7 +17,8 @@ public struct HTTPRequest: Sendable {
         self.body = body
     }
 
-    /// Whether it may be sent twice: its method does no harm then, or the server tells the second from the first by a key.
+    /// Whether it may be sent twice: its method does no harm then, or the server tells the second from the first by a
+    /// key.
     var isRepeatable: Bool { method.isIdempotent || headers["Idempotency-Key"] != nil }
 }
 

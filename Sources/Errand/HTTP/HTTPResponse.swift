@@ -12,7 +12,9 @@ public struct HTTPResponse: Sendable {
     /// How long the parts of the exchange took, if the transport tells.
     public var timings: Timings?
     /// Whether a redirect led over another origin, so that the request it answers went without its credentials.
-    var isToStranger = false
+    var hasLeftOrigin = false
+    /// The token that the request was signed with.
+    var token: Token?
 
     /// Makes a response.
     public init(status: Int, headers: HTTPHeaders = [:], body: HTTPBody = .empty) {

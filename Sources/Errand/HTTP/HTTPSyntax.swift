@@ -25,8 +25,8 @@ enum HTTPSyntax {
         }
     }
 
-    /// How the body is framed is the transport's to say: of one that is longer than its header says, the rest would be the
-    /// next request on the connection.
+    /// How the body is framed is the transport's to say: of one that is longer than its header says, the rest would be
+    /// the next request on the connection.
     private static func checkFraming(_ field: HTTPHeaders.Field, of body: HTTPBody?) throws(ServiceError) {
         // By its length first: this is asked of every header of every request.
         switch field.name.utf8.count {
@@ -65,14 +65,16 @@ enum HTTPSyntax {
 
     /// The text in quotation marks, with what would break a line of a log written as an escape.
     static func quoted(_ text: String) -> String {
-        "\""
-            + text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? $0.escaped(asASCII: true) : String($0) }
-            .joined() + "\""
+        let scalars = text.unicodeScalars.map {
+            $0.value < 0x20 || $0.value == 0x7F ? $0.escaped(asASCII: true) : String($0)
+        }
+        return "\"\(scalars.joined())\"".printable
     }
 }
 
 extension String.UTF8View {
-    /// `allSatisfy` over the bytes where they lie, which is several times as fast: every header of every request goes through here.
+    /// `allSatisfy` over the bytes where they lie, which is several times as fast: every header of every request goes
+    /// through here.
     func all(_ isFine: (UInt8) -> Bool) -> Bool {
         withContiguousStorageIfAvailable { $0.allSatisfy(isFine) } ?? allSatisfy(isFine)
     }

@@ -14,11 +14,13 @@ public struct HTTPURL: Sendable, Hashable {
         let origin: Origin
         let path: String
         let query: String?
+        let names: SecretNames
 
-        init(origin: Origin, path: String, query: String?) {
+        init(origin: Origin, path: String, query: String?, names: SecretNames) {
             self.origin = origin
             self.path = path
             self.query = query
+            self.names = names
         }
     }
 
@@ -31,8 +33,11 @@ public struct HTTPURL: Sendable, Hashable {
     /// The query, percent-encoded, without its question mark.
     public var query: String? { parts.query }
 
-    init(origin: Origin, path: String, query: String?) {
-        parts = Parts(origin: origin, path: path, query: query)
+    /// Which of its parameters are secret when it is shown.
+    var secretNames: SecretNames { parts.names }
+
+    init(origin: Origin, path: String, query: String?, secretNames: SecretNames = .standard) {
+        parts = Parts(origin: origin, path: path, query: query, names: secretNames)
     }
 
     /// Reads an absolute URL; throws `.invalidRequest` with what is wrong. A fragment is dropped, credentials in a
@@ -63,6 +68,16 @@ public struct HTTPURL: Sendable, Hashable {
 
     /// The URL that `reference` means from here (RFC 3986, 5.2); the scheme stays http or https.
     public func resolving(_ reference: String) throws(ServiceError) -> HTTPURL {
+        do throws(ServiceError) {
+            let url = try target(of: reference)
+            return HTTPURL(origin: url.origin, path: url.path, query: url.query, secretNames: secretNames)
+        } catch {
+            guard case .invalidRequest(let fault) = error else { throw error }
+            throw .invalidRequest(InvalidRequest(fault.subject, Redactor(secretNames).text(fault.reason)))
+        }
+    }
+
+    private func target(of reference: String) throws(ServiceError) -> HTTPURL {
         let parsed = try Reference(reference)
         if parsed.scheme != nil { return try HTTPURL(reference).withoutDots }
         if let authority = parsed.authority {
@@ -96,7 +111,10 @@ public struct HTTPURL: Sendable, Hashable {
 
 extension HTTPURL: CustomStringConvertible, CustomReflectable {
     /// The URL with the values of secret parameters left out.
-    public var description: String { Redactor.standard.text(of: self) }
+    public var description: String {
+        let path = origin.description + path
+        return query.map { "\(path)?\(Redactor(secretNames).text(ofQuery: $0))" } ?? path
+    }
     /// Shows the description only.
     public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
 }
@@ -167,6 +185,8 @@ extension Origin {
             }
         }
         guard !host.isEmpty else { throw .badURL(text, "it has no host") }
+        // No name is longer in DNS, and longer ones have overrun a buffer of libcurl's on the way to a SOCKS proxy.
+        guard host.utf8.count <= 255 else { throw .badURL(text, "its host is longer than 255 bytes") }
         guard Self.isHost(host) else { throw .badURL(text, "its host has a character that a host cannot have") }
         self.init(scheme: scheme, host: host.lowercased(), port: port)
     }

@@ -20,6 +20,9 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
         isLoopback = Self.isLoopback(host)
     }
 
+    /// A number for it, never 0: the same for equal origins, and most likely for no others.
+    var number: UInt64 { UInt64(truncatingIfNeeded: description.hashValue) | 1 }
+
     /// Whether what is sent there can be read on the way: plain http to another machine.
     var isExposed: Bool { scheme == "http" && !isLoopback }
 

@@ -1,7 +1,7 @@
 /// How long the parts of an exchange with a server took, as far as the transport can tell.
 ///
-/// All times count from the moment at which the transport began. Of an answer that is handed over as a stream, it is what
-/// was known when its head was there.
+/// All times count from the moment at which the transport began. Of an answer that is handed over as a stream, it is
+/// what was known when its head was there.
 public struct Timings: Sendable, Hashable {
     /// When the name of the host had been looked up; `nil` if a connection was used again.
     public var lookedUp: Duration?
@@ -15,7 +15,8 @@ public struct Timings: Sendable, Hashable {
     public var total: Duration
     /// How many bytes were sent, the head included; `nil` if the transport cannot tell.
     public var bytesSent: Int?
-    /// How many bytes came, as they were on the wire: compressed, the head included; `nil` if the transport cannot tell.
+    /// How many bytes came, as they were on the wire: compressed, the head included; `nil` if the transport cannot
+    /// tell.
     public var bytesReceived: Int?
     /// The version of HTTP that was spoken, like `1.1` or `2`; `nil` if that is not known.
     public var httpVersion: String?

@@ -3,29 +3,20 @@ struct Redirects: Layer {
     /// More than this is a mistake of the server.
     private static let limit = 10
 
-    let limiter: RateLimiter
-    /// Knows the headers that belong to the origin they were meant for: whatever is shown nowhere travels nowhere.
-    private let redactor: Redactor
-
-    init(limiter: RateLimiter, secretHeaders: Set<String>) {
-        self.limiter = limiter
-        redactor = Redactor(headers: secretHeaders)
-    }
+    /// The names that the user marks as secret: such a header goes to no other origin even if it is known here.
+    let secretNames: SecretNames
+    let allowsCleartext: Bool
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
-        var current = request
-        var visited: Set<String> = []
-        var hasLeftOrigin = false
-        while true {
-            var response = try await next(current, context)
-            if !visited.isEmpty {
-                hasLeftOrigin = hasLeftOrigin || current.url.origin != request.url.origin
-                response.redirectedTo = current.url
-                response.isToStranger = hasLeftOrigin
-            }
-            guard [301, 302, 303, 307, 308].contains(response.status) else { return response }
+        var response = try await next(request, context)
+        guard response.isRedirect else { return response }
+        var hop = context
+        // The calls in the limiter's queue may be waiting for this one.
+        hop.isUrgent = true
+        var (current, visited) = (request, Set<String>())
+        while response.isRedirect {
             visited.insert(current.hop)
             let following = try self.request(following: response, to: current)
             if visited.contains(following.hop) { throw response.unfollowed("it leads round in a circle") }
@@ -33,9 +24,26 @@ struct Redirects: Layer {
             // A server that sends on with 307 or 308 has left the request to another; otherwise it may be done with it.
             if ![307, 308].contains(response.status) { context.call.update { $0.mayHaveActed = true } }
             context.call.tell(.redirected(response.status, to: following.url.description))
-            try await limiter.admit(context.call, isUrgent: true)
+            hop.hasLeftOrigin = hop.hasLeftOrigin || following.url.origin != request.url.origin
             current = following
+            response = try await next(current, hop)
+            response.redirectedTo = current.url
+            response.hasLeftOrigin = hop.hasLeftOrigin
         }
+        return response
+    }
+
+    /// The headers that say what is wanted and in which form, and nothing about who asks. A condition has to go along,
+    /// or a DELETE that depends on it would be one that does not; likewise the key that keeps a request from being done
+    /// twice. Any other header may be a credential, or, as `Host`, one of the first origin's own affairs.
+    private static let harmless: Set<String> = [
+        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",
+        "content-language", "content-type", "idempotency-key", "if-match", "if-modified-since", "if-none-match",
+        "if-range", "if-unmodified-since", "prefer", "range", "user-agent",
+    ]
+
+    private func mayLeaveOrigin(_ field: HTTPHeaders.Field) -> Bool {
+        Self.harmless.contains(field.name.lowercased()) && !secretNames.contains(field.name, in: .header)
     }
 
     private func request(following response: HTTPResponse, to request: HTTPRequest) throws(ServiceError) -> HTTPRequest
@@ -52,15 +60,17 @@ struct Redirects: Layer {
         if request.url.origin.scheme == "https", following.url.origin.scheme == "http" {
             throw response.unfollowed("it leads from https to plain http")
         }
+        // Checked here and not only before the next send, where the error would say that nothing has been sent.
+        if following.url.origin.isExposed, !allowsCleartext {
+            throw response.unfollowed("it leads to \(following.url.origin), which is not encrypted")
+        }
         if following.url.origin != request.url.origin {
-            for field in request.headers where redactor.isSecret(header: field.name) {
-                following.headers[field.name] = nil
-            }
+            following.headers = HTTPHeaders(request.headers.filter(mayLeaveOrigin))
         }
         if response.changesMethod(of: request.method) {
             following.method = .get
             following.body = nil
-            for name in ["Content-Type", "Content-Length", "Content-Encoding", "Transfer-Encoding"] {
+            for name in ["Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location"] {
                 following.headers[name] = nil
             }
         }
@@ -83,6 +93,8 @@ extension HTTPRequest {
 }
 
 extension HTTPResponse {
+    fileprivate var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
+
     fileprivate func changesMethod(of method: HTTPMethod) -> Bool {
         switch status {
         case 303: method != .head && method != .get

@@ -13,16 +13,13 @@ struct Retry: Layer {
         }
     }
 
-    private func attempts(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws(ServiceError)
-        -> HTTPResponse
-    {
+    private func attempts(
+        _ request: HTTPRequest, _ context: CallContext, next: Next
+    ) async throws(ServiceError) -> HTTPResponse {
         let call = context.call
         var paid: Int?
         while true {
-            call.update { state in
-                state.attempts += 1
-                state.lacksToken = false
-            }
+            call.update { $0.attempts += 1 }
             let outcome: Result<HTTPResponse, ServiceError>
             do throws(ServiceError) {
                 outcome = .success(try await next(request, context))
@@ -33,12 +30,15 @@ struct Retry: Layer {
                 if response.status < 400 { quota.deposit(paid) }
                 return response
             }
+            if outcome.mayHaveReachedServer { call.update { $0.mayHaveActed = true } }
             guard let retry = retry(after: outcome, of: request, in: call) else { return try outcome.get() }
             paid = retry.paid
-            if outcome.mayHaveReachedServer { call.update { $0.mayHaveActed = true } }
             call.tell(.retrying(after: retry.reason, pause: retry.pause))
             call.note(.backingOff)
-            try await call.leashed { () async throws(ServiceError) in try await call.time.sleep(for: retry.pause) }
+            let end = call.time.now.advanced(by: retry.pause)
+            try await call.held { (leash: Leash) async throws(ServiceError) in
+                try await call.time.sleep(until: end, on: leash)
+            }
         }
     }
 
@@ -53,30 +53,30 @@ struct Retry: Layer {
         after outcome: Result<HTTPResponse, ServiceError>, of request: HTTPRequest, in call: Call
     ) -> Decision? {
         let policy = call.rules.retry
-        let (attempts, lacksToken, mayHaveActed) = call.read { ($0.attempts, $0.lacksToken, $0.mayHaveActed) }
-        guard attempts < policy.attempts, !lacksToken, request.body?.isReplayable ?? true else { return nil }
+        let (attempts, phase, mayHaveActed) = call.read { ($0.attempts, $0.phase, $0.mayHaveActed) }
+        // An attempt that ended because no token could be had would only ask for one again.
+        guard attempts < policy.attempts, phase != .waitingForToken, request.body?.isReplayable ?? true else {
+            return nil
+        }
         let isSafe = request.isRepeatable
+        let backoff = policy.backoff.pause(beforeRetry: attempts, random: call.time.randomFraction())
         let reason: ClientEvent.RetryReason
         let pause: Duration
         switch outcome {
         case .success(let response):
             guard isSafe else { return nil }
             reason = .status(response.status)
-            if let wait = ServerPacing.retryAfter(in: response.headers, date: call.time.date) {
-                guard wait <= policy.patience else { return nil }
-                pause = wait
-            } else {
-                pause = policy.backoff.pause(beforeRetry: attempts, random: call.time.randomFraction())
-            }
+            let wait = ServerPacing.retryAfter(in: response.headers, date: call.time.date) ?? .zero
+            guard wait <= policy.patience else { return nil }
+            // A wait of zero, or until a date that our clock has passed, does not switch the backoff off.
+            pause = max(wait, backoff)
         case .failure(let error):
-            // It may have failed on the way to where a redirect led, which says nothing of the request itself.
-            let mayBeDone = mayHaveActed || error.mayHaveReachedServer
-            guard error.isWorthRetrying, isSafe || !mayBeDone else { return nil }
+            guard error.isWorthRetrying, isSafe || !mayHaveActed else { return nil }
             reason = .failure(error)
-            pause = policy.backoff.pause(beforeRetry: attempts, random: call.time.randomFraction())
+            pause = backoff
         }
         guard call.time.now.advanced(by: pause) < call.deadline,
-            let paid = quota.withdraw(afterThrottle: reason == .status(429))
+            let paid = outcome.wasTurnedAway ? 0 : quota.withdraw(afterThrottle: reason == .status(429))
         else { return nil }
         return Decision(pause: pause, paid: paid, reason: reason)
     }
@@ -88,6 +88,16 @@ extension Result where Success == HTTPResponse, Failure == ServiceError {
         case .success: true
         case .failure(let error): error.mayHaveReachedServer
         }
+    }
+}
+
+extension Result where Success == HTTPResponse, Failure == ServiceError {
+    /// Whether the connection ended before the server worked on the request: servers end each of theirs after a number
+    /// of requests or a time, and with HTTP/2 that turns many calls away at once. It says nothing of the backend's
+    /// health.
+    fileprivate var wasTurnedAway: Bool {
+        guard case .failure(.transport(let failure)) = self else { return false }
+        return failure.kind == .reset && !failure.mayHaveReachedServer
     }
 }
 

@@ -3,29 +3,36 @@
 struct Sender: Sendable {
     let transport: any Transport
     private let hearsOfStops: Bool
+    private let notice: Notice?
     let limiter: RateLimiter
     let origin: Origin
     let bodyLimit: Int
     let allowsCleartext: Bool
-    private let secretHeaders: Set<String>
+    private let longestPause: Duration
+    /// The names by which headers of a response are secret; `nil` if the user adds none to those that are so by custom.
+    private let secretNames: SecretNames?
 
     init(
         transport: any Transport, limiter: RateLimiter, origin: Origin, bodyLimit: Int, allowsCleartext: Bool,
-        secretHeaders: Set<String>
+        longestPause: Duration, secretNames: SecretNames?
     ) {
         self.transport = transport
-        hearsOfStops = transport is any LeashedTransport
+        let leashed = transport as? any LeashedTransport
+        hearsOfStops = leashed != nil
+        notice = leashed?.notice
         self.limiter = limiter
         self.origin = origin
         self.bodyLimit = bodyLimit
         self.allowsCleartext = allowsCleartext
-        self.secretHeaders = secretHeaders
+        self.longestPause = longestPause
+        self.secretNames = secretNames
     }
 
     func send(_ request: HTTPRequest, _ context: CallContext) async throws(ServiceError) -> HTTPResponse {
         let call = context.call
-        try HTTPSyntax.check(request)
-        try request.checkCleartext(isAllowed: allowsCleartext, isSigned: false)
+        try check(request, in: call)
+        // A middleware may send twice with what it was given once.
+        if context.permit?.use() != true { _ = try await limiter.permit(for: call, isUrgent: true).use() }
         let start = call.time.now
         do throws(ServiceError) {
             let response = try await call.held(timeout: start.advanced(by: call.rules.timeout)) {
@@ -39,11 +46,22 @@ struct Sender: Sendable {
                 .answered(
                     status: response.status, bytes: response.body.length ?? 0,
                     after: start.duration(to: call.time.now), timings: response.timings))
-            heed(response, to: request, at: call.time)
+            heed(response, to: request, in: call)
             return response
         } catch {
             call.tell(.failed(error, after: start.duration(to: call.time.now)))
             throw error
+        }
+    }
+
+    /// Checks the request as the last middleware left it.
+    private func check(_ request: HTTPRequest, in call: Call) throws(ServiceError) {
+        do throws(ServiceError) {
+            try HTTPSyntax.check(request)
+            try request.checkCleartext(isAllowed: allowsCleartext, isSigned: false)
+        } catch {
+            // A middleware may break a retry, a replay, or a redirect's next request: the first one was sent.
+            throw call.read { $0.sent == nil } ? error : error.afterSending(request.method)
         }
     }
 
@@ -53,16 +71,17 @@ struct Sender: Sendable {
         let context = TransportContext(
             delivery: .whole, bodyLimit: bodyLimit, timeout: call.rules.timeout, time: call.time, reporter: call,
             leash: leash)
+        if let notice, call.isHeard, let warning = notice.take() { call.tell(.warned(warning)) }
         call.tell(.sent(request.shown, attempt: call.read { $0.attempts }))
         call.update { state in
             state.phase = .waitingForResponse
+            state.sentFirst = state.sentFirst ?? state.sent
             state.sent = request
-            state.permit = nil
         }
         do {
             var response = try await transport.send(request, context: context)
             if response.body.bytes == nil { call.note(.receiving) }
-            if !secretHeaders.isEmpty { response.headers.hide(secretHeaders) }
+            if let secretNames { response.headers.hide(secretNames) }
             response.body = .bytes(try await response.body.collect(upTo: bodyLimit, on: leash))
             return response
         } catch {
@@ -72,11 +91,11 @@ struct Sender: Sendable {
 
     /// Keeps to what the server says of its limits. What another origin says, to which a redirect led, is not about
     /// this client's limiter.
-    private func heed(_ response: HTTPResponse, to request: HTTPRequest, at time: any TimeSource) {
-        guard request.url.origin == origin, let pause = ServerPacing.pause(after: response, date: time.date) else {
-            return
-        }
-        limiter.pause(until: time.now.advanced(by: pause))
+    private func heed(_ response: HTTPResponse, to request: HTTPRequest, in call: Call) {
+        guard request.url.origin == origin else { return }
+        let pacing = ServerPacing(of: response, date: call.time.date, ceiling: longestPause)
+        if let asked = pacing.ignored { call.tell(.ignoredPause(asked)) }
+        if let pause = pacing.pause { limiter.pause(until: call.time.now.advanced(by: pause)) }
     }
 }
 

@@ -11,7 +11,8 @@ extension HTTPURL {
 
     /// The URL without the parameters of those names.
     func removing(_ names: Set<String>) -> HTTPURL {
-        names.isEmpty ? self : HTTPURL(origin: origin, path: path, query: query(without: names))
+        guard !names.isEmpty else { return self }
+        return HTTPURL(origin: origin, path: path, query: query(without: names), secretNames: secretNames)
     }
 
     /// The rest stays as it was written: to the server it may be a signed text.

@@ -1,8 +1,8 @@
 /// A place in a list that is read page by page, at which reading can go on later.
 ///
 /// It can be saved. It holds what the server has said of the place, a cursor or a URL perhaps, without the client's
-/// `parameters`, but with those that are asked for at each call if the server repeats them: keep it as you would keep an
-/// answer. It fits the same endpoint and the same way of paging only.
+/// `parameters`, but with those that are asked for at each call if the server repeats them: keep it as you would keep
+/// an answer. It fits the same endpoint and the same way of paging only.
 public struct PagePosition: Sendable, Hashable {
     /// How the page there is asked for.
     enum Place: Sendable, Hashable {
@@ -59,14 +59,14 @@ extension PagePosition: Codable {
 }
 
 extension PagePosition: CustomStringConvertible, CustomReflectable {
-    /// The place in words. A cursor is not shown, nor a secret parameter: each may open what it leads to.
+    /// The place in words. Neither a cursor nor the query of a URL is shown: each may open what it leads to.
     public var description: String {
         let page =
             switch place {
             case .start: "the beginning"
             case .number(let number): "page \(number)"
             case .text: "the page after a cursor"
-            case .url(let url): Redactor.standard.text(ofURL: url)
+            case .url(let url): Redactor.standard.text(ofURL: String(url.prefix { $0 != "?" && $0 != "#" }))
             }
         return taken > 0 ? "\(page), \(taken) taken" : page
     }

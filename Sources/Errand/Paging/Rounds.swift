@@ -1,4 +1,5 @@
-/// Notices when a list leads round in a circle, by Brent's method: it keeps one place, and compares each new one with it.
+/// Notices when a list leads round in a circle, by Brent's method: it keeps one place, and compares each new one with
+/// it.
 ///
 /// The place that is kept is replaced after 1, 2, 4, 8… steps. So it lies on the circle sooner or later, and stays long
 /// enough for the circle to close. A set of all places would notice a page earlier, but grow with the list.

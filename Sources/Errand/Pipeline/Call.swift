@@ -1,24 +1,14 @@
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 /// One call while it runs: what was fixed when it began, and what has happened to it since.
 final class Call: PhaseReporter {
     struct State: Sendable {
         var phase = Phase.preparing
         var attempts = 0
-        /// The session whose tokens sign the call; `nil` for a call that is not signed.
-        var session: UUID?
         /// What the transport was last asked to send.
         var sent: HTTPRequest?
-        /// When the permits were taken with which nothing has been sent yet.
-        var permit: Instant?
-        /// Whether the present attempt ended because no token could be had: another attempt would only ask again.
-        var lacksToken = false
-        /// Whether the server may have acted on something that the call has sent before what it does now: on a request that
-        /// was redirected, or on an earlier attempt.
+        /// What it was asked to send first, if it has sent again since: a redirect drops the body with a password.
+        var sentFirst: HTTPRequest?
+        /// Whether the server may have acted on an earlier send of the call: on an attempt that failed, or on a request
+        /// that was redirected. Every later error says so, a deadline's too.
         var mayHaveActed = false
         /// The access tokens that were sent, so that they can be kept out of errors.
         var accessTokens: (last: String?, before: String?)
@@ -69,11 +59,24 @@ final class Call: PhaseReporter {
         state.withLock { change(&$0) }
     }
 
-    /// The secrets that the call has sent, so that an error shows none of them.
-    func secrets(by redactor: Redactor) -> [String] {
-        let (sent, tokens) = read { ($0.sent, [$0.accessTokens.last, $0.accessTokens.before].compactMap(\.self)) }
-        guard let sent else { return tokens }
-        return tokens + SentSecrets(of: sent, by: redactor).texts
+    /// Hides what those names say, and the secrets that the call has sent, so that an error shows none of them.
+    func redactor(_ names: SecretNames) -> Redactor {
+        let (sent, tokens) = read { state in
+            (
+                [state.sentFirst, state.sent].compactMap(\.self),
+                [state.accessTokens.last, state.accessTokens.before].compactMap(\.self)
+            )
+        }
+        return Redactor(names, hiding: tokens + sent.flatMap { SentSecrets(of: $0, by: names).texts })
+    }
+
+    /// Remembers a token that is about to be sent.
+    func noteSent(_ token: Token) {
+        update { state in
+            // A wait for the token does not explain what happens from now on.
+            state.phase = .preparing
+            state.accessTokens = (token.access, state.accessTokens.last)
+        }
     }
 
     /// Says what the call is doing now.
@@ -81,9 +84,12 @@ final class Call: PhaseReporter {
         state.withLock { $0.phase = phase }
     }
 
+    /// Whether anybody listens to the client's events.
+    var isHeard: Bool { events.hasListeners }
+
     /// Tells those who listen; the event is made only if there are any.
     func tell(_ event: @autoclosure () -> ClientEvent.Kind) {
         guard events.hasListeners else { return }
-        events.send(ClientEvent(call: id, endpoint: name, at: time.now, kind: event()))
+        events.send(ClientEvent(call: id, endpoint: name, at: time.now, kind: event().withoutContent))
     }
 }

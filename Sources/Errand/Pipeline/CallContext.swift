@@ -1,6 +1,28 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// What is known about the call that a request belongs to.
 public struct CallContext: Sendable {
     let call: Call
+    /// The session whose tokens sign the call; `nil` for a call that is not signed.
+    let session: UUID?
+    /// Whether a redirect has led to another origin: what is secret must not be added to the request. It stays so if a
+    /// later redirect leads back.
+    public internal(set) var hasLeftOrigin = false
+    /// Whether the send follows another of its attempt, and goes to the head of the limiter's queue.
+    var isUrgent = false
+    /// What the call has waited for before this send, if it has.
+    var awaitedToken: Token?
+    /// What the request may be sent with.
+    var permit: Permit?
+
+    init(call: Call, session: UUID?) {
+        self.call = call
+        self.session = session
+    }
 
     /// The number of the call, among those of its client.
     public var id: Int { call.id }

@@ -12,8 +12,8 @@ extension Call {
         leash?.stop(reason)
     }
 
-    /// Runs something that may take long in a child task, and sees to it that it ends with the call, and at `timeout` if
-    /// that comes before the deadline.
+    /// Runs something that may take long in a child task, and sees to it that it ends with the call, and at `timeout`
+    /// if that comes before the deadline.
     func leashed<Value: Sendable>(
         timeout: Instant = .distantFuture, _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {

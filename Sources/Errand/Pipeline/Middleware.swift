@@ -13,8 +13,9 @@ public typealias Next = @Sendable (HTTPRequest, CallContext) async throws(Servic
 ///         }
 ///     }
 ///
-/// It may throw anything; what is not a `ServiceError` becomes `.transport(.middleware)`. It must end soon when its
-/// task is cancelled. A status that is not 2xx is a value here, not an error.
+/// It may throw anything; what is not a `ServiceError` becomes `.transport(.middleware)`, a `CancellationError` too,
+/// unless the call was cancelled. It must end soon when its task is cancelled. A status that is not 2xx is a value
+/// here, not an error.
 public protocol Middleware: Sendable {
     /// Handles a request; `next` hands it on.
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse

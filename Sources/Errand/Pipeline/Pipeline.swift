@@ -4,8 +4,9 @@
 /// - the user's middlewares for a call see each call once, before anything of ours;
 /// - a retry repeats everything below it, and its pauses hold no permit;
 /// - an attempt that would find no network takes no permit;
-/// - a permit is waited for unsigned, so that a token does not grow old in the line;
-/// - a redirect is followed below the signing, which therefore never sees where it leads;
+/// - a replay after a 401 stands above the redirects: what it repeats is the request, not the last hop;
+/// - each hop of a redirect is a send of its own, so admission is below: there, and only there, a send waits for its permit,
+///   unsigned, and is then signed with the token of that moment, unless it has left the origin;
 /// - the user's middlewares for an attempt see what is really sent, hop by hop.
 enum Pipeline {
     static func folding(

@@ -11,13 +11,6 @@ public final class RateLimiter: Sendable {
     /// when the server asks for a longer one: nobody wants to look at a spinner for an hour.
     public static let patience = Duration.seconds(60)
 
-    fileprivate struct State {
-        var bucket: TokenBucket
-        var line = WaitingLine()
-        var pausedUntil: Instant?
-        var service: (instant: Instant, alarm: Alarm)?
-    }
-
     /// The limit that is kept.
     public let limit: RateLimit
 
@@ -32,7 +25,7 @@ public final class RateLimiter: Sendable {
         self.time = time
         problem = limit.problem
         largestCost = limit.largestCost
-        state = Lock(State(bucket: TokenBucket(limit.problem == nil ? limit : .unlimited)))
+        state = Lock(State(limit.problem == nil ? limit : .unlimited))
     }
 
     /// Waits for `cost` permits and takes them. Returns how long it has waited.
@@ -54,9 +47,11 @@ public final class RateLimiter: Sendable {
     }
 
     /// Waits for the permits and takes them.
-    func take(cost: Int, isUrgent: Bool, before deadline: Instant) async throws(ServiceError) -> Grant {
+    func take(
+        cost: Int, isUrgent: Bool, before deadline: Instant, on leash: Leash = Leash()
+    ) async throws(ServiceError) -> Grant {
         let cost = try permits(for: cost)
-        if Task.isCancelled { throw .cancelled }
+        if leash.isStopped { throw .cancelled }
         let arrival = time.now
         let admission = state.withLock { state in
             state.admit(cost: cost, isUrgent: isUrgent, deadline: deadline, at: arrival)
@@ -64,7 +59,7 @@ public final class RateLimiter: Sendable {
         switch admission {
         case .granted: return Grant(asked: arrival, taken: arrival)
         case .refused(let wait): throw .tooSoon(by: wait)
-        case .waiting(let waiter): return Grant(asked: arrival, taken: try await turn(of: waiter))
+        case .waiting(let waiter): return Grant(asked: arrival, taken: try await turn(of: waiter, on: leash))
         }
     }
 
@@ -77,7 +72,7 @@ public final class RateLimiter: Sendable {
 
     /// Takes permits back that were taken at `instant` and not used.
     func giveBack(cost: Int, takenAt instant: Instant) {
-        state.withLock { $0.bucket.giveBack(cost, takenAt: instant) }
+        state.withLock { $0.giveBack(cost, takenAt: instant) }
         serve()
     }
 
@@ -90,6 +85,17 @@ public final class RateLimiter: Sendable {
         let now = time.now
         let hasty = state.withLock { $0.pause(until: instant, at: now) }
         for waiter in hasty { waiter.turn.land(.failure(.tooSoon(by: now.duration(to: instant)))) }
+        serve()
+    }
+
+    /// Ends a pause now. Does nothing if there is none.
+    ///
+    /// Waiters go on at the limit's pace, as after a pause that has run out, and permits that were taken before the
+    /// pause come back when they would have without it: the limit holds in every rolling period. The server is not
+    /// asked: if it still refuses calls, its next response begins another pause.
+    public func resume() {
+        let now = time.now
+        state.withLock { $0.resume(at: now) }
         serve()
     }
 
@@ -126,7 +132,7 @@ public final class RateLimiter: Sendable {
     }
 
     /// Waits until the waiter is served, and returns when that was.
-    private func turn(of waiter: WaitingLine.Waiter) async throws(ServiceError) -> Instant {
+    private func turn(of waiter: WaitingLine.Waiter, on leash: Leash) async throws(ServiceError) -> Instant {
         let alarm = time.schedule(at: waiter.deadline, for: .sleeper) { [time] in
             waiter.turn.land(.failure(.tooSoon(by: time.now.duration(to: waiter.deadline))))
         }
@@ -134,17 +140,17 @@ public final class RateLimiter: Sendable {
         serve()
         // Whatever ends the wait lands the flight, a cancellation too: so there is one word on whether the permits
         // were taken, whoever asks, and however early the word came.
-        await withTaskCancellationHandler {
+        await leash.listen {
             await waiter.turn.landed()
-        } onCancel: {
+        } onStop: {
             _ = waiter.turn.land(.failure(.cancelled))
         }
         let outcome = waiter.turn.outcome ?? .failure(.cancelled)
-        if case .success(let instant) = outcome, !Task.isCancelled { return instant }
+        if case .success(let instant) = outcome, !leash.isStopped { return instant }
         // Cancelled, or too late. If it had been served just before, what it took goes to the next.
         state.withLock { state in
             state.line.leave(waiter)
-            if case .success(let instant) = outcome { state.bucket.giveBack(waiter.cost, takenAt: instant) }
+            if case .success(let instant) = outcome { state.giveBack(waiter.cost, takenAt: instant) }
         }
         serve()
         _ = try outcome.get()
@@ -157,7 +163,7 @@ public final class RateLimiter: Sendable {
         var unclaimed: [WaitingLine.Waiter] = []
         repeat {
             let served = state.withLock { state in
-                for waiter in unclaimed { state.bucket.giveBack(waiter.cost, takenAt: now) }
+                for waiter in unclaimed { state.giveBack(waiter.cost, takenAt: now) }
                 return state.serve(at: now)
             }
             // One who has been cancelled, but has not come back to leave the line, takes nothing.
@@ -168,6 +174,7 @@ public final class RateLimiter: Sendable {
 
     private func setAlarm() {
         let now = time.now
+        // Nobody in line, no alarm: so a limiter that goes leaves none behind, because each waiter keeps it alive.
         state.withLock { state in
             let next = state.nextService(at: now)
             guard state.service?.instant != next else { return }
@@ -183,74 +190,6 @@ public final class RateLimiter: Sendable {
             if state.service?.instant == instant { state.service = nil }
         }
         serve()
-    }
-
-    deinit {
-        state.withLock { $0.service?.alarm.cancel() }
-    }
-}
-
-extension RateLimiter.State {
-    enum Admission {
-        case granted
-        /// There is not enough time to wait so long.
-        case refused(Duration)
-        case waiting(WaitingLine.Waiter)
-    }
-
-    mutating func admit(cost: Int, isUrgent: Bool, deadline: Instant, at now: Instant) -> Admission {
-        if takeAtOnce(cost, isUrgent: isUrgent, at: now) { return .granted }
-        let ahead = line.costAhead(ofUrgent: isUrgent)
-        let earliest = bucket.earliest(taking: cost, after: ahead, at: max(now, pausedUntil ?? now))
-        let isHopeless = pausedUntil.map { !Self.isWorthWaiting(until: $0, before: deadline, at: now) } ?? false
-        guard earliest < deadline || deadline == .distantFuture, !isHopeless else {
-            return .refused(now.duration(to: earliest))
-        }
-        return .waiting(line.join(cost: cost, isUrgent: isUrgent, deadline: deadline))
-    }
-
-    mutating func takeAtOnce(_ cost: Int, isUrgent: Bool, at now: Instant) -> Bool {
-        if let pausedUntil, pausedUntil <= now { self.pausedUntil = nil }
-        return pausedUntil == nil && line.costAhead(ofUrgent: isUrgent) == 0 && bucket.take(cost, at: now)
-    }
-
-    /// Returns those in line who would not wait for the end of the pause.
-    mutating func pause(until instant: Instant, at now: Instant) -> [WaitingLine.Waiter] {
-        guard instant > max(pausedUntil ?? now, now) else { return [] }
-        pausedUntil = instant
-        bucket.drain(until: instant)
-        let hasty = line.all.filter { !Self.isWorthWaiting(until: instant, before: $0.deadline, at: now) }
-        for waiter in hasty { line.leave(waiter) }
-        return hasty
-    }
-
-    /// Takes the permits of all whose turn has come.
-    mutating func serve(at now: Instant) -> [WaitingLine.Waiter] {
-        if let pausedUntil, pausedUntil <= now { self.pausedUntil = nil }
-        var served: [WaitingLine.Waiter] = []
-        while pausedUntil == nil, let waiter = line.first, bucket.take(waiter.cost, at: now) {
-            line.leave(waiter)
-            served.append(waiter)
-        }
-        return served
-    }
-
-    /// When the first in line can be served; `nil` if nobody waits.
-    func nextService(at now: Instant) -> Instant? {
-        guard let waiter = line.first else { return nil }
-        return bucket.earliest(taking: waiter.cost, at: max(now, pausedUntil ?? now))
-    }
-
-    func snapshot(at now: Instant) -> RateLimiter.Snapshot {
-        let pause = pausedUntil.flatMap { $0 > now ? $0 : nil }
-        let next = bucket.earliest(taking: line.first?.cost ?? 1, at: max(now, pause ?? now))
-        return RateLimiter.Snapshot(
-            available: pause == nil ? bucket.available(at: now) : 0, waiters: line.count,
-            nextGrant: next ?? .distantFuture, pausedUntil: pause)
-    }
-
-    private static func isWorthWaiting(until instant: Instant, before deadline: Instant, at now: Instant) -> Bool {
-        instant < deadline && now.duration(to: instant) <= RateLimiter.patience
     }
 }
 

@@ -4,10 +4,10 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What the headers of an answer say about when to come back.
+/// What the headers of a response say about when to come back.
 ///
-/// `Retry-After` on a 429 or 503 wins. Otherwise a quota that is used up (`RateLimit`, `X-RateLimit-*`) asks to wait
-/// for its reset. What is malformed says nothing.
+/// `Retry-After` on a 429 or 503 wins. Otherwise a quota that is used up (`RateLimit`, `RateLimit-*`, `X-RateLimit-*`)
+/// asks to wait for its reset; of several policies the one with the longest wait holds. A malformed value says nothing.
 struct ServerPacing {
     private static let names: Set<Int> = Set(
         [
@@ -16,54 +16,84 @@ struct ServerPacing {
         ]
         .map(\.utf8.count))
 
-    /// How long nobody should send; `nil` if the headers do not ask for a pause.
+    /// A hundred years. No server means more, and an `Instant` can still be advanced by it: so a wait reads the same
+    /// wherever it is shown, added or compared.
+    private static let longestWait: Int64 = 3_155_760_000
+
+    /// How long nobody should send; `nil` if the headers ask for no pause.
+    let pause: Duration?
+    /// The longest wait that the headers ask for beyond the ceiling, and that was ignored.
+    let ignored: Duration?
+
+    /// Reads the headers. A wait longer than `ceiling` counts as if it had not been asked for.
+    init(of response: HTTPResponse, date: Date, ceiling: Duration) {
+        let sources = Self.waits(askedBy: response, date: date)
+        pause = sources.lazy.compactMap { $0.filter { $0 <= ceiling }.max() }.first
+        ignored = sources.joined().filter { $0 > ceiling }.max()
+    }
+
+    /// How long nobody should send, whatever the headers ask for; `nil` if they ask for no pause.
     static func pause(after response: HTTPResponse, date: Date) -> Duration? {
-        // Most answers have no header of a length that could matter: then nothing is compared.
-        guard response.headers.fields.contains(where: { names.contains($0.name.utf8.count) }) else { return nil }
-        if response.status == 429 || response.status == 503,
-            let wait = retryAfter(in: response.headers, date: date)
-        {
-            return wait
-        }
-        return structuredPause(response.headers) ?? pairedPause(response.headers, prefix: "ratelimit", date: date)
-            ?? pairedPause(response.headers, prefix: "x-ratelimit", date: date)
+        ServerPacing(of: response, date: date, ceiling: .seconds(longestWait)).pause
     }
 
     /// `Retry-After` as seconds or as a date; a date in the past is no wait at all.
     static func retryAfter(in headers: HTTPHeaders, date: Date) -> Duration? {
         guard let text = headers["Retry-After"]?.trimmed else { return nil }
         if let number = wholeNumber(text) { return wait(number, date: date) }
-        guard let moment = HTTPDate.parse(text, now: date) else { return nil }
-        // The server's dates have whole seconds: a rounded-down wait would come a moment too soon.
-        return .seconds(max(0, moment.timeIntervalSince(date).rounded(.up)))
+        return HTTPDate.parse(text, now: date).map { wait(until: $0.timeIntervalSince1970, date: date) }
     }
 
-    /// `RateLimit: "default";r=0;t=30`, and the older `RateLimit: limit=100, remaining=0, reset=30`.
-    private static func structuredPause(_ headers: HTTPHeaders) -> Duration? {
-        for value in headers.values("RateLimit") {
-            for policy in value.contains(";") ? value.split(separator: ",") : [Substring(value)] {
-                var numbers: [Substring: Int64] = [:]
-                for part in policy.split(whereSeparator: { $0 == ";" || $0 == "," }) {
-                    let pair = part.split(separator: "=", maxSplits: 1)
-                    guard pair.count == 2, let number = wholeNumber(String(pair[1]).trimmed) else { continue }
-                    numbers[Substring(String(pair[0]).trimmed)] = number
-                }
-                guard (numbers["r"] ?? numbers["remaining"]) == 0, let reset = numbers["t"] ?? numbers["reset"] else {
-                    continue
-                }
-                return .seconds(min(reset, 100_000_000_000))
+    /// The waits that the headers ask for, by the kind of header; the first kind that has any wins.
+    private static func waits(askedBy response: HTTPResponse, date: Date) -> [[Duration]] {
+        let headers = response.headers
+        // Most responses have no header of a length that could matter: then nothing is compared.
+        guard headers.fields.contains(where: { names.contains($0.name.utf8.count) }) else { return [] }
+        let isThrottled = response.status == 429 || response.status == 503
+        let retryAfter = isThrottled ? retryAfter(in: headers, date: date) : nil
+        let resets = [
+            headers.values("RateLimit").flatMap(resets(ofPolicies:)), resets(in: headers, prefix: "ratelimit"),
+            resets(in: headers, prefix: "x-ratelimit"),
+        ]
+        return [retryAfter.map { [$0] } ?? []] + resets.map { $0.map { wait($0, date: date) } }
+    }
+
+    /// The resets of the policies that are used up.
+    ///
+    /// Reads the list of the present draft (`"burst";r=0;t=1, "day";r=0;t=3600`) and the dictionary of the drafts
+    /// before it (`limit=100, remaining=0, reset=30`). A member that is neither is passed over, and the others hold.
+    private static func resets(ofPolicies field: String) -> [Int64] {
+        var dictionary: [Substring: Int64] = [:]
+        var resets: [Int64] = []
+        for member in field.pieces(separatedBy: UInt8(ascii: ",")) {
+            var numbers: [Substring: Int64] = [:]
+            let parts = member.pieces(separatedBy: UInt8(ascii: ";"))
+            for part in parts {
+                let pair = part.split(separator: "=", maxSplits: 1)
+                guard pair.count == 2, let number = wholeNumber(String(pair[1]).trimmed) else { continue }
+                numbers[Substring(String(pair[0]).trimmed)] = number
+            }
+            if let reset = reset(from: numbers) {
+                resets.append(reset)
+            } else if let first = parts.first, first.first != "\"", first.contains("=") {
+                // A named policy that lacks a number does not take it from another one.
+                dictionary.merge(numbers) { $1 }
             }
         }
-        return nil
+        return resets + (reset(from: dictionary).map { [$0] } ?? [])
     }
 
-    /// `X-RateLimit-Remaining: 0` with `X-RateLimit-Reset`, which is a number of seconds, or a moment as seconds or
-    /// milliseconds since 1970.
-    private static func pairedPause(_ headers: HTTPHeaders, prefix: String, date: Date) -> Duration? {
-        guard let remaining = headers["\(prefix)-remaining"], wholeNumber(remaining.trimmed) == 0,
-            let text = headers["\(prefix)-reset"], let reset = wholeNumber(text.trimmed)
-        else { return nil }
-        return wait(reset, date: date)
+    private static func reset(from numbers: [Substring: Int64]) -> Int64? {
+        (numbers["r"] ?? numbers["remaining"]) == 0 ? numbers["t"] ?? numbers["reset"] : nil
+    }
+
+    /// The resets of `X-RateLimit-Remaining: 0` with `X-RateLimit-Reset`; where there are several, in the same order.
+    private static func resets(in headers: HTTPHeaders, prefix: String) -> [Int64] {
+        func numbers(_ name: String) -> [Int64?] {
+            headers.values("\(prefix)-\(name)").flatMap { $0.split(separator: ",") }
+                .map { wholeNumber(String($0).trimmed) }
+        }
+        return zip(numbers("remaining"), numbers("reset")).compactMap { $0 == 0 ? $1 : nil }
     }
 
     /// A number of seconds; or a moment, as seconds or milliseconds since 1970, which some servers write where the
@@ -72,15 +102,46 @@ struct ServerPacing {
         // No quota lasts thirty years, and no such moment lies before 2001.
         guard number >= 1_000_000_000 else { return .seconds(number) }
         // Nor after the year 5000: then it is in milliseconds.
-        let moment = number < 100_000_000_000 ? Double(number) : Double(number) / 1000
-        // Three thousand years are for ever, and can still be added to any date.
-        return .seconds(min(max(0, (moment - date.timeIntervalSince1970).rounded(.up)), 100_000_000_000))
+        return wait(until: number < 100_000_000_000 ? Double(number) : Double(number) / 1000, date: date)
+    }
+
+    /// The wait until a moment, in seconds since 1970. The server's dates have whole seconds: a wait that is rounded
+    /// down would end a moment too soon.
+    private static func wait(until moment: Double, date: Date) -> Duration {
+        let seconds = (moment - date.timeIntervalSince1970).rounded(.up)
+        // A clock may be set to anything: what is compared first can be converted.
+        guard seconds > 0 else { return .zero }
+        return .seconds(seconds < Double(longestWait) ? Int64(seconds) : longestWait)
     }
 
     /// Digits only: no sign, no fraction. A number too large to hold is the largest.
     private static func wholeNumber(_ text: String) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Int64(text) ?? .max
+    }
+}
+
+extension StringProtocol {
+    /// The parts between those separators that do not stand in a quoted string, without spaces and tabs at the ends.
+    fileprivate func pieces(separatedBy separator: UInt8) -> [String] {
+        var pieces: [String] = []
+        var (start, index) = (utf8.startIndex, utf8.startIndex)
+        var isQuoted = false
+        while index < utf8.endIndex {
+            switch utf8[index] {
+            case UInt8(ascii: "\""): isQuoted.toggle()
+            case UInt8(ascii: "\\") where isQuoted:
+                // What is escaped ends nothing.
+                utf8.formIndex(after: &index)
+                if index == utf8.endIndex { continue }
+            case separator where !isQuoted:
+                pieces.append(String(self[start..<index]).trimmed)
+                start = utf8.index(after: index)
+            default: break
+            }
+            utf8.formIndex(after: &index)
+        }
+        return pieces + [String(self[start..<index]).trimmed]
     }
 }
 

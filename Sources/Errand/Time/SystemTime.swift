@@ -30,7 +30,8 @@ public final class SystemTime: TimeSource {
 
     /// The present moment; it goes on while the machine sleeps, as the server's time does.
     public var now: Instant {
-        // The clock of `Task.sleep(clock: .continuous)`, read without a detour over 128-bit durations: it is asked at each step.
+        // The clock of `Task.sleep(clock: .continuous)`, read without a detour over 128-bit durations: it is asked at
+        // each step.
         var moment = timespec()
         clock_gettime(Self.clock, &moment)
         return Instant(nanoseconds: Int64(moment.tv_sec) * 1_000_000_000 + Int64(moment.tv_nsec))

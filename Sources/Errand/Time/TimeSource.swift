@@ -36,14 +36,19 @@ extension TimeSource {
 
     /// Waits until `instant`; ends early, with `.cancelled`, when the task is cancelled.
     public func sleep(until instant: Instant) async throws(ServiceError) {
+        try await sleep(until: instant, on: Leash())
+    }
+
+    /// Waits until `instant`; ends early, with `.cancelled`, when the leash is stopped.
+    func sleep(until instant: Instant, on leash: Leash) async throws(ServiceError) {
         guard instant > now else {
-            if Task.isCancelled { throw .cancelled }
+            if leash.isStopped { throw .cancelled }
             return
         }
         let flight = Flight<Void>()
         let alarm = schedule(at: instant, for: .sleeper) { flight.land(.success(())) }
         defer { alarm.cancel() }
-        try await flight.value()
+        try await flight.value(on: leash)
     }
 
     /// Waits so long; ends early, with `.cancelled`, when the task is cancelled.

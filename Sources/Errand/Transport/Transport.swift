@@ -2,7 +2,8 @@
 ///
 /// A transport sends one request and brings one answer. It follows no redirect, keeps no cookies, caches nothing and
 /// sends nothing a second time. It ends promptly when its task is cancelled: that is also how an attempt is stopped
-/// whose time is up. It may throw a `ServiceError` of its own; whatever else it throws becomes `.transport(.other)`.
+/// whose time is up. It may throw a `ServiceError` of its own; whatever else it throws becomes `.transport(.other)`, a
+/// `CancellationError` too, unless the send was stopped.
 public protocol Transport: Sendable {
     /// Sends the request and returns the answer, whatever its status.
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse
@@ -19,7 +20,14 @@ extension Transport {
 }
 
 /// A transport whose waits are all on the leash of its context: a send of it needs no child task to be stopped.
-package protocol LeashedTransport: Transport {}
+package protocol LeashedTransport: Transport {
+    /// What a person should know about it, if there is anything.
+    var notice: Notice? { get }
+}
+
+extension LeashedTransport {
+    package var notice: Notice? { nil }
+}
 
 /// What a transport is told besides the request.
 public struct TransportContext: Sendable {

@@ -16,7 +16,8 @@ import Synchronization
 ///
 /// It writes down what it received, byte for byte. What was said last about a request goes first; a request that
 /// nothing was said about, or whose replies are used up, is answered with 404. Each connection has a thread, so that a
-/// reply may wait. The server ends with `close()`, or when it goes.
+/// reply may wait. The server ends with `close()`, or when it goes. The first server of a process raises the process's
+/// limit on open files to 10,000, or as far as it may.
 public final class LoopbackServer: Sendable {
     /// What is done for a request. It runs on a thread of its connection and may wait.
     public typealias Handler = @Sendable (LoopbackRequest) -> LoopbackReply
@@ -34,6 +35,7 @@ public final class LoopbackServer: Sendable {
     /// Starts a server on a free port. One that does not listen has a port too, and refuses all connections until
     /// `listen()`.
     public init(isListening: Bool = true) throws(StartFailure) {
+        _ = LoopbackDescriptors.raised
         let traffic = LoopbackTraffic()
         guard let (socket, port) = LoopbackSocket.bound(counting: traffic) else { throw StartFailure() }
         self.port = port

@@ -2,8 +2,8 @@ public import Errand
 
 /// One place for an app's network: what it says in `settings` rules every request, and every failure passes here.
 ///
-/// It is made once and handed on. Change a setting, and every call that begins from then on follows; all share one limit
-/// and one session.
+/// It is made once and handed on. Change a setting, and every call that begins from then on follows; all share one
+/// limit and one session.
 public actor Central {
     /// The rules of every request.
     public private(set) var settings: Settings
@@ -83,8 +83,8 @@ public actor Central {
         return try await client.run(endpoint)
     }
 
-    /// Runs a call that is to end even if the view that wanted it is gone. Its owner is this place, not its caller; what it
-    /// fails with is told by `failures` like everything else.
+    /// Runs a call that is to end even if the view that wanted it is gone. Its owner is this place, not its caller;
+    /// what it fails with is told by `failures` like everything else.
     @discardableResult
     public nonisolated func start<Response>(_ endpoint: Endpoint<Response>) -> Task<
         Result<Response, ServiceError>, Never

@@ -20,8 +20,8 @@ extension Central {
         await tokens.signIn(Token(access: answer.token, type: "JWT"))
     }
 
-    /// Asks the server, when the app starts, whether the saved token is still good. Without one nothing is sent; one that
-    /// the server refuses is forgotten, and the error has the server's reason and status.
+    /// Asks the server, when the app starts, whether the saved token is still good. Without one nothing is sent; one
+    /// that the server refuses is forgotten, and the error has the server's reason and status.
     public func checkToken() async throws(ServiceError) -> Account {
         let token: Token
         do throws(ServiceError) {

@@ -14,11 +14,11 @@ extension Pins {
         public let token: Token
     }
 
-    /// Signing in and out, and what a signed-in user can do. Operations are grouped by what they are about: this file has
-    /// the account, others have friendships, pins and comments.
+    /// Signing in and out, and what a signed-in user can do. Operations are grouped by what they are about: this file
+    /// has the account, others have friendships, pins and comments.
     ///
-    /// An access token that has expired is replaced on the way, and the call that met it goes on with the new one. Every
-    /// call but `signIn` needs a user; without one it fails at once with `.signInRequired`.
+    /// An access token that has expired is replaced on the way, and the call that met it goes on with the new one.
+    /// Every call but `signIn` needs a user; without one it fails at once with `.signInRequired`.
     public struct Service: Sendable {
         /// The session; its events tell an app when to show the sign-in again.
         public let tokens: TokenStore
@@ -55,8 +55,8 @@ extension Pins {
             await client.shutdown()
         }
 
-        /// Signs in, and finds out who that is. A refusal is `.rejected` with the server's words; what the network does is
-        /// told apart from it. Only a sign-in that is whole begins a session, and ends the one before.
+        /// Signs in, and finds out who that is. A refusal is `.rejected` with the server's words; what the network does
+        /// is told apart from it. Only a sign-in that is whole begins a session, and ends the one before.
         public func signIn(name: String, password: String) async throws(ServiceError) -> Account {
             let token = try await oauth.token(.password(user: name, password))
             // Asked with the token itself: until it is known whose it is, the session that was there goes on.

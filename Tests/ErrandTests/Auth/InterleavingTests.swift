@@ -4,7 +4,8 @@ import Foundation
 import Synchronization
 import Testing
 
-// One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time waiting.
+// One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time
+// waiting.
 @Suite("Interleavings of a token store", .serialized)
 struct InterleavingTests {
     @Test("T1-T10: 100,000 random steps of ten tasks keep every promise of the store", arguments: UInt64(0)..<20)

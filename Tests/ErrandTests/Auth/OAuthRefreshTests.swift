@@ -41,7 +41,8 @@ struct OAuthRefreshTests {
             #expect(token.scopes == ["read"])
         }
         #expect(scene.network.sent.map(\.request.url.path) == ["/token"] + Array(repeating: "/me", count: 50))
-        // The first call gives its permit to the refresh. Once the answer is there, the calls go on at the limit's pace.
+        // The first call gives its permit to the refresh. Once the answer is there, the calls go on at the limit's
+        // pace.
         let instants = scene.network.sent.map { start.duration(to: $0.at) }
         #expect(instants == (0...50).map { .seconds($0) })
     }

@@ -28,7 +28,7 @@ struct PersistenceTests {
         let clock = TestClock()
         let disk = MemoryTokenPersistence()
         let old = Token(access: "a", expiry: clock.date)
-        disk.save(SavedSession(id: UUID(), revision: .max, token: old, received: clock.date))
+        disk.save(SavedSession(id: UUID(), revision: .max, token: old, received: .distantPast))
         let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(access: "b") }
         try await clock.play {
             let token = try await tokens.token()

@@ -111,7 +111,7 @@ struct RefreshFailureTests {
         var pace = RefreshPace()
         for _ in 0..<20 { pace.failed(at: .zero, random: 0.999) }
         #expect(pace.notBefore > Instant.zero.advanced(by: .seconds(19)))
-        pace.succeeded(at: .zero)
+        pace.succeeded(with: Token(access: "a"), at: .zero)
         pace.failed(at: .zero, random: 0.999)
         #expect(pace.notBefore < Instant.zero.advanced(by: .milliseconds(200)))
     }

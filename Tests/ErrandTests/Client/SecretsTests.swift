@@ -47,7 +47,7 @@ struct SecretsTests {
     private func configure(_ configuration: inout Configuration) {
         configuration.headers = ["X-Api-Key": Planted.apiKey, "Cookie": "sid=\(Planted.password)"]
         configuration.parameters = ["api_key": Planted.apiKey, "secret": Planted.password]
-        configuration.secretHeaders = ["X-Partner"]
+        configuration.secretNames = ["X-Partner"]
         configuration.retry = .never
     }
 
@@ -261,7 +261,7 @@ struct RepeatedSecretsTests {
             ScriptedReply.status(404, headers: headers)
             ScriptedReply.status(302, headers: headers)
         }
-        let client = testClient(network, TestClock()) { $0.secretHeaders = ["X-Partner"] }
+        let client = testClient(network, TestClock()) { $0.secretNames = ["X-Partner"] }
         let endpoint = Endpoint<Int>.get("x")
         let reply = try await client.reply(to: endpoint)
         expectNoSecret(printed(reply), "reply")

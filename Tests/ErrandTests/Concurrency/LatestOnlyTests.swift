@@ -69,7 +69,10 @@ import Testing
         guard case .transport(let failure) = error else { throw try #require(error) }
         #expect(failure.kind == .middleware && failure.message.hasSuffix("Odd"))
         #expect(!String(reflecting: failure).contains("hunter2"))
-        await #expect(throws: ServiceError.cancelled) { try await latest.run { throw CancellationError() } }
+        let words = "the operation threw Swift.CancellationError"
+        await #expect(throws: ServiceError.transport(TransportFailure(.middleware, words))) {
+            try await latest.run { throw CancellationError() }
+        }
         await #expect(throws: ServiceError.noInternetConnection) {
             try await latest.run { throw PagingError(.noInternetConnection, position: .start) }
         }

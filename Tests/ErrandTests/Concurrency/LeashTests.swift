@@ -90,6 +90,22 @@ import Testing
         #expect(value == 7)
     }
 
+    @Test("one that has stopped listening is not called any more")
+    func listenerLeaves() async {
+        let (leash, calls) = (Leash(), Noted(0))
+        await leash.listen {
+        } onStop: {
+            calls.value += 1
+        }
+        leash.stop(.signInRequired)
+        #expect(calls.value == 0)
+        await leash.listen {
+        } onStop: {
+            calls.value += 1
+        }
+        #expect(calls.value == 1)
+    }
+
     @Test("held, it may put a child on the same leash, twice, and each is stopped")
     func heldWithChildren() async {
         let (leash, children) = (Leash(), Noted(0))

@@ -67,15 +67,17 @@ struct RequestBodyTests {
         #expect(!invalid.reason.contains("hunter2"))
     }
 
-    @Test("an encoder that is cancelled cancels the call")
+    @Test("an encoder that throws a CancellationError of its own has not encoded the body")
     func cancelled() async throws {
         struct Encoder: RequestEncoder {
             var contentType: String { "x/y" }
             func encode<Value: Encodable>(_ value: Value) throws -> Data { throw CancellationError() }
         }
         let client = testClient(scripted(), TestClock()) { $0.encoder = Encoder() }
-        await #expect(throws: ServiceError.cancelled) {
+        let error = await #expect(throws: ServiceError.self) {
             try await client.run(Endpoint<NoContent>.post("x", body: .json(1)))
         }
+        guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
+        #expect(invalid.subject == .body)
     }
 }

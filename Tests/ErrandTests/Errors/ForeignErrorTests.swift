@@ -75,11 +75,106 @@ struct ForeignErrorTests {
                 }, nil) == own)
     }
 
-    @Test("CancellationError is .cancelled at every door, never wrapped")
-    func cancellation() async throws {
-        #expect(try await error({ _ in }, .error(CancellationError())) == .cancelled)
-        #expect(try await error({ $0.perCall = [Throwing(error: CancellationError())] }, nil) == .cancelled)
-        #expect(try await error({ $0.perAttempt = [Throwing(error: CancellationError())] }, nil) == .cancelled)
+    @Test("a CancellationError of a transport that nobody has stopped is .other")
+    func uncancelledTransport() async throws {
+        let error = try await error({ _ in }, .error(CancellationError()))
+        #expect(error == .transport(TransportFailure(.other, "Swift.CancellationError")))
+    }
+
+    @Test("a CancellationError of a middleware, though nobody has cancelled, is .middleware", arguments: [true, false])
+    func uncancelledMiddleware(perCall: Bool) async throws {
+        let room = Throwing(error: CancellationError())
+        let error = try await error({ if perCall { $0.perCall = [room] } else { $0.perAttempt = [room] } }, nil)
+        guard case .transport(let failure) = error else { throw error }
+        #expect(failure.kind == .middleware && !failure.mayHaveReachedServer)
+        #expect(failure.message.hasSuffix("Throwing threw Swift.CancellationError"))
+    }
+
+    @Test("a CancellationError of a child that a middleware has cancelled itself is the middleware's")
+    func ownChild() async throws {
+        struct Hasty: Middleware {
+            func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+                // Sleeping, it throws this whenever it is cancelled, before the sleep or within.
+                let child = Task { try await Task.sleep(for: .seconds(3600)) }
+                child.cancel()
+                try await child.value
+                return try await next(request, context)
+            }
+        }
+        let error = try await error({ $0.perCall = [Hasty()] }, nil)
+        guard case .transport(let failure) = error else { throw error }
+        #expect(failure.kind == .middleware)
+    }
+
+    @Test("a CancellationError of a value that is decoded, or encoded, is what any error of it would be")
+    func uncancelledCoding() async throws {
+        struct Odd: Codable {
+            init() {}
+            init(from decoder: any Decoder) throws { throw CancellationError() }
+            func encode(to encoder: any Encoder) throws { throw CancellationError() }
+        }
+        let network = scripted()
+        network.on(.get, "/x") { .json("{}") }
+        let client = testClient(network, TestClock())
+        let undecodable = await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Odd>.get("x")) }
+        guard case .undecodable(let failure) = undecodable else { throw try #require(undecodable) }
+        #expect(failure.description.contains("CancellationError"))
+        let unsent = await #expect(throws: ServiceError.self) {
+            try await client.run(Endpoint<Int>.post("x", body: .json(Odd())))
+        }
+        guard case .invalidRequest(let invalid) = unsent else { throw try #require(unsent) }
+        #expect(invalid.subject == .body)
+        try network.verify()
+    }
+
+    @Test("a CancellationError within a streamed body that nobody has stopped is the transport's")
+    func uncancelledStream() async throws {
+        let body = HTTPBody.stream(opening: { HTTPBody.Chunks { $0.finish(throwing: CancellationError()) } })
+        let error = try await error({ _ in }, .response(HTTPResponse(status: 200, body: body)))
+        guard case .transport(let failure) = error else { throw error }
+        #expect(failure.kind == .other)
+    }
+
+    /// Waits as foreign code does: what ends its sleep is a `CancellationError`.
+    private struct Sleeping: Middleware {
+        func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+            do {
+                try await context.time.sleep(until: .distantFuture)
+            } catch {
+                throw CancellationError()
+            }
+            return try await next(request, context)
+        }
+    }
+
+    private enum Stop: CaseIterable { case task, client, deadline }
+
+    @Test(
+        "a CancellationError is what it comes from, where something was stopped", arguments: Stop.allCases,
+        [true, false])
+    private func stopped(stop: Stop, perCall: Bool) async throws {
+        let clock = TestClock()
+        let client = testClient(scripted(), clock) {
+            if perCall { $0.perCall = [Sleeping()] } else { $0.perAttempt = [Sleeping()] }
+        }
+        await clock.run {
+            let task = Task(executorPreference: clock.executor) { () async throws(ServiceError) -> Int in
+                try await client.run(Endpoint<Int>.get("x").deadline(.seconds(2)))
+            }
+            try? await clock.sleep(for: .seconds(1))
+            switch stop {
+            case .task: task.cancel()
+            case .client: client.cancelAll()
+            case .deadline: break
+            }
+            let error = await #expect(throws: ServiceError.self) { try await task.value }
+            switch (stop, error) {
+            case (.deadline, .timedOut(let timeout)): #expect(timeout.bound == .deadline)
+            case (.task, .cancelled), (.client, .cancelled): break
+            default: Issue.record("\(stop): \(String(describing: error))")
+            }
+        }
+        #expect(clock.elapsed == .seconds(stop == .deadline ? 2 : 1))
     }
 
     @Test("a foreign error within a streamed body is the transport's")

@@ -34,6 +34,9 @@ struct ServiceErrorTests {
         Row(
             error: .invalidRequest(InvalidRequest(.path, "the path climbs")),
             sentence: "The request cannot be sent: the path climbs"),
+        Row(
+            error: .invalidRequest(InvalidRequest(.header, "the header is odd", mayHaveReachedServer: true)),
+            mayHaveReachedServer: true, sentence: "The request cannot be sent again: the header is odd"),
         Row(error: .signInRequired, sentence: "You need to sign in first"),
         Row(
             error: .sessionExpired(SessionExpiry(.refreshRefused, message: "Token revoked", status: 400)), status: 400,
@@ -144,7 +147,9 @@ struct ServiceErrorTests {
         "every kind of transport failure has a sentence and says whether it may pass",
         arguments: TransportFailure.Kind.allCases)
     func kinds(kind: TransportFailure.Kind) {
-        let transient: Set<TransportFailure.Kind> = [.dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated]
+        let transient: Set<TransportFailure.Kind> = [
+            .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated, .outOfResources, .storage,
+        ]
         let ambiguous: Set<TransportFailure.Kind> = [.reset, .truncated, .malformed, .tooLarge, .middleware, .other]
         let error = ServiceError.transport(TransportFailure(kind))
         #expect(error.isTransient == transient.contains(kind))

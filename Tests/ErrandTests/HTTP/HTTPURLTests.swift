@@ -65,6 +65,7 @@ struct HTTPURLTests {
             ("https://[::1/", "host has a character"),
             ("https://[api.test]/", "host has a character"),
             ("https://[]/", "host has a character"),
+            ("https://\(String(repeating: "a", count: 256))/", "longer than 255"),
         ])
     func refuses(text: String, reason: String) throws {
         let error = try #require(throws: ServiceError.self) { try HTTPURL(text) }

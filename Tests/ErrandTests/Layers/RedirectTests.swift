@@ -27,14 +27,19 @@ struct RedirectTests {
         network.on(row.after, "/b?x=1") { .status(204) }
         let hasBody = row.method != .get && row.method != .head
         var endpoint = Endpoint<NoContent>(row.method, "a", body: hasBody ? .json([1]) : nil)
-        endpoint.headers["Content-Encoding"] = hasBody ? "identity" : nil
+        if hasBody {
+            // A length of one's own may be given, if it is right.
+            endpoint.headers["Content-Length"] = "3"
+            for name in ["Content-Encoding", "Content-Language", "Content-Location"] { endpoint.headers[name] = "x" }
+        }
         _ = try await testClient(network, TestClock()).run(endpoint)
         let second = try #require(network.sent.last)
         let keepsBody = hasBody && row.after == row.method
         #expect(second.body == (keepsBody ? Data("[1]".utf8) : Data()))
         #expect((second.request.body != nil) == keepsBody)
-        #expect((second.request.headers["Content-Type"] != nil) == keepsBody)
-        #expect((second.request.headers["Content-Encoding"] != nil) == keepsBody)
+        for name in ["Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location"] {
+            #expect((second.request.headers[name] != nil) == keepsBody, "\(name)")
+        }
         #expect(second.request.headers["Accept"] != nil)
         try network.verify()
     }
@@ -88,17 +93,52 @@ struct RedirectTests {
         try network.verify()
     }
 
-    @Test("a body goes along to the same host where that is encrypted now")
-    func bodyIsEncrypted() async throws {
+    @Test(
+        "C51: a body goes along where that is encrypted now, but only to the same host", arguments: [307, 308],
+        ["api.test", "other.test"])
+    func bodyIsEncrypted(status: Int, host: String) async throws {
         let network = scripted()
-        network.on(.post, "http://api.test/a") { .status(308, headers: ["Location": "https://api.test/a"]) }
-        network.on(.post, "https://api.test/a") { .status(204) }
-        var configuration = Configuration(ServerEnvironment("plain", "http://api.test"))
-        configuration.transport = network
-        configuration.time = TestClock()
-        configuration.allowsCleartext = true
-        _ = try await APIClient(configuration).run(Endpoint<NoContent>.post("a", body: .json([1])))
-        #expect(network.sent.last?.body == Data("[1]".utf8))
+        network.on(.post, "http://api.test/a") { .status(status, headers: ["Location": "https://\(host)/a"]) }
+        if host == "api.test" { network.on(.post, "https://api.test/a") { .status(204) } }
+        let client = testClient(network, TestClock()) {
+            $0.environment = ServerEnvironment("plain", "http://api.test")
+            $0.allowsCleartext = true
+        }
+        let endpoint = Endpoint<NoContent>.post("a", body: .json([1]))
+        let error = await failure { () async throws(ServiceError) in try await client.run(endpoint) }
+        if host == "api.test" {
+            #expect(error == nil)
+            #expect(network.sent.last?.body == Data("[1]".utf8))
+        } else {
+            guard case .rejected(let rejection) = error else { throw try #require(error) }
+            #expect(rejection.status == status && rejection.description.contains("another server"))
+        }
+        try network.verify()
+    }
+
+    @Test(
+        "C51: from plain http on this machine to plain http elsewhere is refused after the send, with its status",
+        arguments: [(303, HTTPMethod.post), (302, .get), (307, .get)])
+    func toCleartext(status: Int, method: HTTPMethod) async throws {
+        for allowsCleartext in [false, true] {
+            let network = scripted()
+            network.on(method, "http://localhost/a") { .status(status, headers: ["Location": "http://other.test/b"]) }
+            if allowsCleartext { network.on(.get, "http://other.test/b") { .status(204) } }
+            let client = testClient(network, TestClock()) {
+                $0.environment = ServerEnvironment("test", "http://localhost")
+                $0.allowsCleartext = allowsCleartext
+            }
+            let endpoint = Endpoint<NoContent>(method, "a")
+            let error = await failure { () async throws(ServiceError) in try await client.run(endpoint) }
+            if allowsCleartext {
+                #expect(error == nil)
+            } else {
+                guard case .rejected(let rejection) = error else { throw try #require(error) }
+                #expect(rejection.status == status && error?.mayHaveReachedServer == true)
+                #expect(rejection.description.contains("http://other.test, which is not encrypted"))
+            }
+            try network.verify()
+        }
     }
 
     @Test("C53: a loop is an error at the hop that would close it")
@@ -166,6 +206,22 @@ struct RedirectTests {
         let client = testClient(network, clock) { $0.rateLimit = .requests(1, per: .seconds(1)) }
         #expect(try await clock.run { try await client.run(Endpoint<Int>.get("a")) } == 7)
         #expect(network.sent.map(\.at) == [.zero, Instant(nanoseconds: 1_000_000_000)])
+    }
+
+    @Test("the request after a redirect goes to the head of the queue")
+    func urgentHop() async throws {
+        let (network, clock) = (scripted(), TestClock())
+        network.on(.get, "/a") { ScriptedReply.status(302, headers: ["Location": "/b"]).after(.milliseconds(100)) }
+        network.on(.get, "/b") { .json("7") }
+        network.on(.get, "/c") { ScriptedReply.json("8").times(2) }
+        let client = testClient(network, clock) { $0.rateLimit = .requests(1, per: .seconds(1)) }
+        try await clock.run {
+            async let redirected = client.run(Endpoint<Int>.get("a"))
+            try await clock.sleep(for: .milliseconds(50))
+            async let others = [client.run(Endpoint<Int>.get("c")), client.run(Endpoint<Int>.get("c"))]
+            #expect(try await [redirected] + others == [7, 8, 8])
+        }
+        #expect(network.sent.map(\.request.url.path) == ["/a", "/b", "/c", "/c"])
     }
 
     @Test("http may lead to https, and to http again on this machine")

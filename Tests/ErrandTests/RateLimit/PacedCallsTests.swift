@@ -40,6 +40,31 @@ import Testing
         #expect(network.sent.map(\.at) == [.zero, .ms(1000), .ms(2000)])
     }
 
+    @Test("C3: a permit that a call did not use goes to the next waiter at that very instant")
+    func unusedPermit() async throws {
+        /// Answers by itself, and slowly.
+        struct Answering: Middleware {
+            func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+                guard request.url.path == "/own" else { return try await next(request, context) }
+                try await context.time.sleep(for: .milliseconds(100))
+                return HTTPResponse(status: 204)
+            }
+        }
+        let (clock, network) = (TestClock(), scripted())
+        network.on(.get, "/x") { .status(204) }
+        let client = testClient(network, clock) {
+            $0.rateLimit = .requests(1, per: .seconds(10))
+            $0.perAttempt = [Answering()]
+        }
+        try await clock.run {
+            async let own = client.run(Endpoint<NoContent>.get("own"))
+            try await clock.sleep(for: .milliseconds(50))
+            async let waiting = client.run(Endpoint<NoContent>.get("x"))
+            _ = try await (own, waiting)
+        }
+        #expect(network.sent.map(\.at) == [.ms(100)])
+    }
+
     @Test("C3: cancelled calls free their places: the rest go on as if they had never been", arguments: UInt64(0)..<20)
     func cancelledPlaces(seed: UInt64) async throws {
         let (clock, network) = (TestClock(seed: seed), scripted())

@@ -101,6 +101,109 @@ import Testing
         }
     }
 
+    @Test("C6: a pause ended by hand: waiters go on at the limit's pace, and what was taken before stays taken")
+    func resume() async throws {
+        let limiter = RateLimiter(.requests(2, per: .seconds(1)), time: clock)
+        let clock = clock
+        try await clock.run {
+            try await clock.sleep(until: .ms(9900))
+            try await limiter.acquire()
+            limiter.pause(until: .ms(60_000))
+            limiter.pause(until: .ms(65_000))
+            let waits = (0..<4).map { _ in
+                Task(executorPreference: clock.executor) { () async throws(ServiceError) -> Instant in
+                    try await limiter.acquire()
+                    return clock.now
+                }
+            }
+            try await clock.sleep(until: .ms(10_000))
+            limiter.resume()
+            #expect(limiter.snapshot.pausedUntil == nil)
+            var instants: [Instant] = []
+            for wait in waits { instants.append(try await wait.value) }
+            // The permit of 9.9 s comes back after its second; the other one at once, and each after a second of its
+            // own.
+            #expect(instants.sorted() == [.ms(10_000), .ms(10_900), .ms(11_000), .ms(11_900)])
+        }
+        #expect(clock.sleepers == 0)
+    }
+
+    @Test("C6: after a pause that is ended by hand nobody rushes in")
+    func resumeIsPaced() async throws {
+        let limiter = RateLimiter(.requests(5, per: .seconds(1)), time: clock)
+        clock.advance(by: .seconds(10))
+        limiter.pause(until: .ms(50_000))
+        clock.advance(by: .seconds(10))
+        limiter.resume()
+        #expect(limiter.snapshot.available == 1)
+        #expect(limiter.snapshot.nextGrant == .ms(20_000))
+        clock.advance(by: .milliseconds(399))
+        #expect(limiter.snapshot.available == 2)
+        clock.advance(by: .seconds(1))
+        #expect(limiter.snapshot.available == 5)
+    }
+
+    @Test("C6: what is given back during a pause is there when it is ended by hand")
+    func giveBackWhilePaused() async throws {
+        let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
+        let taken = try #require(try limiter.takeAtOnce(cost: 1, isUrgent: false))
+        limiter.pause(until: .ms(30_000))
+        limiter.giveBack(cost: 1, takenAt: taken)
+        #expect(limiter.snapshot.available == 0)
+        limiter.resume()
+        #expect(limiter.snapshot.available == 1)
+    }
+
+    @Test("without a pause, or after it, resuming changes nothing")
+    func resumeWithoutPause() async throws {
+        let limiter = RateLimiter(.requests(2, per: .seconds(1)), time: clock)
+        limiter.resume()
+        #expect(limiter.snapshot.available == 2)
+        limiter.pause(until: .ms(1000))
+        clock.advance(by: .milliseconds(2500))
+        limiter.resume()
+        #expect(limiter.snapshot.available == 2)
+    }
+
+    @Test(
+        "C7: a pause beyond the ceiling is ignored and told as an event; one of just that length is kept",
+        arguments: [
+            (["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999999999999"], nil, 3_155_760_000),
+            (["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "3601"], nil, 3601),
+            (["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "3600"], 3600, nil),
+            (["RateLimit": #""burst";r=0;t=1, "day";r=0;t=86400"#], 1, 86400),
+        ] as [(HTTPHeaders, Int64?, Int64?)])
+    func ceiling(headers: HTTPHeaders, pause: Int64?, ignored: Int64?) async throws {
+        let network = scripted()
+        network.on(.get, "/a") { .json("1", headers: headers) }
+        let client = testClient(network, clock)
+        let events = client.events
+        let _: Int = try await client.run(.get("a"))
+        #expect(client.limiter.snapshot.pausedUntil == pause.map { .ms($0 * 1000) })
+        await client.shutdown()
+        let told = await events.reduce(into: [ClientEvent.Kind]()) { $0.append($1.kind) }
+            .compactMap { kind -> Duration? in if case .ignoredPause(let asked) = kind { asked } else { nil } }
+        #expect(told == (ignored.map { [.seconds($0)] } ?? []))
+    }
+
+    @Test("C7: the ceiling is the client's to set; zero heeds no pause, and a negative one is told")
+    func ownCeiling() async throws {
+        for (ceiling, isHeeded) in [(Duration.seconds(9), true), (.seconds(8), false), (.zero, false)] {
+            let network = scripted()
+            network.on(.get, "/a") { .status(429, headers: ["Retry-After": "9"]) }
+            let client = testClient(network, TestClock()) {
+                $0.longestServerPause = ceiling
+                $0.retry = .never
+            }
+            // Whether the pause is kept or not, the error has the figure.
+            let error = await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("a")) }
+            #expect(error?.retryAfter == .seconds(9))
+            #expect((client.limiter.snapshot.pausedUntil != nil) == isHeeded)
+        }
+        let invalid = try await refusal(of: Endpoint<Int>.get("x")) { $0.longestServerPause = .seconds(-1) }
+        #expect(invalid.subject == .configuration && invalid.reason.contains("-1 s"))
+    }
+
     @Test("C7: what another origin says, to which a redirect led, does not pause this client's limiter")
     func otherOrigin() async throws {
         let network = scripted()

@@ -69,7 +69,8 @@ private final class Ledger: Sendable {
     }
 }
 
-// One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time waiting.
+// One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time
+// waiting.
 @Suite("The limiter's interleavings", .serialized) struct RateLimiterExplorationTests {
     private static let steps = 2500
 

@@ -127,6 +127,23 @@ private final class Log: Sendable {
         #expect(log.all == ["a 1 s", "b 1 s", "c 2 s"])
     }
 
+    @Test("C5: under a smooth limit each waiter ahead takes a slot, and a hopeless call is refused at once")
+    func smoothDeadline() async throws {
+        let limiter = RateLimiter(.smooth(10, per: .seconds(1)), time: clock)
+        try await clock.run {
+            try await limiter.acquire()
+            let tasks = [await join(limiter, "a"), await join(limiter, "b")]
+            // The next slots are at 100 and 200 ms.
+            await #expect(throws: ServiceError.rateLimited(RateLimited(retryAfter: .nanoseconds(299_999_998)))) {
+                try await limiter.acquire(before: .ms(300))
+            }
+            #expect(clock.now.nanoseconds == 2)
+            #expect(try await limiter.acquire(before: .ms(301)) == .nanoseconds(299_999_998))
+            for task in tasks { await task.value }
+        }
+        #expect(log.all == ["a 100 ms", "b 200 ms"])
+    }
+
     @Test("C5: one that is overtaken by urgent ones until it is too late leaves at its deadline")
     func overtaken() async {
         let limiter = RateLimiter(.requests(1, per: .milliseconds(100)), time: clock)

@@ -16,7 +16,22 @@ import Testing
             (429, ["Retry-After": "30"], 30), (503, ["retry-after": " 7 "], 7), (429, ["Retry-After": "0"], 0),
             (200, ["RateLimit": #""default";r=0;t=30"#], 30), (200, ["RateLimit": "limit=9, remaining=0, reset=5"], 5),
             (200, ["RateLimit": #""a";r=3;t=9, "b";r=0;t=4"#], 4),
+            // Of several policies the longest wait holds, wherever it stands.
+            (429, ["RateLimit": #""burst";r=0;t=1, "day";r=0;t=3600"#], 3600),
+            (200, ["RateLimit": #""day";r=0;t=3600, "burst";r=0;t=1, "hour";r=5;t=9999"#], 3600),
+            (200, ["RateLimit": "day;r=0;t=7,burst;r=0;t=2"], 7),
+            (200, [#"RateLimit"#: #""a, b;r=0;t=99";r=0;t=4"#], 4), (200, ["RateLimit": #""\"x,";r=0;t=4"#], 4),
+            // One that cannot be read does not take the others along.
+            (200, ["RateLimit": #""a";r=0;t=soon, "b";r=0;t=6;pk=:QQ==:, "c";r=0"#], 6),
+            (200, ["RateLimit": #""a" ; r=0 ; t=6,,;"#], 6),
+            (200, ["RateLimit": "limit=9;w=60, remaining=0, reset=5"], 5),
+            (200, ["RateLimit": "limit=9; remaining=0; reset=5"], 5),
+            // A moment may stand in the list, too.
+            (200, ["RateLimit": #""a";r=0;t=1000000010"#], 10),
             (200, ["RateLimit-Remaining": "0", "RateLimit-Reset": "12"], 12),
+            (200, ["RateLimit-Remaining": "3, 0, 0", "RateLimit-Reset": "99, 12, 30"], 30),
+            // A new header wins over an older one.
+            (200, ["RateLimit": #""a";r=0;t=2"#, "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30"], 2),
             (404, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "3"], 3),
             // A moment in seconds since 1970, and in milliseconds, as some servers have it.
             (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000000010"], 10),
@@ -25,7 +40,12 @@ import Testing
             // Retry-After wins.
             (429, ["Retry-After": "2", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "60"], 2),
             (429, ["Retry-After": "soon", "RateLimit": "limit=1, remaining=0, reset=6"], 6),
-            (429, ["Retry-After": "99999999999999999999999"], 100_000_000_000),
+            // A hundred years are the most that is read.
+            (429, ["Retry-After": "99999999999999999999999"], 3_155_760_000),
+            (429, ["Retry-After": "99999999999999999999"], 3_155_760_000),
+            (503, ["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"], 3_155_760_000),
+            (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999999999999"], 3_155_760_000),
+            (200, ["RateLimit": #""a";r=0;t=99999999999999999999"#], 3_155_760_000),
             // A moment does not become a pause of thirty years here either.
             (429, ["Retry-After": "1000000010"], 10), (503, ["Retry-After": "1000000010000"], 10),
             (429, ["Retry-After": "1000000000"], 0), (429, ["Retry-After": "999999999"], 999_999_999),
@@ -42,6 +62,9 @@ import Testing
             (429, ["Retry-After": "3 s"]), (429, ["Retry-After": "３"]), (429, ["Retry-After": "Sun, 99 Nov 1994"]),
             (200, ["RateLimit": #""default";r=1;t=30"#]), (200, ["RateLimit": #""default";r=0"#]),
             (200, ["RateLimit": ";;;,,="]), (200, ["RateLimit": #"r="0";t=3"#]), (200, ["RateLimit": "remaining=0"]),
+            (200, ["RateLimit": #""a";r=0, "b";t=3"#]), (200, ["RateLimit": "a;r=0, b;t=3"]),
+            (200, ["RateLimit": #""a;r=0;t=3"#]), (200, ["RateLimit": #""a\"#]),
+            (200, ["RateLimit": #""a";r=0.0;t=3"#]),
             (200, ["X-RateLimit-Remaining": "0"]), (200, ["X-RateLimit-Reset": "9"]),
             (200, ["X-RateLimit-Remaining": "none", "X-RateLimit-Reset": "9"]),
             (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "tomorrow"]),
@@ -50,6 +73,29 @@ import Testing
         ] as [(Int, HTTPHeaders)])
     func nothing(status: Int, headers: HTTPHeaders) {
         #expect(Self.pause(status, headers) == nil)
+    }
+
+    @Test("C7: several header lines are read as one list")
+    func lines() {
+        var headers: HTTPHeaders = ["RateLimit": #""burst";r=0;t=1"#]
+        headers.add("RateLimit", #""day";r=0;t=60"#)
+        #expect(Self.pause(200, headers) == .seconds(60))
+    }
+
+    @Test("C7: a wait beyond the ceiling counts as if it had not been asked for, and is told")
+    func ceiling() {
+        let date = Self.date
+        func pacing(_ status: Int, _ headers: HTTPHeaders) -> (Duration?, Duration?) {
+            let response = HTTPResponse(status: status, headers: headers)
+            let pacing = ServerPacing(of: response, date: date, ceiling: .seconds(3600))
+            return (pacing.pause, pacing.ignored)
+        }
+        #expect(pacing(429, ["Retry-After": "3600"]) == (.seconds(3600), nil))
+        #expect(pacing(429, ["Retry-After": "3601"]) == (nil, .seconds(3601)))
+        #expect(pacing(200, ["RateLimit": #""burst";r=0;t=1, "day";r=0;t=3601"#]) == (.seconds(1), .seconds(3601)))
+        let both: HTTPHeaders = ["Retry-After": "7200", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "5"]
+        #expect(pacing(429, both) == (.seconds(5), .seconds(7200)))
+        #expect(pacing(200, [:]) == (nil, nil))
     }
 
     @Test(

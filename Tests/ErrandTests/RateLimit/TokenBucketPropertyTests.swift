@@ -41,7 +41,8 @@ private struct WindowModel {
     }
 }
 
-// One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time waiting.
+// One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time
+// waiting.
 @Suite("The bucket against a brute-force model", .serialized) struct TokenBucketPropertyTests {
     /// One to three limits, of periods so short that instants often coincide.
     private static func limit(_ random: inout SeededRandom, smooth: Bool) -> RateLimit {

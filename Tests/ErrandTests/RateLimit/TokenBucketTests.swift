@@ -103,6 +103,18 @@ private final class Bucket {
         #expect(bucket.available(at: .ms(5000)) == 4)
     }
 
+    @Test("C6: what is given back after a drain is not there before the drain's end")
+    func giveBackWithinDrain() {
+        let bucket = Bucket(.requests(5, per: .seconds(1)))
+        _ = bucket.take(3, at: .zero)
+        bucket.drain(until: .ms(600))
+        bucket.giveBack(3, takenAt: .zero)
+        #expect(bucket.available(at: .ms(599)) == 0)
+        #expect(bucket.earliest(taking: 1, at: .ms(1)) == .ms(600))
+        #expect(!bucket.take(1, at: .ms(599)))
+        #expect(bucket.take(1, at: .ms(600)))
+    }
+
     @Test("a limit that makes no sense lets nothing through, and does not trap", arguments: [0, -1, .min])
     func senseless(permits: Int) {
         for limit in [RateLimit.requests(permits, per: .seconds(1)), .smooth(permits, per: .zero)] {

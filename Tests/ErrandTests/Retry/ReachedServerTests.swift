@@ -74,6 +74,37 @@ struct ReachedServerTests {
         }
     }
 
+    /// Breaks every request but the first.
+    private struct Breaking: Middleware {
+        let sends = Noted(0)
+        let asCleartext: Bool
+
+        func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+            sends.update { $0 += 1 }
+            var broken = request
+            if sends.value > 1 {
+                if asCleartext { broken.url = try HTTPURL("http://api.test/x") } else { broken.headers["X-Y"] = "a\nb" }
+            }
+            return try await next(broken, context)
+        }
+    }
+
+    @Test(
+        "a middleware that breaks a retry, a replay, or the request after a redirect", arguments: [503, 401, 307],
+        [true, false])
+    func broken(status: Int, asCleartext: Bool) async throws {
+        let tokens = TokenStore(time: clock) { _ in Token(access: "new") }
+        await tokens.signIn(Token(access: "old"))
+        let error = try await error(after: [.status(status, headers: ["Location": "/y"])]) {
+            $0.perAttempt = [Breaking(asCleartext: asCleartext)]
+            $0.tokens = tokens
+        }
+        guard case .invalidRequest(let invalid) = error else { throw error }
+        #expect(invalid.subject == (asCleartext ? .cleartext : .header))
+        #expect(error.mayHaveReachedServer)
+        #expect(error.description.hasPrefix("The request cannot be sent again: "))
+    }
+
     @Test("a session that ends between two attempts")
     func session() async throws {
         let tokens = TokenStore(time: clock) { $0 }

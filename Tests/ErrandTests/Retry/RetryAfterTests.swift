@@ -20,19 +20,40 @@ import Testing
         #expect(network.sent.map(\.at) == [.zero, .ms(30_000)])
     }
 
-    @Test("C15: a date in the past is no wait; what cannot be read leaves the usual backoff")
-    func pastAndUnreadable() async throws {
+    @Test(
+        "C15: no wait, a date in the past, and what cannot be read leave the usual backoff",
+        arguments: ["0", "Sun, 06 Nov 1994 08:49:37 GMT", "a while"])
+    func noWait(text: String) async throws {
+        func instants(_ headers: HTTPHeaders) async throws -> [Instant] {
+            let (clock, network) = (TestClock(seed: 3), scripted())
+            network.on(.get, "/x") {
+                ScriptedReply.status(503, headers: headers).times(2)
+                ScriptedReply.json("1")
+            }
+            let client = testClient(network, clock)
+            try await clock.run { let _: Int = try await client.run(.get("x")) }
+            return network.sent.map(\.at)
+        }
+        let usual = try await instants([:])
+        #expect(usual[1] > .zero && usual[2] > usual[1])
+        #expect(try await instants(["Retry-After": text]) == usual)
+    }
+
+    @Test("C15: the pause is the longer of what the server asks for and the backoff")
+    func longerOfTheTwo() async throws {
         let (clock, network) = (TestClock(seed: 3), scripted())
         network.on(.get, "/x") {
-            ScriptedReply.status(503, headers: ["Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT"])
-            ScriptedReply.status(503, headers: ["Retry-After": "a while"])
+            ScriptedReply.status(500, headers: ["Retry-After": "1"]).times(2)
             ScriptedReply.json("1")
         }
-        let client = testClient(network, clock)
+        let client = testClient(network, clock) { $0.retry = RetryPolicy(attempts: 3, base: .seconds(15)) }
         try await clock.run { let _: Int = try await client.run(.get("x")) }
-        let instants = network.sent.map(\.at)
-        #expect(instants[1] == .zero)
-        #expect(instants[2] > .zero && instants[2] < .ms(400))
+        let other = TestClock(seed: 3)
+        let backoff = Backoff(base: .seconds(15))
+        let pauses = [1, 2].map { backoff.pause(beforeRetry: $0, random: other.randomFraction()) }
+        #expect(pauses.allSatisfy { $0 > .seconds(1) })
+        #expect(
+            network.sent.map(\.at) == [.zero, .zero.advanced(by: pauses[0]), .zero.advanced(by: pauses[0] + pauses[1])])
     }
 
     @Test("C15: longer than the policy's patience, it fails at once, with the figure", arguments: [429, 503, 500])
@@ -47,6 +68,33 @@ import Testing
         }
         #expect(clock.elapsed == .zero)
         try network.verify()
+    }
+
+    @Test("C15: exactly the policy's patience is waited for", arguments: [429, 503, 500])
+    func exactlyPatience(status: Int) async throws {
+        let (clock, network) = (TestClock(), scripted())
+        network.on(.get, "/x") {
+            ScriptedReply.status(status, headers: ["Retry-After": "60"])
+            ScriptedReply.json("1")
+        }
+        let client = testClient(network, clock)
+        try await clock.run { let _: Int = try await client.run(.get("x")) }
+        #expect(network.sent.map(\.at) == [.zero, .ms(60_000)])
+    }
+
+    @Test("C15: twenty digits read the same in the error, in its sentence and in the limiter's own refusal")
+    func absurd() async throws {
+        let (clock, network) = (TestClock(), scripted())
+        network.on(.get, "/x") { .status(429, headers: ["Retry-After": "99999999999999999999"]) }
+        let client = testClient(network, clock) { $0.longestServerPause = .seconds(Int64.max) }
+        await clock.run {
+            for _ in 0..<2 {
+                let error = await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("x")) }
+                #expect(error?.retryAfter == .seconds(3_155_760_000))
+                #expect(error?.description.hasSuffix("try again in 3155760000 s") == true)
+            }
+        }
+        #expect(network.sent.count == 1)
     }
 
     @Test("C15: a call's own policy may have more patience, or less")

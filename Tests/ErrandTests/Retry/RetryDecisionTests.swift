@@ -46,12 +46,12 @@ import Testing
     func failures(kind: TransportFailure.Kind) async {
         let isTransient: Bool =
             switch kind {
-            case .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated: true
+            case .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated, .outOfResources, .storage: true
             default: false
             }
         let isBeforeSending: Bool =
             switch kind {
-            case .dns, .refused, .unreachable, .tls, .proxy: true
+            case .dns, .refused, .unreachable, .tls, .proxy, .outOfResources, .storage: true
             default: false
             }
         for method in Self.safe { #expect(await attempts(method, .failure(kind)) == (isTransient ? 3 : 1)) }

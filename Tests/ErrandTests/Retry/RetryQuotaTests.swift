@@ -52,7 +52,8 @@ import Testing
                     .rules(for: CallOptions()), time: clock, events: hub)
             let request = HTTPRequest(method: .get, url: try HTTPURL("https://api.test/x"))
             _ = try await clock.run {
-                try await retry.intercept(request, CallContext(call: call)) { _, _ async throws(ServiceError) in
+                try await retry.intercept(request, CallContext(call: call, session: nil)) {
+                    _, _ async throws(ServiceError) in
                     HTTPResponse(status: left.removeFirst())
                 }
             }

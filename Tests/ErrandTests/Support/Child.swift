@@ -2,7 +2,8 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-/// Another process: a `TokenSharer`, which uses the same session, or a `TransportProbe`, which has an environment of its own.
+/// Another process: a `TokenSharer`, which uses the same session, or a `TransportProbe`, which has an environment of
+/// its own.
 final class Child: Sendable {
     private let process: Subprocess
 

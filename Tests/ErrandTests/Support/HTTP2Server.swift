@@ -45,16 +45,16 @@ final class HTTP2Server: Sendable {
         in scratch: Scratch, _ port: Int, _ certificate: TestCertificate, _ settings: [String], backend: Int
     ) -> String {
         """
-        daemon off; master_process off; pid \(scratch.path("pid")); error_log stderr notice;
+        daemon off; master_process off; pid "\(scratch.path("pid"))"; error_log stderr notice;
         events { worker_connections 1024; }
         http {
             access_log off;
-            client_body_temp_path \(scratch.path("a")); proxy_temp_path \(scratch.path("b"));
-            fastcgi_temp_path \(scratch.path("c")); uwsgi_temp_path \(scratch.path("d"));
-            scgi_temp_path \(scratch.path("e"));
+            client_body_temp_path "\(scratch.path("a"))"; proxy_temp_path "\(scratch.path("b"))";
+            fastcgi_temp_path "\(scratch.path("c"))"; uwsgi_temp_path "\(scratch.path("d"))";
+            scgi_temp_path "\(scratch.path("e"))";
             server {
                 listen 127.0.0.1:\(port) ssl http2;
-                ssl_certificate \(certificate.file); ssl_certificate_key \(certificate.key);
+                ssl_certificate "\(certificate.file)"; ssl_certificate_key "\(certificate.key)";
                 client_max_body_size 0;
                 \(settings.joined(separator: "\n        "))
                 location / {

@@ -4,7 +4,7 @@ import Foundation
 
 /// A program of the system that tests work with where it is installed; where it is not, they are skipped.
 enum Program: String {
-    case openssl, nginx, clang, gzip
+    case openssl, nginx, clang, gzip, bash, curl, python3
 
     /// It ended with another status than 0.
     struct Failure: Error {
@@ -62,6 +62,12 @@ final class ServerProcess: Sendable {
             said += String(decoding: more, as: UTF8.self)
         }
         greeting = said
+    }
+
+    /// Ends it; what it has said since it was ready.
+    func stop() -> String {
+        process.stop()
+        return String(decoding: (try? process.said()) ?? Data(), as: UTF8.self)
     }
 
     deinit {

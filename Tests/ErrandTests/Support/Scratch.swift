@@ -17,6 +17,11 @@ final class Scratch: Sendable {
 
     func write(_ text: String, to name: String) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path(name)))
+        try setMode(0o600, of: name)
+    }
+
+    func setMode(_ mode: Int, of name: String) throws {
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path(name))
     }
 
     func read(_ name: String) throws -> String { try String(contentsOfFile: path(name), encoding: .utf8) }
@@ -29,6 +34,16 @@ final class Scratch: Sendable {
     deinit {
         // What cannot be removed is left to the system's own tidying of its temporary folder.
         try? FileManager.default.removeItem(atPath: folder)
+    }
+}
+
+/// What kind of problem a persistence met while it waited; `nil` if it met none.
+func waitProblem(_ body: () async throws -> Void) async -> TokenPersistenceError.Kind? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (error as? TokenPersistenceError)?.kind
     }
 }
 

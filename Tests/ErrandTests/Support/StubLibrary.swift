@@ -18,6 +18,18 @@ final class StubLibrary: Sendable {
                 """)
     }
 
+    /// One that works as the library at `path` does, but says that it is version `version` and knows none of the
+    /// options `lacking`.
+    convenience init(version: Int, lacking: [Int], before path: String) throws {
+        try self.init(
+            source: """
+                #define VERSION_NUMBER \(version)
+                #define LACKING {\((lacking + [0]).map(String.init).joined(separator: ", "))}
+                #define PATH "\(path)"
+                \(Self.forwarding)
+                """)
+    }
+
     /// One that is made of that C code.
     init(source: String) throws {
         scratch = try Scratch()
@@ -32,14 +44,87 @@ final class StubLibrary: Sendable {
         try scratch.write(text, to: "libcurl.so.4")
     }
 
+    /// What a process needs to find it.
+    var environment: [String: String] {
+        let others = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"].map { ":\($0)" } ?? ""
+        return ["LD_LIBRARY_PATH": scratch.folder + others]
+    }
+
     /// What a process with that library makes of a GET.
     func probe(_ arguments: String...) async throws -> String {
-        let others = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"].map { ":\($0)" } ?? ""
         let probe = try Child(
-            "TransportProbe", ["get", "https://localhost:1/"] + arguments,
-            environment: ["LD_LIBRARY_PATH": scratch.folder + others])
+            "TransportProbe", ["get", "https://service.test/"] + arguments, environment: environment)
         return try await probe.end().lines.joined(separator: "\n")
     }
+
+    private static let forwarding = """
+        #include <dlfcn.h>
+        #include <stdarg.h>
+        #include <stddef.h>
+        #include <stdio.h>
+        typedef struct { int age; const char *version; unsigned number; } version_info;
+        static void *library;
+        static _Atomic int handles;
+        __attribute__((constructor)) static void open_library(void) { library = dlopen(PATH, RTLD_NOW | RTLD_LOCAL); }
+        __attribute__((destructor)) static void report(void) { printf("handles left: %d\\n", handles); }
+        #define REAL(name, result, ...) ((result (*)(__VA_ARGS__))dlsym(library, name))
+        version_info *curl_version_info(int now) {
+            static version_info info;
+            info = *REAL("curl_version_info", version_info *, int)(now);
+            info.number = VERSION_NUMBER;
+            return &info;
+        }
+        int curl_global_init(long flags) { return REAL("curl_global_init", int, long)(flags); }
+        void *curl_easy_init(void) {
+            handles++;
+            return REAL("curl_easy_init", void *, void)();
+        }
+        void curl_easy_reset(void *easy) { REAL("curl_easy_reset", void, void *)(easy); }
+        void curl_easy_cleanup(void *easy) {
+            handles--;
+            REAL("curl_easy_cleanup", void, void *)(easy);
+        }
+        int curl_easy_setopt(void *easy, int option, ...) {
+            static const int lacking[] = LACKING;
+            for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
+                if (lacking[i] == option) return 48;
+            va_list arguments;
+            va_start(arguments, option);
+            void *value = va_arg(arguments, void *);
+            va_end(arguments);
+            return REAL("curl_easy_setopt", int, void *, int, ...)(easy, option, value);
+        }
+        int curl_easy_getinfo(void *easy, int asked, ...) {
+            va_list arguments;
+            va_start(arguments, asked);
+            void *place = va_arg(arguments, void *);
+            va_end(arguments);
+            return REAL("curl_easy_getinfo", int, void *, int, ...)(easy, asked, place);
+        }
+        int curl_easy_pause(void *easy, int what) { return REAL("curl_easy_pause", int, void *, int)(easy, what); }
+        const char *curl_easy_strerror(int code) { return REAL("curl_easy_strerror", const char *, int)(code); }
+        void *curl_multi_init(void) { return REAL("curl_multi_init", void *, void)(); }
+        int curl_multi_cleanup(void *multi) { return REAL("curl_multi_cleanup", int, void *)(multi); }
+        int curl_multi_setopt(void *multi, int option, ...) {
+            va_list arguments;
+            va_start(arguments, option);
+            void *value = va_arg(arguments, void *);
+            va_end(arguments);
+            return REAL("curl_multi_setopt", int, void *, int, ...)(multi, option, value);
+        }
+        int curl_multi_add_handle(void *multi, void *easy) {
+            return REAL("curl_multi_add_handle", int, void *, void *)(multi, easy);
+        }
+        int curl_multi_remove_handle(void *multi, void *easy) {
+            return REAL("curl_multi_remove_handle", int, void *, void *)(multi, easy);
+        }
+        int curl_multi_socket_action(void *multi, int socket, int ready, int *running) {
+            return REAL("curl_multi_socket_action", int, void *, int, int, int *)(multi, socket, ready, running);
+        }
+        void *curl_multi_info_read(void *multi, int *left) {
+            return REAL("curl_multi_info_read", void *, void *, int *)(multi, left);
+        }
+        """
 
     private static let source = """
         #include <stdarg.h>

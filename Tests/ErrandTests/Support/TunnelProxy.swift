@@ -8,6 +8,8 @@ final class TunnelProxy: Sendable {
     let port: Int
     private let listener: CInt
     private let heads = Noted<[String]>([])
+    private let frozen = Noted<Set<CInt>>([])
+    private let tunnels = Noted<Set<CInt>>([])
 
     init() throws {
         listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
@@ -21,12 +23,23 @@ final class TunnelProxy: Sendable {
         }
         guard isListening else { throw StartFailure() }
         port = Int(UInt16(bigEndian: address.sin_port))
-        Thread.detachNewThread { [heads] in
+        Thread.detachNewThread { [heads, tunnels, frozen] in
             while case let client = accept(listener, nil, nil), client >= 0 {
-                Thread.detachNewThread { Self.serve(client, noting: heads) }
+                tunnels.update { _ = $0.insert(client) }
+                Thread.detachNewThread {
+                    Self.serve(client, noting: heads) { frozen.value.contains(client) }
+                    tunnels.update { _ = $0.remove(client) }
+                    frozen.update { _ = $0.remove(client) }
+                    close(client)
+                }
             }
             close(listener)
         }
+    }
+
+    /// From now on the tunnels that there are stay open and pass nothing on; new ones work.
+    func freeze() {
+        frozen.value = tunnels.value
     }
 
     /// The heads of the requests that it got, as they came.
@@ -37,8 +50,9 @@ final class TunnelProxy: Sendable {
         shutdown(listener, CInt(SHUT_RDWR))
     }
 
-    private static func serve(_ client: CInt, noting heads: Noted<[String]>) {
-        defer { close(client) }
+    private static func serve(
+        _ client: CInt, noting heads: Noted<[String]>, isFrozen: @escaping @Sendable () -> Bool
+    ) {
         var head: [UInt8] = []
         while !head.ends(with: "\r\n\r\n".utf8) {
             var byte: UInt8 = 0
@@ -57,17 +71,18 @@ final class TunnelProxy: Sendable {
         guard write(Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8)[...], to: client) else { return }
         let isDone = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
-            pass(from: client, to: server)
+            pass(from: client, to: server, unless: isFrozen)
             isDone.signal()
         }
-        pass(from: server, to: client)
+        pass(from: server, to: client, unless: isFrozen)
         isDone.wait()
     }
 
     /// Until one of the two has gone; then the other has nobody to talk to.
-    private static func pass(from source: CInt, to target: CInt) {
+    private static func pass(from source: CInt, to target: CInt, unless isFrozen: () -> Bool) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while case let count = recv(source, &buffer, buffer.count, 0), count > 0 {
+            guard !isFrozen() else { continue }
             guard write(buffer[..<count], to: target) else { break }
         }
         shutdown(source, CInt(SHUT_RDWR))

@@ -1,7 +1,8 @@
 @testable import Errand
 import Testing
 
-// One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time waiting.
+// One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time
+// waiting.
 @Suite("The heap of alarms", .serialized) struct AlarmHeapTests {
     private struct Entry {
         var at: Instant

@@ -1,9 +1,11 @@
-// With the trait, FoundationNetworking opens libcurl before anybody can be asked, and a program without it does not start.
+// With the trait, FoundationNetworking opens libcurl before anybody can be asked, and a program without it does not
+// start.
 #if os(Linux) && !URLSession
 import Foundation
 import Testing
 
-/// Machines whose libcurl is not there, or is not what it should be: each is a process that finds another library first.
+/// Machines whose libcurl is not there, or is not what it should be: each is a process that finds another library
+/// first.
 @Suite("The libcurl that is installed", .timeLimit(.minutes(2))) struct CurlLibraryTests {
     @Test("without a libcurl that can be opened, a call says what to install")
     func notThere() async throws {

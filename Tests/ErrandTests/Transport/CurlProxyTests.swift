@@ -12,6 +12,8 @@ import Testing
     ) async throws -> HTTPResponse {
         var options = CurlTransport.Options()
         options.proxy = proxy
+        // The servers of these tests are on this machine.
+        options.proxiesLoopback = true
         options.certificateAuthorities = authorities
         let request = HTTPRequest(method: .get, url: try HTTPURL(url), headers: headers)
         return try await CurlTransport(options).send(request, context: TransportContext())
@@ -68,6 +70,35 @@ import Testing
         let request = try #require(server.backend.received.first)
         #expect(request.headers["Authorization"] == "Bearer mine")
         #expect(request.headers["Proxy-Authorization"] == nil)
+    }
+
+    @Test("C63: what is meant for this machine does not go to a proxy that was named, unless that is asked for")
+    func namedAndLoopback() async throws {
+        let (server, proxy) = (try LoopbackServer(), try LoopbackServer())
+        server.on(.get, "/x") { _ in .json("1") }
+        proxy.on(.get, "\(server.baseURL)/x") { _ in .json("2") }
+        let request = HTTPRequest(method: .get, url: try HTTPURL("\(server.baseURL)/x"))
+        var options = CurlTransport.Options()
+        options.proxy = .url("http://127.0.0.1:\(proxy.port)")
+        let direct = try await CurlTransport(options).send(request, context: TransportContext())
+        #expect(direct.body.bytes == Data("1".utf8))
+        #expect(proxy.received.isEmpty)
+        options.proxiesLoopback = true
+        let proxied = try await CurlTransport(options).send(request, context: TransportContext())
+        #expect(proxied.body.bytes == Data("2".utf8))
+    }
+
+    @Test(
+        "C63: plain http for this machine never goes to a proxy on another one",
+        arguments: ["http://ann:secret@proxy.test:3128", "proxy.test:3128", "http://127.0.0.1@proxy.test", "http://["])
+    func cleartextThroughProxy(proxy: String) async throws {
+        let server = try LoopbackServer()
+        let error = await #expect(throws: ServiceError.self) {
+            try await send("\(server.baseURL)/x", through: .url(proxy), headers: ["Authorization": "Bearer mine"])
+        }
+        guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
+        #expect(invalid.subject == .cleartext)
+        #expect(server.received.isEmpty)
     }
 
     // MARK: A proxy that fails

@@ -2,7 +2,8 @@
 import ErrandTestSupport
 import Foundation
 
-/// The toolchain's compiler, which checks what a reader would type against the modules that these tests were built with.
+/// The toolchain's compiler, which checks what a reader would type against the modules that these tests were built
+/// with.
 struct Compiler {
     private let program: URL
     private let built: URL
@@ -73,7 +74,12 @@ struct Compiler {
     private func run(_ arguments: [String]) async throws -> (status: Int32, said: Data) {
         // It writes where it is started.
         let there = ["-c", "cd \"$0\" && exec \"$@\"", folder.path, program.path]
-        let (said, status) = try await Subprocess("/bin/sh", there + arguments, errors: .withOutput).outcome()
+        var environment = ProcessInfo.processInfo.environment
+        // The compiler's driver of Swift 6.3.1 crashes where its folder for temporary files is not named in ASCII.
+        if let place = environment["TMPDIR"], !place.utf8.allSatisfy({ $0 < 0x80 }) { environment["TMPDIR"] = "/tmp" }
+        let (said, status) = try await Subprocess(
+            "/bin/sh", there + arguments, environment: environment, errors: .withOutput
+        ).outcome()
         return (status, said)
     }
 }

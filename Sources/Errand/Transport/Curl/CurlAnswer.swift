@@ -11,7 +11,17 @@ struct CurlAnswer {
     private let transfer: UnsafeMutablePointer<ccurl_transfer>
 
     init(_ handle: CurlExchange.Handle) {
-        transfer = handle.transfer
+        self.init(handle.transfer)
+    }
+
+    init(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {
+        self.transfer = transfer
+    }
+
+    /// The head; `nil` if it is none of HTTP's.
+    var head: CurlHead? {
+        let bytes = UnsafeRawBufferPointer(start: transfer.pointee.head, count: transfer.pointee.head_length)
+        return CurlHead(bytes.bindMemory(to: UInt8.self))
     }
 
     /// The answer with the body that was collected, which can be had once.
@@ -27,8 +37,11 @@ struct CurlAnswer {
         guard transfer.pointee.head_complete != 0 else {
             throw .transport(TransportFailure(.truncated, "the head of the answer broke off"))
         }
-        let bytes = UnsafeRawBufferPointer(start: transfer.pointee.head, count: transfer.pointee.head_length)
-        guard let head = CurlHead(bytes.bindMemory(to: UInt8.self)) else {
+        // What ends after an interim response has not been answered.
+        guard head?.isInterim != true else {
+            throw .transport(TransportFailure(.truncated, "the connection ended before the response"))
+        }
+        guard let head else {
             throw .transport(TransportFailure(.malformed, "the answer does not begin with a status line"))
         }
         var response = HTTPResponse(status: head.status, headers: head.headers, body: body)

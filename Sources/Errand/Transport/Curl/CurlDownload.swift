@@ -52,8 +52,8 @@ final class CurlDownload: Sendable {
         }
     }
 
-    /// Wakes the reader if there is something for it: once for all that has come in one go, for libcurl brings it in small
-    /// pieces.
+    /// Wakes the reader if there is something for it: once for all that has come in one go, for libcurl brings it in
+    /// small pieces.
     func flush() {
         let news = state.withLock { state in
             guard !state.buffer.isEmpty else { return nil as Flight<Void>? }

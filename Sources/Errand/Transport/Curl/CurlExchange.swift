@@ -1,8 +1,8 @@
 #if os(Linux)
 import CCurl
 
-/// One request on its way through libcurl. Between `start` and the landing the C side belongs to the loop's thread, else to
-/// whoever has made it. An exchange whose answer is a stream belongs to the loop to the last.
+/// One request on its way through libcurl. Between `start` and the landing the C side belongs to the loop's thread,
+/// else to whoever has made it. An exchange whose answer is a stream belongs to the loop to the last.
 final class CurlExchange: Sendable {
     /// The C side. Not Sendable by itself; the hand-over through the loop's lock is what makes it safe.
     struct Handle: @unchecked Sendable {

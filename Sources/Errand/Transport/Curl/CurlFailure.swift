@@ -17,12 +17,19 @@ struct CurlFailure {
         case CCURL_BODY_TOO_LARGE: return .bodyTooLarge(transfer.pointee.body_limit)
         case CCURL_HEAD_TOO_LARGE:
             return failure(.malformed, "the head of the answer is larger than \(transfer.pointee.head_limit) bytes")
-        case CCURL_TWO_LENGTHS: return failure(.malformed, "the answer has two different lengths")
+        case CCURL_TWO_LENGTHS: return failure(.malformed, "the response has two different lengths")
+        case CCURL_BAD_LENGTH:
+            return failure(.malformed, "the response has a Content-Length that is not one number")
+        case CCURL_TRAILER_TOO_LARGE:
+            return failure(.malformed, "the response has a trailer of more than \(transfer.pointee.head_limit) bytes")
+        case CCURL_UPGRADED:
+            return failure(.malformed, "the server changed to another protocol, which nobody asked for")
+        case CCURL_REPEATED: return repeated
         default: break
         }
         guard let code else { return .transportShutDown(mayHaveReachedServer: hasSent) }
         switch code {
-        case 6: return failure(.dns)
+        case 6: return ccurl_has_descriptors() == 0 ? .noDescriptors : failure(.dns)
         case 5, 97: return failure(.proxy)
         case 56 where hasNoTunnel: return failure(.proxy)
         case 7: return couldNotConnect
@@ -31,27 +38,78 @@ struct CurlFailure {
         case 35, 98: return failure(.tls)
         case 51, 60, 90, 91: return failure(.untrustedCertificate)
         case 18: return failure(.truncated)
-        case 52, 55, 65: return failure(.reset)
+        case 52 where hasDied, 55 where hasDied, 56 where hasDied, 65: return died
+        case 52, 55: return failure(.reset)
         case 56 where hasRefusedClient: return failure(.tls)
-        // libcurl has one result for a connection that broke off, for chunks that make no sense and for too large a head.
+        // libcurl has one result for a connection that broke off, for chunks that make no sense and for too large a
+        // head.
         case 56 where words.contains("chunked-encoding") || words.contains("response headers"):
             return failure(.malformed)
         // 16 and 92 are HTTP/2's: the connection, or the stream. A server that ends its connections brings about both.
         case 16, 56, 92: return failure(hasAnswer ? .truncated : .reset)
         // Before anything was sent it is the scheme that this libcurl was built without; after it, the answer.
         case 1 where !hasSent: return failure(.unsupported)
-        case 1, 8, 61: return failure(.malformed)
+        case 1: return failure(.malformed)
+        case 8 where words.contains("Content-Length"):
+            return failure(.malformed, "the response has a Content-Length that is not one number")
+        case 8: return failure(.malformed)
         case 4, 53, 54, 58, 59, 66, 77, 82, 83: return failure(.unsupported)
-        // A line of more than 100 kilobytes is a lack of memory to libcurl, since 8.6 too large a thing, as are too many lines.
-        case 27 where isWithinHead: return failure(.malformed, "a line in the head of the answer is too long")
-        case 100 where isWithinHead: return failure(.malformed)
-        case 27: return failure(.unavailable)
+        // What libcurl's own parser of headers refuses is a wrong argument of its own function.
+        case 43 where isWithinHead:
+            return failure(.malformed, "a line in the head of the response is no header field")
+        case 43 where hasAnswer:
+            return failure(.malformed, "the chunked body of the response is malformed, or its trailer is")
+        // Nothing of ours refused the bytes: what unpacks them did.
+        case 23 where hasAnswer:
+            return failure(
+                .malformed, "the compressed body of the response is damaged, or does not end where it should")
+        case 61: return failure(.malformed, "the compressed body of the response is damaged (\(words))")
+        // A line of more than 100 kilobytes is a lack of memory to libcurl, since 8.6 too large a thing, as are too
+        // many lines.
+        case 27 where isWithinHead: return failure(.malformed, "a line in the head of the response is too long")
+        case 27 where hasSent && !hasAnswer:
+            return failure(.malformed, "the first line in the head of the response is too long")
+        // libcurl unpacks at once what has come, and keeps so much for a slow reader.
+        case 27 where isPacked: return failure(.tooLarge, "the response is packed too densely to be read as a stream")
+        case 100 where hasSent || hasAnswer: return failure(.malformed)
+        case 27: return .curlHasNoMemory
         default: return failure(.other)
         }
     }
 
+    /// libcurl was about to send the request again, by itself.
+    private var repeated: ServiceError {
+        switch Int(transfer.pointee.repetition) {
+        // The server has promised that it did not work on it (RFC 9113, 8.7).
+        case CCURL_REFUSED:
+            let message = "the server refused the request before it worked on it"
+            return .transport(TransportFailure(.reset, message, mayHaveReachedServer: false))
+        case CCURL_DOWNGRADED:
+            let message = "the server wants HTTP/1.1 for this request, which the next attempt uses"
+            return .transport(TransportFailure(.reset, message, mayHaveReachedServer: false))
+        default: return died
+        }
+    }
+
+    /// A connection that was kept has died under the request.
+    private var died: ServiceError {
+        failure(
+            .reset,
+            hasSent
+                ? "the server closed the connection that was kept, and did not answer"
+                : "the server had closed the connection that was kept before it got the request")
+    }
+
+    /// Whether the connection was one that was kept, and nothing of an answer came.
+    private var hasDied: Bool { transfer.pointee.tries > 0 && transfer.pointee.is_first == 0 && !hasAnswer }
+
     private var couldNotConnect: ServiceError {
-        switch CInt(truncatingIfNeeded: ccurl_get_long(transfer, CurlInfo.systemError)) {
+        switch transfer.pointee.system_error {
+        case EMFILE, ENFILE: return .noDescriptors
+        case ENOBUFS, ENOMEM: return .curlHasNoMemory
+        default: break
+        }
+        return switch CInt(truncatingIfNeeded: ccurl_get_long(transfer, CurlInfo.systemError)) {
         case ENETUNREACH, ENETDOWN: .noInternetConnection
         case EHOSTUNREACH, EHOSTDOWN, ETIMEDOUT: failure(.unreachable)
         default: failure(isForProxy || hasNoTunnel || ownWords.hasPrefix("Unsupported proxy") ? .proxy : .refused)
@@ -73,9 +131,12 @@ struct CurlFailure {
     /// Of a transfer that never began, libcurl tells what the one before it sent.
     private var hasSent: Bool {
         let hasBegun = transfer.pointee.tries > 0 || ccurl_tells_connected() == 0
-        return hasBegun && ccurl_get_long(transfer, CurlInfo.requestSize) > 0
+        return hasBegun && transfer.pointee.is_unseen == 0 && ccurl_get_long(transfer, CurlInfo.requestSize) > 0
     }
     private var hasAnswer: Bool { transfer.pointee.head_length > 0 }
+    private var isPacked: Bool {
+        hasAnswer && CurlAnswer(transfer).head?.headers["Content-Encoding"] != nil
+    }
     private var isWithinHead: Bool { hasAnswer && transfer.pointee.head_complete == 0 }
 
     private func failure(_ kind: TransportFailure.Kind, _ message: String? = nil) -> ServiceError {
@@ -104,7 +165,12 @@ struct CurlFailure {
 
 extension ServiceError {
     static var curlHasNoMemory: ServiceError {
-        .transport(TransportFailure(.unavailable, "libcurl has no memory left"))
+        .transport(TransportFailure(.outOfResources, "there is no memory left"))
+    }
+
+    fileprivate static var noDescriptors: ServiceError {
+        let advice = "the process has as many files and connections open as it may (see `ulimit -n`)"
+        return .transport(TransportFailure(.outOfResources, advice))
     }
 }
 #endif

@@ -4,6 +4,9 @@ struct CurlHead {
     var status: Int
     var headers: HTTPHeaders
 
+    /// Whether another head should follow (1xx).
+    var isInterim: Bool { status < 200 }
+
     /// Reads the head; `nil` if its first line is no status line of HTTP.
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {
         var fields: [HTTPHeaders.Field] = []
@@ -37,7 +40,8 @@ struct CurlHead {
         let digits = rest.prefix { $0 != UInt8(ascii: " ") }.map { Int($0) - 0x30 }
         guard digits.count == 3, digits.allSatisfy((0...9).contains) else { return nil }
         let code = digits[0] * 100 + digits[1] * 10 + digits[2]
-        return (100...599).contains(code) ? code : nil
+        // What is beyond 599 means a failure of the server (RFC 9110, 15).
+        return code >= 100 ? code : nil
     }
 
     /// UTF-8, or Latin-1 where it is not that: every header has some text.

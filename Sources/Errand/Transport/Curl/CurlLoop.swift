@@ -15,17 +15,35 @@ final class CurlLoop: Sendable {
     private enum Job {
         case start(CurlExchange)
         case resume(CurlExchange)
-        case cancel(CurlExchange)
+        case cancel(CurlExchange, isOutOfTime: Bool)
     }
 
     private struct Inbox {
         var jobs: [Job] = []
         var isClosed = false
         var isRunning = false
+        /// Whether the thread has ended all exchanges, and waits for lookups before it frees the C side.
+        var isLingering = false
         /// Whether the thread waits for sockets, and has to be woken for a job.
         var isWaiting = false
         var idle: [CurlExchange.Handle] = []
         var ended: [Flight<Void>] = []
+        /// Whether somebody looks whether the thread comes back to its jobs.
+        var isWatched = false
+
+        /// What has to be done that the thread sees a new job.
+        mutating func call() -> Call {
+            defer { isWaiting = false }
+            if isWaiting { return .wake }
+            if isWatched { return .none }
+            isWatched = true
+            return .watch
+        }
+    }
+
+    /// What somebody who has put a job into the inbox has to do.
+    private enum Call {
+        case none, wake, watch
     }
 
     /// The C side. Only the thread of the loop uses it, but for the call that wakes it.
@@ -35,9 +53,11 @@ final class CurlLoop: Sendable {
 
     /// How many easy handles are kept for the next requests. Each is a few kilobytes.
     private static let mostIdle = 64
-    /// How many connections without a transfer are kept, or as many as there were ever transfers at once. By itself libcurl
-    /// keeps four times as many as there are at the moment: between two waves of calls, none.
+    /// How many connections without a transfer are kept, or as many as there were ever transfers at once. By itself
+    /// libcurl keeps four times as many as there are at the moment: between two waves of calls, none.
     private static let fewestConnections = 64
+    /// How often to look whether the thread comes back.
+    private static let watchInterval = Duration.milliseconds(100)
     /// libcurl's own result for it.
     private static let outOfMemory: CInt = 27
 
@@ -63,9 +83,9 @@ final class CurlLoop: Sendable {
 
     /// Takes a handle back whose transfer has ended.
     func giveBack(_ handle: CurlExchange.Handle) {
-        ccurl_transfer_reset(handle.transfer)
+        let isUsable = ccurl_transfer_reset(handle.transfer) != 0
         let isKept = inbox.withLock { inbox in
-            guard !inbox.isClosed, inbox.idle.count < Self.mostIdle else { return false }
+            guard isUsable, !inbox.isClosed, inbox.idle.count < Self.mostIdle else { return false }
             inbox.idle.append(handle)
             return true
         }
@@ -74,16 +94,13 @@ final class CurlLoop: Sendable {
 
     /// Has the exchange begun; `false` if the loop is closed.
     func start(_ exchange: CurlExchange) -> Bool {
-        let (isOpen, mustRun, mustWake) = inbox.withLock { inbox in
-            guard !inbox.isClosed else { return (false, false, false) }
+        let (isOpen, mustRun, call) = inbox.withLock { inbox in
+            guard !inbox.isClosed else { return (false, false, Call.none) }
             inbox.jobs.append(.start(exchange))
-            defer {
-                inbox.isRunning = true
-                inbox.isWaiting = false
-            }
-            return (true, !inbox.isRunning, inbox.isWaiting)
+            defer { inbox.isRunning = true }
+            return inbox.isRunning ? (true, false, inbox.call()) : (true, true, .none)
         }
-        if mustRun { launch() } else if mustWake { wake() }
+        if mustRun { launch() } else { answer(call) }
         return isOpen
     }
 
@@ -92,21 +109,22 @@ final class CurlLoop: Sendable {
         add(.resume(exchange))
     }
 
-    /// Has the exchange ended; it lands with `nil`.
-    func cancel(_ exchange: CurlExchange) {
-        add(.cancel(exchange))
+    /// Has the exchange ended; it lands with `nil`. A connection on which it has waited until its time was up is given
+    /// to no other.
+    func cancel(_ exchange: CurlExchange, isOutOfTime: Bool = false) {
+        add(.cancel(exchange, isOutOfTime: isOutOfTime))
     }
 
     /// Ends all exchanges, and the thread.
     func close() {
-        let (idle, isRunning) = inbox.withLock { inbox in
+        let (idle, isRunning, isLingering) = inbox.withLock { inbox in
             inbox.isClosed = true
             defer { inbox.idle = [] }
-            return (inbox.idle, inbox.isRunning)
+            return (inbox.idle, inbox.isRunning, inbox.isLingering)
         }
         for handle in idle { ccurl_transfer_free(handle.transfer) }
         // The thread frees the rest when it ends, and one that does not run never will.
-        if isRunning { wake() } else { free() }
+        if isRunning { wake() } else if !isLingering { free() }
     }
 
     /// Waits until the thread has ended.
@@ -120,13 +138,35 @@ final class CurlLoop: Sendable {
     }
 
     private func add(_ job: Job) {
-        let mustWake = inbox.withLock { inbox in
-            guard inbox.isRunning else { return false }
+        let call = inbox.withLock { inbox in
+            guard inbox.isRunning else { return Call.none }
             inbox.jobs.append(job)
-            defer { inbox.isWaiting = false }
-            return inbox.isWaiting
+            return inbox.call()
         }
-        if mustWake { wake() }
+        answer(call)
+    }
+
+    private func answer(_ call: Call) {
+        switch call {
+        case .none: break
+        case .wake: wake()
+        case .watch: watch()
+        }
+    }
+
+    /// Looks, until it has, whether the thread comes back to its jobs: a server can keep it busy on one connection,
+    /// which is then ended.
+    private func watch() {
+        let time = SystemTime.shared
+        _ = time.schedule(at: time.now.advanced(by: Self.watchInterval), for: .watch) { [weak self] in
+            guard let self else { return }
+            let isWorking = isGone.withLock { !$0 && ccurl_loop_watch(core.loop) != 0 }
+            let goesOn = inbox.withLock { inbox in
+                inbox.isWatched = inbox.isRunning && (isWorking || !inbox.jobs.isEmpty)
+                return inbox.isWatched
+            }
+            if goesOn { watch() }
+        }
     }
 
     private func wake() {
@@ -170,7 +210,7 @@ final class CurlLoop: Sendable {
     private func work() {
         blockSignals()
         // For whoever looks at the threads of a program.
-        ccurl_name_thread("errand.curl")
+        ccurl_loop_enter(core.loop, "errand.curl")
         var running: Exchanges = [:]
         // Those of them that have to be looked at after each turn.
         var streamed: Exchanges = [:]
@@ -192,7 +232,8 @@ final class CurlLoop: Sendable {
                     guard result != 0 else { continue }
                     streamed[exchange.handle.transfer] = nil
                     stop(exchange, among: &running, with: result)
-                case .cancel(let exchange) where running[exchange.handle.transfer] === exchange:
+                case .cancel(let exchange, let isOutOfTime) where running[exchange.handle.transfer] === exchange:
+                    if isOutOfTime { ccurl_loop_distrust(core.loop, exchange.handle.transfer) }
                     streamed[exchange.handle.transfer] = nil
                     stop(exchange, among: &running)
                 // It has ended since.
@@ -215,12 +256,25 @@ final class CurlLoop: Sendable {
                 running.removeValue(forKey: transfer)?.land(result)
             }
         }
-        free()
+        let isBusy = ccurl_loop_is_busy(core.loop) != 0
+        if !isBusy { free() }
         let ended = inbox.withLock { inbox in
-            inbox.isRunning = false
+            (inbox.isRunning, inbox.isLingering) = (false, isBusy)
             return inbox.ended
         }
         for flight in ended { flight.land(.success(())) }
+        if isBusy { linger() }
+    }
+
+    /// Goes on until the lookups have ended that an older libcurl cannot break off. Nobody waits for that.
+    private func linger() {
+        var result: CInt = 0
+        while ccurl_loop_is_busy(core.loop) != 0 {
+            ccurl_loop_wait(core.loop, 1)
+            ccurl_loop_work(core.loop)
+            while ccurl_loop_next_ended(core.loop, &result) != nil {}
+        }
+        free()
     }
 
     /// Whether there is nothing to do but to wait; from then on, a job wakes the thread.

@@ -23,6 +23,7 @@ enum CurlOption {
     static let waitForMultiplexing: CInt = 237
     static let hidesProxyHeads: CInt = 265
     static let allowsHTTP09: CInt = 285
+    static let quickExit: CInt = 322
 }
 
 /// What can be asked of a transfer that has ended.

@@ -10,9 +10,14 @@ import Foundation
 struct CurlRequest {
     private static let httpAndHTTPS = 3
     private static let http2OverTLS = 4
-    private static let largestHead = 512 << 10
-    /// A stream is expected to be large: it is read in larger pieces than libcurl's 16 kilobytes. While its reader is slow,
-    /// libcurl keeps 64 megabytes at most, and that is what the densest gzip makes of 64 kilobytes.
+    /// Below the limit of 300 kilobytes that newer versions of libcurl have, so that all keep to the same.
+    private static let largestHead = 256 << 10
+    private static let everyEncoding = ""
+    /// While the reader of a stream is slow, libcurl keeps 64 megabytes at most of what it has unpacked, and fails
+    /// beyond that. The densest gzip makes no more of one read; Brotli and Zstandard have no such bound.
+    private static let encodingsOfStreams = "gzip, deflate"
+    /// A stream is expected to be large: it is read in larger pieces than libcurl's 16 kilobytes. While its reader is
+    /// slow, libcurl keeps 64 megabytes at most, and that is what the densest gzip makes of 64 kilobytes.
     private static let streamReadSize = 60 << 10
 
     private let request: HTTPRequest
@@ -32,7 +37,9 @@ struct CurlRequest {
         transfer.pointee.is_special = isPlain ? 0 : 1
         transfer.pointee.expects = request.headers["Expect"] == nil ? 0 : 1
         transfer.pointee.is_encrypted = isEncrypted
-        transfer.pointee.has_own_proxy = if case .url = options.proxy { 1 } else { 0 }
+        transfer.pointee.is_safe = request.method == .get || request.method == .head ? 1 : 0
+        transfer.pointee.has_own_proxy = 0
+        transfer.pointee.origin = request.url.origin.number
         transfer.pointee.body_limit = context.bodyLimit
         transfer.pointee.head_limit = Self.largestHead
         if transfer.pointee.is_prepared == 0 {
@@ -42,11 +49,11 @@ struct CurlRequest {
         }
         ccurl_set_text(transfer, CurlOption.url, request.url.absoluteString)
         ccurl_set_long(transfer, CurlOption.waitForMultiplexing, Int(isEncrypted))
-        if case .environment = options.proxy {
-            // What need not be encrypted, because it stays on this machine, has to stay there.
-            ccurl_set_text(transfer, CurlOption.proxy, request.url.origin.isLoopback ? "" : nil)
+        try prepareProxy(transfer)
+        if context.delivery == .stream {
+            ccurl_set_long(transfer, CurlOption.readSize, Self.streamReadSize)
+            ccurl_set_text(transfer, CurlOption.acceptEncoding, Self.encodingsOfStreams)
         }
-        if context.delivery == .stream { ccurl_set_long(transfer, CurlOption.readSize, Self.streamReadSize) }
         if !isPlain {
             prepareMethod(transfer)
             try prepareBody(transfer)
@@ -60,9 +67,11 @@ struct CurlRequest {
         ccurl_set_long(transfer, CurlOption.pathAsIs, 1)
         ccurl_set_long(transfer, CurlOption.allowsHTTP09, 0)
         ccurl_set_long(transfer, CurlOption.httpVersion, Self.http2OverTLS)
-        ccurl_set_text(transfer, CurlOption.acceptEncoding, "")
+        ccurl_set_text(transfer, CurlOption.acceptEncoding, Self.everyEncoding)
         // What a proxy says of its own is no answer.
         ccurl_set_long(transfer, CurlOption.hidesProxyHeads, 1)
+        // A transfer that is taken away does not wait for the end of its lookup.
+        ccurl_set_long(transfer, CurlOption.quickExit, 1)
     }
 
     private func prepareConnection(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
@@ -85,15 +94,35 @@ struct CurlRequest {
             ]
             for result in results { try require(result, "client certificates") }
         }
+        // The exceptions that the environment makes are those of the environment's proxy.
+        if case .url = options.proxy { ccurl_set_text(transfer, CurlOption.hostsWithoutProxy, "") }
+    }
+
+    /// What need not be encrypted, because it stays on this machine, has to stay there: so the way depends on the
+    /// request.
+    private func prepareProxy(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
+        let origin = request.url.origin
         switch options.proxy {
-        // It is not the same for all requests.
-        case .environment: break
         case .none: ccurl_set_text(transfer, CurlOption.proxy, "")
+        case .environment: ccurl_set_text(transfer, CurlOption.proxy, origin.isLoopback ? "" : nil)
+        case .url where origin.isLoopback && !options.proxiesLoopback: ccurl_set_text(transfer, CurlOption.proxy, "")
         case .url(let url):
+            if origin.isLoopback, origin.scheme == "http", !isLoopback(proxy: url) {
+                let reason = "plain http to this machine does not go through a proxy on another one"
+                throw .invalidRequest(InvalidRequest(.cleartext, reason))
+            }
+            transfer.pointee.has_own_proxy = 1
             try require(ccurl_set_text(transfer, CurlOption.proxy, url), "proxies")
-            // The exceptions that the environment makes are those of the environment's proxy.
-            ccurl_set_text(transfer, CurlOption.hostsWithoutProxy, "")
         }
+    }
+
+    private func isLoopback(proxy url: String) -> Bool {
+        // One without a scheme is taken for http by libcurl. One that cannot be read is not on this machine.
+        let full = url.contains("://") ? url : "http://\(url)"
+        guard let separator = full.firstRange(of: "://") else { return false }
+        let authority = full[separator.upperBound...].prefix { !"/?#".contains($0) }
+        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        return (try? HTTPURL("http://\(host)"))?.origin.isLoopback ?? false
     }
 
     /// Some builds of libcurl lack what others have. What was asked for is done, or the call fails.
@@ -111,10 +140,11 @@ struct CurlRequest {
             if hasBody { ccurl_set_long(transfer, CurlOption.post, 1) }
             ccurl_set_text(transfer, CurlOption.customRequest, request.method.rawValue)
         }
-        // libcurl sends a request a second time, unasked, when a kept connection turns out to be dead. It cannot if the body would
-        // have to be read again, or if there is no old connection to begin with. A stream of unknown length counts as
-        // none: it may be empty.
-        if !request.isRepeatable, request.body?.length ?? 0 == 0 {
+        // libcurl would send a request a second time, unasked, when a kept connection turns out to be dead. Where it
+        // tells beforehand, it is stopped; before 7.80 it does not. Then it cannot if the body would have to be read
+        // again, or if there is no old connection to begin with. A stream of unknown length counts as none: it may be
+        // empty.
+        if ccurl_tells_connected() == 0, !request.isRepeatable, request.body?.length ?? 0 == 0 {
             ccurl_set_long(transfer, CurlOption.freshConnection, 1)
         }
     }

@@ -8,8 +8,8 @@ import Foundation
 
 /// Sends requests with the system's libcurl, which is opened at run time: the default on Linux.
 ///
-/// One thread serves all requests of a transport. Connections are kept and used again, and over TLS requests share an HTTP/2
-/// connection where the server offers it. Answers are decompressed, within the limit on the bytes that come out.
+/// One thread serves all requests of a transport. Connections are kept and used again, and over TLS requests share an
+/// HTTP/2 connection where the server offers it. Answers are decompressed, within the limit on the bytes that come out.
 /// Certificates are verified against the system's roots. It follows no redirect, reads no netrc, keeps no cookies, and
 /// sends a request that could do harm twice never twice. The thread and all connections are gone after `shutdown()`, or
 /// when the transport itself goes.
@@ -18,8 +18,8 @@ public final class CurlTransport: LeashedTransport {
     public struct Options: Sendable, Hashable {
         /// Which proxy is used.
         public enum Proxy: Sendable, Hashable {
-            /// The one that `https_proxy`, `http_proxy` and `no_proxy` name, if they do; none for what is meant for this
-            /// machine.
+            /// The one that `https_proxy`, `http_proxy` and `no_proxy` name, if they do; none for what is meant for
+            /// this machine.
             case environment
             /// None, whatever the environment says.
             case none
@@ -44,13 +44,18 @@ public final class CurlTransport: LeashedTransport {
 
         /// A PEM file with the certificates to trust in the place of the system's.
         public var certificateAuthorities: String?
-        /// SHA-256 hashes of public keys, in base64 and without `sha256/` in front: a server whose key is none of these is
-        /// refused, whoever vouches for it.
+        /// SHA-256 hashes of public keys, in base64 and without `sha256/` in front: a server whose key is none of these
+        /// is refused, whoever vouches for it.
         public var pinnedPublicKeys: [String] = []
         /// What the client shows to a server that asks who it is.
         public var clientCertificate: ClientCertificate?
         /// The proxy.
         public var proxy = Proxy.environment
+        /// Whether a proxy named by `Proxy.url(_:)` also carries requests to this machine; by default it does not.
+        ///
+        /// A proxy for debugging may have to. Plain http is carried only if the proxy runs on this machine itself: a
+        /// token that need not be encrypted here must not leave.
+        public var proxiesLoopback = false
 
         /// Trusts what the system trusts.
         public init() {}
@@ -78,8 +83,8 @@ public final class CurlTransport: LeashedTransport {
     /// Sends the request, and returns the answer when its body is complete; as a stream, when its head is.
     ///
     /// A stream holds the connection until it has been read or dropped; while nobody reads, the connection is not read
-    /// either. Cancelling ends the exchange at once. Where it shares an HTTP/2 connection, the server hears of that with
-    /// the next exchange on it at the latest.
+    /// either. Cancelling ends the exchange at once. Where it shares an HTTP/2 connection, the server hears of that
+    /// with the next exchange on it at the latest.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         let loop = try loop.get()
         guard let handle = loop.borrow() else { throw ServiceError.curlHasNoMemory }
@@ -137,7 +142,7 @@ public final class CurlTransport: LeashedTransport {
             exchange.upload?.start { loop.resume(exchange) }
             await flight.landed()
         } onStop: {
-            loop.cancel(exchange)
+            loop.cancel(exchange, isOutOfTime: context.leash.isOutOfTime)
         }
     }
 

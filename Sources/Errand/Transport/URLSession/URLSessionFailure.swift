@@ -4,7 +4,8 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// What an error of a session means.
+/// What an error of a session means, of a task that we have not stopped ourselves: one that the system has cancelled is
+/// a failure too, and not `.cancelled`.
 struct URLSessionFailure {
     #if canImport(FoundationNetworking)
     // Nothing else is reported so on Linux than a connection that was closed without an answer.
@@ -25,7 +26,6 @@ struct URLSessionFailure {
 
     var error: ServiceError {
         switch code {
-        case .cancelled: return .cancelled
         case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive:
             return .noInternetConnection
         case .cannotFindHost, .dnsLookupFailed: return failure(.dns)

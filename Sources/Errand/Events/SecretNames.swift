@@ -1,0 +1,108 @@
+/// Knows by their names which headers, parameters and members are secret: those that are so by custom, and a client's
+/// own.
+struct SecretNames: Sendable {
+    /// Where a name stands.
+    enum Place {
+        /// Of a header any word counts, because few headers are worth showing at any risk.
+        case header
+        /// A parameter of a query or of a form.
+        case parameter
+        /// A member of a JSON object, or a name in prose.
+        case member
+    }
+
+    /// The names that are secret by custom.
+    static let standard = SecretNames()
+
+    /// Secret as the last word of a name, in every place: `user_pin`, `newPassword`, `X-Session`.
+    private static let words: Set<String> = [
+        "auth", "authorization", "authentication", "cookie", "credential", "credentials", "csrf", "cvc", "cvv",
+        "dpop", "jsessionid", "jwt", "otp", "pass", "passcode", "passphrase", "passwd", "password", "phpsessid",
+        "pin", "pwd", "secret", "session", "sid", "sig", "signature", "ssn", "token", "totp", "xsrf",
+    ]
+    /// Secret as the end of a name without its separators, so that `X-ApiKey`, `api_key` and `accesstoken` are found.
+    private static let endings = [
+        "token", "secret", "password", "passwd", "passphrase", "passcode", "authorization", "credential", "credentials",
+        "signature", "assertion", "jwt", "sessionid", "accountkey", "accesskey", "apikey", "appkey", "applicationkey",
+        "authkey", "encryptionkey", "functionskey", "masterkey", "privatekey", "secretkey", "securitykey", "sharedkey",
+        "signingkey", "subscriptionkey", "accesscode", "authcode", "authorizationcode", "backupcodes", "codeverifier",
+        "devicecode", "recoverycodes", "securitycode", "usercode", "verificationcode",
+    ]
+    /// Secret when nothing else stands in the name: with more words around them these are ordinary.
+    private static let wholes: Set<String> = ["access", "refresh"]
+    /// Ordinary names of members of JSON, but in a query or a form the code of a sign-in or the key of an API.
+    private static let parameters: Set<String> = ["code", "key"]
+    /// Headers whose names sound secret though their values are not.
+    private static let harmlessHeaders: Set<String> = [
+        "accesscontrolallowcredentials", "idempotencykey", "xidempotencykey", "surrogatekey", "publickeypins",
+    ]
+    /// The longest name that is looked at; only its end counts.
+    static let longest = 64
+
+    private let own: [[UInt8]]
+
+    /// Adds a client's own names to those that are secret by custom. Case and separators do not matter.
+    init(adding own: Set<String> = []) {
+        self.own = own.map { Self.bare($0.utf8) }.filter { !$0.isEmpty }
+    }
+
+    /// Whether what goes by that name is secret.
+    func contains(_ name: some StringProtocol, in place: Place) -> Bool {
+        if isOwn(name) { return true }
+        var name = Array(name.utf8)
+        // `password2` is a password.
+        while let last = name.last, (0x30...0x39).contains(last) { name.removeLast() }
+        return Self.isSecret(name, in: place)
+    }
+
+    /// Whether the name is one of the client's own. Nothing is allocated: each header that is received is asked about.
+    func isOwn(_ name: some StringProtocol) -> Bool {
+        own.contains { $0.elementsEqual(name.utf8.lazy.filter(Self.isPart).map(\.asciiLowercased)) }
+    }
+
+    private static func isSecret(_ name: [UInt8], in place: Place) -> Bool {
+        let bare = String(decoding: Self.bare(name), as: UTF8.self)
+        // Limits count tokens too, which are none of this kind.
+        if place == .header, harmlessHeaders.contains(bare) || bare.contains("ratelimit") { return false }
+        if words.contains(bare) || endings.contains(where: bare.hasSuffix) { return true }
+        if place == .header { return words(of: name).contains(where: isSecretInHeader) }
+        return wholes.contains(bare) || place == .parameter && parameters.contains(bare)
+            || words(of: name).last.map(words.contains) ?? false
+    }
+
+    private static func isSecretInHeader(_ word: String) -> Bool {
+        if words.contains(word) || word.hasSuffix("key") || word.hasSuffix("keys") || word.hasSuffix("auth") {
+            return true
+        }
+        // `author` and `authority` are the exceptions among what begins so.
+        if word.hasPrefix("auth"), !word.hasPrefix("author") || word.hasPrefix("authori") && word != "authority" {
+            return true
+        }
+        return endings.contains(where: word.contains) || word.contains("session") || word.contains("cookie")
+    }
+
+    /// The letters and digits in lower case.
+    private static func bare(_ name: some Sequence<UInt8>) -> [UInt8] { name.filter(isPart).map(\.asciiLowercased) }
+
+    /// Whether it is no separator.
+    private static func isPart(_ byte: UInt8) -> Bool { PercentEncoding.isAlphanumeric(byte) || byte >= 0x80 }
+
+    /// The words of a name in lower case: what its separators and its capital letters part.
+    private static func words(of name: [UInt8]) -> [String] {
+        var words: [String] = []
+        var word: [UInt8] = []
+        var isAfterSmall = false
+        for byte in name {
+            let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+            let isPart = Self.isPart(byte)
+            if !isPart || isCapital && isAfterSmall, !word.isEmpty {
+                words.append(String(decoding: word, as: UTF8.self))
+                word = []
+            }
+            if isPart { word.append(byte.asciiLowercased) }
+            isAfterSmall = isPart && !isCapital
+        }
+        if !word.isEmpty { words.append(String(decoding: word, as: UTF8.self)) }
+        return words
+    }
+}

@@ -1,0 +1,25 @@
+/// Sends a request once more with another token if the server refuses the one it was signed with.
+struct Replay: Layer {
+    let tokens: TokenStore
+
+    func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
+        -> HTTPResponse
+    {
+        let response = try await next(request, context)
+        // A 401 after a redirect over another origin is no word about our token: that hop did not carry it.
+        guard response.status == 401, let refused = response.token, let session = context.session,
+            tokens.refresh != nil, !response.hasLeftOrigin, request.body?.isReplayable ?? true
+        else {
+            return response
+        }
+        var replay = context
+        replay.awaitedToken = try await context.call.waitForToken { (leash: Leash) async throws(ServiceError) in
+            try await tokens.replacement(for: refused, of: session, on: leash)
+        }
+        replay.isUrgent = true
+        // The response to the replay is final, a second 401 too: whatever is wrong, another token would not help.
+        let final = try await next(request, replay)
+        if final.status == 401, !final.hasLeftOrigin, let token = final.token { await tokens.noteRefusal(of: token) }
+        return final
+    }
+}

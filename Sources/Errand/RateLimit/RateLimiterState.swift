@@ -1,0 +1,107 @@
+extension RateLimiter {
+    /// What a limiter guards with its lock. It neither waits nor reads a clock.
+    struct State {
+        private(set) var bucket: TokenBucket
+        var line = WaitingLine()
+        /// When the first waiter is served next, and the alarm for it.
+        var service: (instant: Instant, alarm: Alarm)?
+        private var pause: Pause?
+
+        init(_ limit: RateLimit) {
+            bucket = TokenBucket(limit)
+        }
+
+        /// A pause during which nobody is served.
+        private struct Pause {
+            var until: Instant
+            /// The bucket as it would be without the pause, which has drained it: an early end goes back to it.
+            var bucketBefore: TokenBucket
+        }
+    }
+}
+
+extension RateLimiter.State {
+    enum Admission {
+        case granted
+        /// There is not enough time to wait so long.
+        case refused(Duration)
+        case waiting(WaitingLine.Waiter)
+    }
+
+    private var pausedUntil: Instant? { pause?.until }
+
+    mutating func admit(cost: Int, isUrgent: Bool, deadline: Instant, at now: Instant) -> Admission {
+        if takeAtOnce(cost, isUrgent: isUrgent, at: now) { return .granted }
+        let ahead = line.costAhead(ofUrgent: isUrgent)
+        let earliest = bucket.earliest(taking: cost, after: ahead, at: max(now, pausedUntil ?? now))
+        let isHopeless = pausedUntil.map { !Self.isWorthWaiting(until: $0, before: deadline, at: now) } ?? false
+        guard earliest < deadline || deadline == .distantFuture, !isHopeless else {
+            return .refused(now.duration(to: earliest))
+        }
+        return .waiting(line.join(cost: cost, isUrgent: isUrgent, deadline: deadline))
+    }
+
+    mutating func takeAtOnce(_ cost: Int, isUrgent: Bool, at now: Instant) -> Bool {
+        endPause(at: now)
+        return pause == nil && line.costAhead(ofUrgent: isUrgent) == 0 && bucket.take(cost, at: now)
+    }
+
+    /// Returns those in line who would not wait for the end of the pause.
+    mutating func pause(until instant: Instant, at now: Instant) -> [WaitingLine.Waiter] {
+        endPause(at: now)
+        guard instant > max(pausedUntil ?? now, now) else { return [] }
+        pause = Pause(until: instant, bucketBefore: pause?.bucketBefore ?? bucket)
+        bucket.drain(until: instant)
+        let hasty = line.all.filter { !Self.isWorthWaiting(until: instant, before: $0.deadline, at: now) }
+        for waiter in hasty { line.leave(waiter) }
+        return hasty
+    }
+
+    /// Ends a pause before its time.
+    mutating func resume(at now: Instant) {
+        endPause(at: now)
+        guard let pause else { return }
+        self.pause = nil
+        bucket = pause.bucketBefore
+        bucket.drain(until: now)
+    }
+
+    /// Forgets a pause that has run out.
+    private mutating func endPause(at now: Instant) {
+        if let pause, pause.until <= now { self.pause = nil }
+    }
+
+    mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
+        bucket.giveBack(cost, takenAt: instant)
+        pause?.bucketBefore.giveBack(cost, takenAt: instant)
+    }
+
+    /// Takes the permits of all whose turn has come.
+    mutating func serve(at now: Instant) -> [WaitingLine.Waiter] {
+        endPause(at: now)
+        var served: [WaitingLine.Waiter] = []
+        while pause == nil, let waiter = line.first, bucket.take(waiter.cost, at: now) {
+            line.leave(waiter)
+            served.append(waiter)
+        }
+        return served
+    }
+
+    /// When the first in line can be served; `nil` if nobody waits.
+    func nextService(at now: Instant) -> Instant? {
+        guard let waiter = line.first else { return nil }
+        return bucket.earliest(taking: waiter.cost, at: max(now, pausedUntil ?? now))
+    }
+
+    func snapshot(at now: Instant) -> RateLimiter.Snapshot {
+        let end = pausedUntil.flatMap { $0 > now ? $0 : nil }
+        let next = bucket.earliest(taking: line.first?.cost ?? 1, at: max(now, end ?? now))
+        return RateLimiter.Snapshot(
+            available: end == nil ? bucket.available(at: now) : 0, waiters: line.count,
+            nextGrant: next ?? .distantFuture, pausedUntil: end)
+    }
+
+    private static func isWorthWaiting(until instant: Instant, before deadline: Instant, at now: Instant) -> Bool {
+        instant < deadline && now.duration(to: instant) <= RateLimiter.patience
+    }
+}

@@ -1,0 +1,83 @@
+#if os(Linux)
+/// A fault of libcurl that a server can use, that `CurlTransport` meets, and that it cannot avoid.
+///
+/// Those that it avoids or mends, and those of what it does not use, are in the article on transports only.
+struct CurlFault: Sendable {
+    /// Its CVE, or its number among libcurl's issues.
+    let name: String
+    /// What a server can do.
+    let harm: String
+    let first: CurlVersion
+    let last: CurlVersion
+
+    static let all = [
+        CurlFault("#5039", "a paused stream over HTTP/2 can end the process", (7, 69, 0), (7, 69, 0)),
+        CurlFault("CVE-2021-22901", "a server over TLS can have freed memory used", (7, 75, 0), (7, 76, 1)),
+        CurlFault("CVE-2022-32206", "a compressed answer can take all memory", (7, 68, 0), (7, 83, 1)),
+        CurlFault("CVE-2023-23916", "a compressed answer can take all memory", (7, 84, 0), (7, 87, 0)),
+        CurlFault("#10146", "calls can wait for minutes", (7, 87, 0), (7, 87, 0)),
+        CurlFault("#11426", "uploads over HTTP/2 can wait until their time is up", (8, 1, 0), (8, 1, 2)),
+        CurlFault("CVE-2025-0665", "a descriptor of something else can be closed", (8, 11, 1), (8, 11, 1)),
+        // Its first version is not known to us; 7.88.1 was attacked so, and did not use what it had freed.
+        CurlFault("CVE-2026-92392", "a refused upload over HTTP/2 can have freed memory used", (8, 0, 0), (8, 22, 0)),
+    ]
+
+    private init(
+        _ name: String, _ harm: String, _ first: (Int, Int, Int), _ last: (Int, Int, Int)
+    ) {
+        self.name = name
+        self.harm = harm
+        self.first = CurlVersion(first)
+        self.last = CurlVersion(last)
+    }
+
+    /// The faults of that version, as far as its number tells.
+    static func all(of version: String) -> [CurlFault] {
+        guard let version = CurlVersion(version) else { return [] }
+        return all.filter { $0.first <= version && version <= $0.last }
+    }
+
+    /// What a person should be told of that version.
+    static func warning(about version: String) -> String? {
+        let faults = all(of: version).map { "\($0.name) (\($0.harm))" }
+        guard !faults.isEmpty else { return nil }
+        return
+            "libcurl \(version) is known for faults that a server can use: \(faults.joined(separator: ", ")). Update it, "
+            + "unless your distribution has mended them without a new version"
+    }
+}
+
+/// A version by its numbers: 8.11.1 comes after 8.9.0.
+struct CurlVersion: Comparable, Sendable {
+    private let numbers: [Int]
+
+    init(_ numbers: (Int, Int, Int)) {
+        self.numbers = [numbers.0, numbers.1, numbers.2]
+    }
+
+    /// Reads `8.11.1`, or `8.12.0-DEV`; `nil` if it is no version.
+    init?(_ text: String) {
+        let parts = text.prefix { $0 != "-" }.split(separator: ".", omittingEmptySubsequences: false)
+        numbers = parts.compactMap { UInt16($0).map(Int.init) }
+        guard numbers.count == 3, parts.count == 3 else { return nil }
+    }
+
+    static func < (one: CurlVersion, other: CurlVersion) -> Bool {
+        one.numbers.lexicographicallyPrecedes(other.numbers)
+    }
+}
+
+extension CurlTransport {
+    private static let warning = libraryVersion.flatMap(CurlFault.warning).map(Notice.init)
+
+    /// What is known to be wrong with the libcurl that is used, by its version: what a server can use and this
+    /// transport cannot avoid, each in a sentence. A distribution may have mended it without a new version.
+    ///
+    /// A client tells it as an event, once per process: ``ClientEvent/Kind/warned(_:)``.
+    public static var knownFaults: [String] {
+        libraryVersion.map { version in CurlFault.all(of: version).map { "\($0.name): \($0.harm)" } } ?? []
+    }
+
+    package var notice: Notice? { Self.warning }
+}
+#endif

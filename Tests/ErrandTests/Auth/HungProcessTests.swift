@@ -1,0 +1,124 @@
+@testable import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("A process that hangs while it holds the lock")
+struct HungProcessTests {
+    private let scratch: Scratch
+    private let file: FileTokenPersistence
+    private let clock = TestClock()
+    private let server: AuthServer
+
+    init() throws {
+        scratch = try Scratch()
+        file = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .milliseconds(100))
+        server = AuthServer(clock, lifetime: .seconds(600), takes: .zero)
+    }
+
+    @Test(
+        "T9: a refresh fails in passing with an error that says why; a token that is still good is used",
+        .timeLimit(.minutes(1)))
+    func refresh() async throws {
+        let tokens = store()
+        let old = server.signIn("ann")
+        await tokens.signIn(old)
+        let events = tokens.events
+        let hung = try hang()
+        let error = await failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .storage && failure.message.contains(scratch.path("session.lock")))
+        #expect(error?.isTransient == true && error?.mayHaveReachedServer == false)
+        #expect(try await tokens.token() == old)
+        guard case .notSaved(let problem) = await first(1, of: events).first else {
+            Issue.record("another event")
+            return
+        }
+        #expect(problem.kind == .locked)
+        hung.kill()
+        _ = try await hung.end()
+        clock.advance(by: .seconds(60))
+        let newer = try await tokens.replacement(for: old)
+        #expect(newer.access == "ann.1")
+        #expect(server.refreshes == ["refresh.ann.0"], "nothing was refreshed without the lock")
+    }
+
+    @Test(
+        "signing in and out changes the session in memory and returns; what could not be saved is told",
+        .timeLimit(.minutes(1)))
+    func signInAndOut() async throws {
+        let tokens = store()
+        await tokens.signIn(server.signIn("ann"))
+        let events = tokens.events
+        let hung = try hang()
+        await tokens.signIn(server.signIn("bo"))
+        #expect(try await tokens.token().access == "bo.0")
+        await tokens.signOut()
+        #expect(await tokens.isSignedIn == false)
+        let told = await first(4, of: events).map { event in
+            if case .notSaved(let error) = event { "not saved: \(error.kind)" } else { "\(event)" }
+        }
+        #expect(told == ["signedIn", "not saved: locked", "signedOut", "not saved: locked"])
+        #expect(try file.load()?.token.access == "ann.0", "nobody writes without the lock")
+        hung.kill()
+        _ = try await hung.end()
+        await tokens.signOut()
+        #expect(try file.load() == nil)
+    }
+
+    @Test("a session that was never saved is nobody else's: it is refreshed in memory", .timeLimit(.minutes(1)))
+    func unsaved() async throws {
+        let tokens = store()
+        let hung = try hang()
+        let old = server.signIn("ann")
+        await tokens.signIn(old)
+        let newer = try await tokens.replacement(for: old)
+        #expect(newer.access == "ann.1")
+        #expect(try file.load() == nil)
+        hung.kill()
+        _ = try await hung.end()
+        _ = try await tokens.replacement(for: newer)
+        #expect(try file.load()?.token.access == "ann.2")
+    }
+
+    @Test("signing in returns when it is cancelled, and the token is saved nevertheless", .timeLimit(.minutes(1)))
+    func cancelled() async throws {
+        let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .seconds(50))
+        let tokens = TokenStore(persistence: patient) { $0 }
+        let hung = try hang()
+        let signIn = Task { await tokens.signIn(Token(access: "a")) }
+        signIn.cancel()
+        await signIn.value
+        #expect(try await tokens.token().access == "a")
+        #expect(try file.load() == nil)
+        hung.kill()
+        _ = try await hung.end()
+        // Takes its turn after the saving above.
+        await tokens.signIn(Token(access: "b"))
+        #expect(try file.load()?.token.access == "b")
+    }
+
+    @Test("what a process has saved before it hung is used, though it holds the lock", .timeLimit(.minutes(1)))
+    func savedBefore() async throws {
+        let (here, there) = (store(), store())
+        let old = server.signIn("ann")
+        await here.signIn(old)
+        #expect(try await there.token() == old)
+        let newer = try await here.replacement(for: old)
+        let hung = try hang()
+        #expect(try await there.replacement(for: old) == newer)
+        hung.kill()
+        _ = try await hung.end()
+    }
+
+    private func store() -> TokenStore {
+        let server = server
+        return TokenStore(persistence: file, time: clock) { try await server.refresh($0) }
+    }
+
+    private func hang() throws -> Child {
+        let child = try Child("hold", scratch.path("session"))
+        child.firstWord()
+        return child
+    }
+}

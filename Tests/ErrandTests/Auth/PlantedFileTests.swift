@@ -1,0 +1,176 @@
+@testable import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("A session file that somebody else may have put there, or taken away")
+struct PlantedFileTests {
+    private let scratch: Scratch
+    private let file: FileTokenPersistence
+    private let session = SavedSession(
+        id: UUID(), token: Token(access: "a"), received: Date(timeIntervalSince1970: 1e9))
+
+    init() throws {
+        scratch = try Scratch()
+        file = FileTokenPersistence(path: scratch.path("app/session"))
+    }
+
+    @Test("C80: a file that others may read or write is not used, and stays", arguments: [0o666, 0o640, 0o602, 0o610])
+    func mode(mode: Int) throws {
+        try file.save(session)
+        try scratch.setMode(mode, of: "app/session")
+        let error = #expect(throws: TokenPersistenceError.self) { try file.load() }
+        #expect(error?.kind == .notPrivate)
+        let message = try #require(error?.message)
+        #expect(message.contains("mode \(String(mode, radix: 8))") && message.contains("chmod"))
+        #expect(scratch.exists("app/session") && !scratch.exists("app/session.damaged"))
+        try scratch.setMode(0o600, of: "app/session")
+        #expect(try file.load() == session)
+    }
+
+    @Test("C80: a file of another user is not used, and a sign-out leaves it there")
+    func owner() throws {
+        try file.save(session)
+        // Only root can give a file away; others find one of root's.
+        let isRoot = geteuid() == 0
+        if isRoot { #expect(chown(scratch.path("app/session"), 65534, 65534) == 0) }
+        let planted = isRoot ? file : FileTokenPersistence(path: "/etc/passwd")
+        let error = #expect(throws: TokenPersistenceError.self) { try planted.load() }
+        #expect(error?.kind == .notPrivate)
+        #expect(error?.message.contains("belongs to another user") == true)
+        guard isRoot else { return }
+        #expect(problem { try file.save(nil) } == .notPrivate)
+        #expect(scratch.exists("app/session") && !scratch.exists("app/session.damaged"))
+    }
+
+    @Test("C80: the store tells why, signs nobody in, and a new sign-in makes the file private again")
+    func store() async throws {
+        try file.save(session)
+        try scratch.setMode(0o666, of: "app/session")
+        let tokens = TokenStore(persistence: file) { $0 }
+        #expect(await failure(of: tokens.token)?.reason == .unreadable)
+        await tokens.signIn(Token(access: "b"))
+        #expect(try file.load()?.token.access == "b")
+        #expect(try scratch.mode("app/session") == 0o600)
+    }
+
+    @Test("nobody is signed in where there has never been a folder; looking makes none")
+    func firstStart() async throws {
+        let tokens = TokenStore(persistence: file) { $0 }
+        #expect(await tokens.isSignedIn == false)
+        #expect(await failure(of: tokens.token) == .signInRequired)
+        #expect(!scratch.exists("app"))
+        await tokens.signIn(Token(access: "b"))
+        #expect(try file.load()?.token.access == "b")
+    }
+
+    @Test("T9: a folder that is missing for a moment signs nobody out; a refresh waits until it is back")
+    func missingFolder() async throws {
+        let clock = TestClock()
+        let server = AuthServer(clock, takes: .zero)
+        let tokens = TokenStore(persistence: file, time: clock) { try await server.refresh($0) }
+        try await clock.play {
+            let old = server.signIn("ann")
+            await tokens.signIn(old)
+            let events = tokens.events
+            try FileManager.default.moveItem(atPath: scratch.path("app"), toPath: scratch.path("away"))
+            let error = await failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
+            guard case .transport(let failure) = error else { throw try #require(error) }
+            #expect(failure.kind == .storage && failure.message.contains("is missing"))
+            guard case .notSaved(let problem) = await first(1, of: events).first else {
+                Issue.record("another event")
+                return
+            }
+            #expect(problem.kind == .missingFolder)
+            #expect(await tokens.isSignedIn)
+            #expect(!scratch.exists("app"), "a folder made here would say that somebody has signed out")
+            try FileManager.default.moveItem(atPath: scratch.path("away"), toPath: scratch.path("app"))
+            let newer = try await tokens.replacement(for: old)
+            #expect(newer.access == "ann.1")
+        }
+        #expect(server.refreshes == ["refresh.ann.0"])
+        #expect(try file.load()?.token.access == "ann.1")
+    }
+
+    @Test("T15: the refresh is refused, but another process has saved a newer token meanwhile: that is used")
+    func refusedButNewer() async throws {
+        let clock = TestClock()
+        let tokens = TokenStore(persistence: file, time: clock) { [file] _ in
+            // One who ran without the lock was faster.
+            let saved = try #require(try file.load())
+            try file.save(saved.continued(with: Token(access: "theirs", refresh: "r2"), at: clock.date))
+            throw ServiceError.refused
+        }
+        try await clock.play {
+            let old = Token(access: "old", refresh: "r1")
+            await tokens.signIn(old)
+            let newer = try await tokens.replacement(for: old)
+            #expect(newer.access == "theirs")
+            #expect(await tokens.isSignedIn)
+        }
+        #expect(try file.load()?.token.access == "theirs")
+    }
+
+    @Test("T15: what the other process has saved has expired as well; its refresh token is used then")
+    func refusedButNewerExpired() async throws {
+        let clock = TestClock()
+        let tokens = TokenStore(persistence: file, time: clock) { [file] old in
+            if old.refresh == "r2" { return Token(access: "last", refresh: "r3") }
+            let saved = try #require(try file.load())
+            let theirs = Token(access: "theirs", refresh: "r2", expiry: clock.date)
+            try file.save(saved.continued(with: theirs, at: clock.date.addingTimeInterval(-60)))
+            throw ServiceError.refused
+        }
+        try await clock.play {
+            let old = Token(access: "old", refresh: "r1")
+            await tokens.signIn(old)
+            let newer = try await tokens.replacement(for: old)
+            #expect(newer.access == "last")
+        }
+        #expect(try file.load()?.token.refresh == "r3")
+    }
+
+    #if os(Linux)
+    @Test(
+        "C81: the file is synced before it takes its name, the folder after it",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+    func synced() async throws {
+        // Preloaded, it notes what the process syncs and renames.
+        try scratch.write(
+            """
+            #define _GNU_SOURCE
+            #include <dlfcn.h>
+            #include <fcntl.h>
+            #include <stdio.h>
+            #include <stdlib.h>
+            #include <unistd.h>
+            static void note(const char *what, const char *path) {
+                FILE *log = fopen(getenv("SYNC_LOG"), "a");
+                fprintf(log, "%s %s\\n", what, path);
+                fclose(log);
+            }
+            int fsync(int descriptor) {
+                char link[64], path[4096] = {0};
+                snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+                if (readlink(link, path, sizeof path - 1) > 0) note("sync", path);
+                return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(descriptor);
+            }
+            int rename(const char *from, const char *to) {
+                note("rename", to);
+                return ((int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename"))(from, to);
+            }
+            """, to: "note.c")
+        try Program.clang.run(["-shared", "-fPIC", "-o", scratch.path("note.so"), scratch.path("note.c"), "-ldl"])
+        let environment = ["LD_PRELOAD": scratch.path("note.so"), "SYNC_LOG": scratch.path("log")]
+        let child = try Child("TokenSharer", ["save", scratch.path("app/session")], environment: environment)
+        #expect(try await child.end().status == 0)
+        let resolved = try #require(realpath(scratch.folder, nil))
+        defer { free(resolved) }
+        let folder = String(cString: resolved)
+        #expect(
+            try scratch.read("log").split(separator: "\n").map { $0.replacingOccurrences(of: folder, with: "") }
+                == ["sync /app/session.new", "rename \(scratch.path("app/session"))", "sync /app"]
+                .map { $0.replacingOccurrences(of: folder, with: "") })
+    }
+    #endif
+}

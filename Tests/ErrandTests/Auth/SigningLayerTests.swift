@@ -1,0 +1,69 @@
+@testable import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("The layer that signs")
+struct SigningLayerTests {
+    @Test("an error shows neither of the two tokens that a replayed call has sent")
+    func echo() async throws {
+        let (clock, network) = (TestClock(), scripted())
+        network.on(.get, "/me") {
+            ScriptedReply.status(401)
+            ScriptedReply.json(#"{"message": "neither first-token-4711 nor second-token-4712 may do it"}"#, status: 403)
+        }
+        let tokens = TokenStore(time: clock) { _ in Token(access: "second-token-4712") }
+        let client = testClient(network, clock) { $0.tokens = tokens }
+        try await clock.play {
+            await tokens.signIn(Token(access: "first-token-4711"))
+            let error = await failure { () async throws(ServiceError) in try await client.run(.me) }
+            guard case .rejected(let rejection) = error else { throw try #require(error) }
+            let message = try #require(rejection.message)
+            #expect(message.hasPrefix("neither") && message.hasSuffix("may do it"))
+            #expect(!message.contains("first-token") && !message.contains("second-token"))
+        }
+    }
+
+    @Test("T13: a call that has waited for its token goes before those who stand in line")
+    func urgent() async throws {
+        let scene = AuthScene(lifetime: .zero, takes: .milliseconds(1500)) {
+            $0.rateLimit = .requests(1, per: .seconds(1))
+        }
+        scene.network.on(.get, "/open") { ScriptedReply.json(#""open""#).times(5) }
+        let (clock, client) = (scene.clock, scene.client)
+        try await clock.play {
+            await scene.tokens.signIn(scene.server.signIn("ann"))
+            async let mine = scene.me()
+            try await clock.sleep(for: .milliseconds(1))
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<5 { group.addTask { try await client.run(.get("open").authentication(.none)) } }
+                for try await _ in group {}
+            }
+            _ = try await mine
+        }
+        #expect(
+            scene.network.sent.map(\.request.url.path) == ["/open", "/open", "/me", "/open", "/open", "/open"])
+    }
+
+    @Test("T13: a call whose token has expired in line gives its permit to the refresh")
+    func makesWay() async throws {
+        let (clock, network, lives) = (TestClock(), scripted(), Noted([5.0, 50]))
+        let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
+        let login = testClient(network, clock) { $0.limiter = limiter }
+        network.on(.post, "/token") { ScriptedReply.json(#""new""#).times(2) }
+        network.on(.get, "/me") { .json(#""ann""#) }
+        let tokens = TokenStore(time: clock) { _ in
+            let access: String = try await login.run(.post("token"))
+            let life = lives.value.first ?? 0
+            lives.update { $0.removeFirst() }
+            return Token(access: "\(access)\(life)", expiry: clock.date.addingTimeInterval(life))
+        }
+        let client = testClient(network, clock) { ($0.limiter, $0.tokens) = (limiter, tokens) }
+        try await clock.play {
+            await tokens.signIn(Token(access: "old", expiry: clock.date))
+            _ = try await client.run(.me)
+        }
+        #expect(network.sent.map { Instant.zero.duration(to: $0.at) } == [.zero, .seconds(10), .seconds(20)])
+        #expect(network.sent.last?.request.url.path == "/me")
+    }
+}

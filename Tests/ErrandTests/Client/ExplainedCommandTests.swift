@@ -1,0 +1,60 @@
+#if os(Linux)
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite(
+    "client.explain: the command, run by bash and curl",
+    .enabled(if: Program.bash.isInstalled && Program.curl.isInstalled, "bash or curl is not installed"))
+struct ExplainedCommandTests {
+    /// Runs the explained command in a shell, and returns what the server then received.
+    private func received(
+        _ method: HTTPMethod, _ path: Path = "x", headers: HTTPHeaders = [:]
+    ) async throws -> LoopbackRequest {
+        let server = try LoopbackServer()
+        defer { server.close() }
+        server.onAny { _ in .json("1").thenClose }
+        let client = APIClient(server.baseURL)
+        var endpoint = Endpoint<Int>(method, path, parameters: [:])
+        endpoint.headers = headers
+        let text = client.explain(endpoint)
+        let command = text.components(separatedBy: "\n\n")[0]
+        let shell = try Subprocess(
+            try #require(Program.bash.path), ["-c", command + " --silent --max-time 20"], errors: .withOutput)
+        try shell.input.close()
+        let (said, status) = try await shell.outcome()
+        #expect(status == 0, "\(String(decoding: said, as: UTF8.self)) \(command)")
+        #expect(server.received.count == 1)
+        return try #require(server.received.first)
+    }
+
+    @Test(
+        "the method is one word, whatever is in it",
+        arguments: ["GET", "M|id", "M`id`", "M&id", "M$HOME", "M'x", "M!x*#"])
+    func methods(name: String) async throws {
+        #expect(try await received(HTTPMethod(rawValue: name)).method.rawValue == name)
+    }
+
+    @Test("HEAD does not wait for a body")
+    func head() async throws {
+        #expect(try await received(.head).method == .head)
+    }
+
+    @Test("every header arrives as it was given, an empty one too")
+    func headers() async throws {
+        let headers: HTTPHeaders = [
+            "X-Empty": "", "X-At": "@/etc/hostname", "X-Shell": "`id` $HOME \"a\" 'b' \\ ; | & !x", "X-Tab": "a\tb",
+            "X-Bidi": "a\u{202E}'\\b", "X-Semi": ";", "X-Star": "*?[a]{b}", "X-Umlaut": "ä",
+        ]
+        let request = try await received(.get, headers: headers)
+        for field in headers { #expect(request.headers[field.name] == field.value) }
+    }
+
+    @Test("nothing in a path is read as a pattern or as a step up", arguments: ["[1-3]{a,b}", "..", "a b#?%"])
+    func paths(segment: String) async throws {
+        #expect(try await received(.get, "a/\(segment)").segments == ["a", segment])
+    }
+}
+#endif

@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// How long the thread has worked. Other threads and a busy machine do not count.
+private func cpuTime() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+@Suite("Hostile texts: the work is in proportion to their length")
+struct HostileTextTests {
+    /// What made, or could make, work that grows with the square of the length.
+    static let texts = [
+        "\u{1F1E6}", "\"", "\\", "{", "bearer ", "\u{301}", "%25", "&", "+", "=", "//", "\":", "password=", "\"pin\":",
+        "<",
+        ";", " ", "👩‍", "0123456789",
+    ]
+
+    /// Times the work for a text and for one four times as long: in proportion that is a factor of 4, by the square 16.
+    private func expectProportion(_ text: String, _ name: String, _ work: (String) -> Void) {
+        let lengths = [1 << 12, 1 << 14]
+        let times = lengths.map { length in
+            let long = String(repeating: text, count: length / text.utf8.count)
+            return (0..<2).map { _ in
+                let start = cpuTime()
+                work(long)
+                return cpuTime() - start
+            }.min() ?? 0
+        }
+        // What takes no time at all has no factor.
+        #expect(times[1] < max(0.02, times[0] * 10), "\(name) of \(text.debugDescription): \(times)")
+    }
+
+    @Test("C90: redaction", arguments: texts)
+    func redaction(text: String) {
+        let redactor = Redactor(hiding: [String(repeating: text, count: 40) + "x", "aaaaaaaaab"])
+        expectProportion(text, "text") { _ = redactor.text($0) }
+        expectProportion(text, "URL") { _ = redactor.text(ofURL: $0) }
+        expectProportion(text, "printable") { _ = $0.printable }
+    }
+
+    @Test("C70: what a server says in an error, and where an answer cannot be decoded", arguments: texts)
+    func answers(text: String) {
+        let judge = Judge(decoder: JSONDecoder(), acceptedContentTypes: ["application/json"], time: .system)
+        func judged(_ status: Int, _ body: Data) {
+            let response = HTTPResponse(status: status, body: .bytes(body))
+            let redactor = Redactor(hiding: ["hunter2-7c"])
+            let error = #expect(throws: ServiceError.self) {
+                try judge.value([String: [Int]].self, below: [], in: response) { redactor }
+            }
+            _ = error?.debugDescription
+        }
+        func json(_ text: String) -> String {
+            (try? JSONEncoder().encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
+        expectProportion(text, "message") { judged(422, Data("{\"message\":\(json($0))}".utf8)) }
+        expectProportion(text, "field") { judged(422, Data("{\"errors\":{\(json($0)):\(json($0))}}".utf8)) }
+        expectProportion(text, "name") { judged(200, Data("{\(json($0)):7}".utf8)) }
+        expectProportion(text, "page") { judged(200, Data($0.utf8)) }
+    }
+
+    @Test("headers: dates, pauses, links and URLs", arguments: texts)
+    func headers(text: String) {
+        let now = Date(timeIntervalSince1970: 1_700_000_000)
+        expectProportion(text, "date") { _ = HTTPDate.parse("Sun, \($0)", now: now) }
+        expectProportion(text, "pause") { value in
+            for name in ["Retry-After", "RateLimit"] {
+                _ = ServerPacing.pause(after: HTTPResponse(status: 429, headers: [name: "r;\(value)"]), date: now)
+            }
+        }
+        expectProportion(text, "link") { _ = LinkHeader.next(in: ["<a>; rel=\"\($0)\"", $0]) }
+        expectProportion(text, "URL") { value in
+            for text in ["https://\(value)", "https://x.test/\(value)", "https://x.test/?\(value)"] {
+                _ = try? HTTPURL(text)
+            }
+        }
+        expectProportion(text, "description") { _ = "\(["X-A": $0, "Location": $0] as HTTPHeaders)" }
+    }
+
+    @Test("a token's answer", arguments: texts)
+    func token(text: String) {
+        expectProportion(text, "answer") { value in
+            let text = ["access_token": value, "scope": value, "expires_in": value]
+            guard let data = try? JSONEncoder().encode(text) else { return }
+            _ = try? JSONDecoder().decode(OAuthAnswer.self, from: data)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("Admission: one permit and one signature for each send")
+struct AdmissionTests {
+    /// Notes what each send looks like.
+    private struct Observer: Middleware {
+        let sends = Noted<[String]>([])
+
+        func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+            let token = request.headers["Authorization"] ?? "unsigned"
+            sends.update { $0.append("\(request.url.path) \(token) \(context.hasLeftOrigin)") }
+            return try await next(request, context)
+        }
+    }
+
+    /// Sends everything twice, and keeps the second response.
+    private struct Twice: Middleware {
+        func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+            _ = try await next(request, context)
+            return try await next(request, context)
+        }
+    }
+
+    @Test("C50: a hop that has left the origin is not signed, and a middleware can see that, also on the way back")
+    func leftOrigin() async throws {
+        let (network, clock, observer) = (scripted(), TestClock(), Observer())
+        network.on(.get, "https://api.test/a") { .status(307, headers: ["Location": "/b"]) }
+        network.on(.get, "https://api.test/b") { .status(307, headers: ["Location": "https://other.test/c"]) }
+        network.on(.get, "https://other.test/c") { .status(307, headers: ["Location": "https://api.test/d"]) }
+        network.on(.get, "https://api.test/d") { .json("7") }
+        let tokens = TokenStore(time: clock) { $0 }
+        await tokens.signIn(Token(access: "mine"))
+        let client = testClient(network, clock) {
+            $0.tokens = tokens
+            $0.perAttempt = [observer]
+        }
+        #expect(try await client.run(Endpoint<Int>.get("a")) == 7)
+        #expect(
+            observer.sends.value == [
+                "/a Bearer mine false", "/b Bearer mine false", "/c unsigned true", "/d unsigned true",
+            ])
+    }
+
+    @Test("C1: a middleware that sends twice takes a permit for each")
+    func twice() async throws {
+        let (network, clock) = (scripted(), TestClock())
+        network.on(.get, "/x") { ScriptedReply.json("7").times(4) }
+        let client = testClient(network, clock) {
+            $0.rateLimit = .requests(3, per: .seconds(1))
+            $0.perAttempt = [Twice()]
+        }
+        #expect(client.limiter.snapshot.available == 3)
+        #expect(try await client.run(Endpoint<Int>.get("x")) == 7)
+        #expect(client.limiter.snapshot.available == 1)
+        let start = clock.now
+        _ = try await clock.run { try await client.run(Endpoint<Int>.get("x")) }
+        #expect(start.duration(to: clock.now) == .seconds(1))
+    }
+
+    @Test("C3: a call that a middleware answers gives its permit back at once")
+    func answered() async throws {
+        struct Answer: Middleware {
+            func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+                HTTPResponse(status: 200, body: .bytes(Data("7".utf8)))
+            }
+        }
+        let client = testClient(scripted(), TestClock()) {
+            $0.rateLimit = .requests(1, per: .seconds(1))
+            $0.perAttempt = [Answer()]
+        }
+        for _ in 0..<3 { #expect(try await client.run(Endpoint<Int>.get("x")) == 7) }
+        #expect(client.limiter.snapshot.available == 1)
+    }
+}

@@ -1,0 +1,127 @@
+#if os(Linux)
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+/// A server of a few lines of Python, for what no honest program does: TLS, and HTTP/2 frame by frame.
+final class PythonServer: Sendable {
+    /// Its URL, without a path.
+    let url: String
+    private let scratch: Scratch
+    private let process: ServerProcess
+
+    /// Starts one. `script` defines `serve(connection, number)`, which has a thread of its own for each connection over
+    /// TLS; what it tells with `note` can be had in the end.
+    init(_ certificate: TestCertificate, speaking protocols: String = "http/1.1", _ script: String) throws {
+        scratch = try Scratch()
+        try scratch.write(Self.library + "\n" + script + "\nrun()\n", to: "server.py")
+        process = try ServerProcess(
+            .python3, [scratch.path("server.py"), certificate.file, certificate.key, protocols], readyAfter: "ready")
+        let digits = process.greeting.split(separator: "ready ").last?.prefix { $0.isNumber }
+        url = "https://localhost:\(try #require(digits.flatMap { Int($0) }))"
+    }
+
+    /// Puts TLS in front of a `LoopbackServer`: each connection is passed on, byte by byte. At its end comes an alert
+    /// that says so, unless it is `abrupt`.
+    static func front(
+        of server: LoopbackServer, _ certificate: TestCertificate, isAbrupt: Bool = false
+    ) throws -> PythonServer {
+        try PythonServer(
+            certificate,
+            """
+            def serve(connection, number):
+                server = socket.create_connection(("127.0.0.1", \(server.port)))
+                while True:
+                    ready = [connection] if connection.pending() else select.select([connection, server], [], [])[0]
+                    if connection in ready:
+                        bytes = connection.recv(65536)
+                        if not bytes: break
+                        server.sendall(bytes)
+                    if server in ready:
+                        bytes = server.recv(65536)
+                        if not bytes: break
+                        connection.sendall(bytes)
+                server.close()
+                if not \(isAbrupt ? "True" : "False"): end(connection)
+            """)
+    }
+
+    /// Ends it; what it has noted.
+    func stop() -> [String] {
+        process.stop().split(separator: "\n").map(String.init)
+    }
+
+    private static let library = """
+        import select, socket, ssl, struct, sys, threading, time
+
+        lock = threading.Lock()
+
+        def note(text):
+            with lock: print(text, flush=True)
+
+        # Says that there is nothing more to come, without waiting for the other side to say so too.
+        def end(connection):
+            connection.setblocking(False)
+            try: connection.unwrap()
+            except (OSError, ValueError): pass
+
+        def exactly(connection, count):
+            data = b""
+            while len(data) < count:
+                more = connection.recv(count - len(data))
+                if not more: raise EOFError
+                data += more
+            return data
+
+        # The head of a request of HTTP/1.
+        def head(connection):
+            data = b""
+            while not data.endswith(b"\\r\\n\\r\\n"): data += exactly(connection, 1)
+            return data.decode()
+
+        # HTTP/2: a frame to send, the next that came (type, flags, stream, payload), and a head that says 200.
+        DATA, HEADERS, RESET, SETTINGS, PING, GOAWAY, WINDOW = 0, 1, 3, 4, 6, 7, 8
+        END_STREAM, END_HEADERS = 1, 4
+        OK = b"\\x88"
+
+        def frame(type, flags=0, stream=0, payload=b""):
+            return struct.pack(">I", len(payload))[1:] + bytes([type, flags]) + struct.pack(">I", stream) + payload
+
+        def next_frame(connection):
+            start = exactly(connection, 9)
+            payload = exactly(connection, int.from_bytes(start[:3], "big"))
+            return start[3], start[4], int.from_bytes(start[5:], "big"), payload
+
+        # Begins a connection of HTTP/2.
+        def greet(connection, settings=b""):
+            exactly(connection, 24)
+            connection.sendall(frame(SETTINGS, 0, 0, settings))
+
+        # The stream of the next request, whose head has come; and whether it has no body.
+        def next_request(connection):
+            while True:
+                type, flags, stream, _ = next_frame(connection)
+                if type == SETTINGS and not flags: connection.sendall(frame(SETTINGS, 1))
+                if type == HEADERS: return stream, flags & END_STREAM
+
+        def run():
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(sys.argv[1], sys.argv[2])
+            context.set_alpn_protocols(sys.argv[3].split(","))
+            listener = socket.create_server(("127.0.0.1", 0))
+            print("ready", listener.getsockname()[1], flush=True)
+            number = 0
+            while True:
+                plain, _ = listener.accept()
+                plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                number += 1
+                threading.Thread(target=begin, args=(context, plain, number), daemon=True).start()
+
+        def begin(context, plain, number):
+            try:
+                with context.wrap_socket(plain, server_side=True) as connection: serve(connection, number)
+            except (OSError, EOFError): pass
+        """
+}
+#endif

@@ -1,0 +1,193 @@
+#if os(Linux)
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// Heads that no honest server sends, and that libcurl takes for good ones.
+@Suite("Heads that libcurl takes for good ones", .timeLimit(.minutes(2))) struct CurlBadHeadTests {
+    private let server: LoopbackServer
+    private let transport = CurlTransport()
+
+    init() throws {
+        server = try LoopbackServer()
+    }
+
+    private func send(
+        _ path: String = "/x", delivery: TransportContext.Delivery = .whole
+    ) async throws -> HTTPResponse {
+        let request = HTTPRequest(method: .get, url: try HTTPURL(server.baseURL + path))
+        return try await transport.send(request, context: TransportContext(delivery: delivery))
+    }
+
+    /// How the request ends that must fail.
+    private func failure(_ reply: LoopbackReply) async throws -> TransportFailure {
+        server.on(.get, "/x", reply)
+        do {
+            let response = try await send()
+            Issue.record("answered with \(response.status), \(response.body.length ?? -1) bytes")
+            throw CancellationError()
+        } catch ServiceError.transport(let failure) {
+            return failure
+        }
+    }
+
+    @Test("a head that begins with a folded line does not end the process, whatever came before it")
+    func foldedFirst() async throws {
+        server.on(.get, "/good", .json("[1]").always)
+        server.on(
+            .get, "/bad", .raw("HTTP/1.1 200 OK\r\n X: y\r\nContent-Length: 2\r\n\r\n[]", then: nil).always)
+        let urls = ["/good", "/bad", "/good", "/bad", "/good"].map { server.baseURL + $0 }
+        // In a process of its own, because it ended the process.
+        let (lines, status) = try await Child("TransportProbe", ["series"] + urls).end()
+        #expect(status == 0)
+        #expect(lines == ["200", "malformed", "200", "malformed", "200"])
+    }
+
+    @Test("C38: a head of more than 256 KiB is malformed, whatever its lines are")
+    func largeHead() async throws {
+        // This is below the limit that newer versions of libcurl have by themselves.
+        let line = "X: \(String(repeating: "y", count: 59_996))"
+        func head(_ lines: Int) -> LoopbackReply {
+            let lines = Array(repeating: line, count: lines).joined(separator: "\r\n")
+            return .raw("HTTP/1.1 200 OK\r\n\(lines)\r\nContent-Length: 2\r\n\r\n[]")
+        }
+        #expect(try await failure(head(5)).kind == .malformed)
+        server.on(.get, "/x", head(4))
+        #expect(try await send().status == 200)
+    }
+
+    @Test("trailers count against the limit of the head")
+    func endlessTrailer() async throws {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n"
+        let line = Data("X-Trailer: \(String(repeating: "y", count: 1000))\r\n".utf8)
+        let failure = try await failure(LoopbackReply([.write(Data(head.utf8)), .repeatForever(line)]))
+        #expect(failure.kind == .malformed)
+        #expect(failure.message.contains("trailer"), "\(failure.message)")
+    }
+
+    @Test(
+        "a length that is not one number is malformed",
+        arguments: [
+            "1, 2", "2, 2", "1x", "+2", "-1", "0x2", "", "2 2", "2\r\n 2", "2;", "1.0", "２", "9223372036854775808",
+            "99999999999999999999",
+        ])
+    func length(_ length: String) async throws {
+        let failure = try await failure(.raw("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n[]"))
+        #expect(failure.kind == .malformed)
+        #expect(failure.message.contains("not one number"), "\(failure.message)")
+    }
+
+    @Test("spaces around a length are no part of it", arguments: ["2 ", "\t2", " 2\t "])
+    func lengthWithSpaces(_ length: String) async throws {
+        server.on(.get, "/x", .raw("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n[]", then: nil))
+        #expect(try await send().body.length == 2)
+    }
+
+    @Test("a status beyond 599 is a failure of the server", arguments: [600, 799, 999])
+    func status(_ status: Int) async throws {
+        server.on(.get, "/x", .status(status))
+        let client = APIClient(server.baseURL) { $0.transport = transport }
+        let error = await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("x")) }
+        guard case .serverFailure(let rejection) = error else { throw try #require(error) }
+        #expect(rejection.status == status)
+    }
+
+    @Test("a change of protocol that nobody asked for ends the call at once")
+    func unaskedUpgrade() async throws {
+        let failure = try await failure(
+            .raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", then: .silence))
+        #expect(failure.kind == .malformed)
+        #expect(failure.message.contains("protocol"), "\(failure.message)")
+    }
+
+    struct Oddity: Sendable, CustomTestStringConvertible {
+        let name: String
+        let reply: LoopbackReply
+        let kind: TransportFailure.Kind
+        let words: String
+        var testDescription: String { name }
+    }
+
+    private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    /// `1`, packed.
+    private static let gzip = Data(base64Encoded: "H4sIAGbtAGsC/zMEALfv3IMBAAAA") ?? Data()
+
+    private static func packed(_ body: Data) -> LoopbackReply {
+        .status(200, headers: ["Content-Encoding": "gzip"], body: body)
+    }
+
+    @Test(
+        "each kind of nonsense has its own kind and its words",
+        arguments: [
+            Oddity(
+                name: "a chunk size with a prefix", reply: .raw(chunked + "0x2\r\n[]\r\n0\r\n\r\n"),
+                kind: .malformed, words: "chunk"),
+            Oddity(
+                name: "a chunk size with a sign", reply: .raw(chunked + "+2\r\n[]\r\n0\r\n\r\n"),
+                kind: .malformed, words: "chunk"),
+            Oddity(
+                name: "a trailer without an end",
+                reply: .raw(chunked + "2\r\n[]\r\n0\r\nX: y\rz\r\n\r\n"), kind: .malformed, words: "chunk"),
+            Oddity(
+                name: "a folded first line", reply: .raw("HTTP/1.1 200 OK\r\n X: y\r\nContent-Length: 2\r\n\r\n[]"),
+                kind: .malformed, words: "head"),
+            Oddity(
+                name: "an endless status line",
+                reply: LoopbackReply([
+                    .write(Data("HTTP/1.1 200 ".utf8)), .repeatForever(Data(repeating: 0x41, count: 65_536)),
+                ]), kind: .malformed, words: "head"),
+            Oddity(
+                name: "bytes after a gzip", reply: packed(gzip + Data("surplus".utf8)), kind: .malformed,
+                words: "compressed"),
+            Oddity(name: "no gzip", reply: packed(Data("plain text".utf8)), kind: .malformed, words: "compressed"),
+        ])
+    func kinds(_ oddity: Oddity) async throws {
+        let failure = try await failure(oddity.reply)
+        #expect(failure.kind == oddity.kind, "\(failure)")
+        #expect(failure.message.contains(oddity.words), "\(failure)")
+    }
+
+    @Test("a process that may open nothing more is told so; what it has open goes on")
+    func noDescriptors() async throws {
+        server.onAny { _ in .json("1") }
+        let other = try LoopbackServer()
+        other.onAny { _ in .json("1") }
+        let (lines, _) = try await Child("TransportProbe", ["exhausted", server.baseURL, other.baseURL]).end()
+        #expect(lines.count == 2 && lines[0].hasPrefix("outOfResources ") && lines[0].contains("ulimit"), "\(lines)")
+        #expect(lines.last == "200 ")
+    }
+
+    @Test("what a stream offers to unpack is what can be unpacked piece by piece; what is denser fails in words")
+    func denseStream() async throws {
+        // 1,000 blocks of Zstandard, each of which says in four bytes that a zero comes 128 Ki times.
+        let block = Data([0x02, 0x00, 0x10, 0x00])
+        let frame =
+            Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x38]) + (0..<1000).reduce(into: Data()) { data, _ in data += block }
+        server.on(
+            .get, "/x", .status(200, headers: ["Content-Encoding": "zstd"], body: frame + Data([0x01, 0x00, 0x00])))
+        let request = HTTPRequest(method: .get, url: try HTTPURL(server.baseURL + "/x"))
+        let context = TransportContext(delivery: .stream, bodyLimit: 1 << 30)
+        let error = await #expect(throws: ServiceError.self) {
+            var count = 0
+            for try await chunk in try await transport.send(request, context: context).body.chunks {
+                count += chunk.count
+            }
+            Issue.record("\(count) bytes")
+        }
+        #expect(server.received.first?.headers["Accept-Encoding"] == "gzip, deflate")
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .tooLarge && failure.message.contains("densely"), "\(failure)")
+    }
+
+    @Test("a gzip of two members is the sum of both, or an error that says so")
+    func twoMembers() async throws {
+        server.on(.get, "/x", Self.packed(Self.gzip + Self.gzip))
+        do {
+            #expect(try await send().body.bytes == Data("11".utf8))
+        } catch ServiceError.transport(let failure) {
+            #expect(failure.kind == .malformed && failure.message.contains("compressed"), "\(failure)")
+        }
+    }
+}
+#endif

@@ -1,0 +1,79 @@
+#if os(Linux)
+@testable import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("A libcurl with known faults") struct CurlFaultTests {
+    @Test(
+        "its version tells which of them a server can use",
+        arguments: [
+            ("7.68.0", ["CVE-2022-32206"]),
+            ("7.69.0", ["#5039", "CVE-2022-32206"]),
+            ("7.69.1", ["CVE-2022-32206"]),
+            ("7.76.1", ["CVE-2021-22901", "CVE-2022-32206"]),
+            ("7.77.0", ["CVE-2022-32206"]),
+            ("7.84.0", ["CVE-2023-23916"]),
+            ("7.87.0", ["CVE-2023-23916", "#10146"]),
+            ("7.88.1", []),
+            ("8.1.2", ["#11426", "CVE-2026-92392"]),
+            ("8.9.0", ["CVE-2026-92392"]),
+            ("8.11.1-DEV", ["CVE-2025-0665", "CVE-2026-92392"]),
+            ("8.22.0", ["CVE-2026-92392"]),
+            ("8.23.0", []),
+            ("9.0", []), ("stub", []), ("", []),
+        ])
+    func table(version: String, faults: [String]) {
+        #expect(CurlFault.all(of: version).map(\.name) == faults)
+    }
+
+    @Test("the warning names the version, the faults, and what to do")
+    func warning() {
+        #expect(
+            CurlFault.warning(about: "7.87.0")
+                == "libcurl 7.87.0 is known for faults that a server can use: CVE-2023-23916 (a compressed answer can "
+                + "take all memory), #10146 (calls can wait for minutes). Update it, unless your distribution has mended "
+                + "them without a new version")
+        #expect(CurlFault.warning(about: "7.88.1") == nil)
+    }
+
+    @Test("it is told once, to the first client that is listened to, before its request")
+    func told() async throws {
+        let transport = NoticingTransport(notice: Notice("an old library"))
+        func lines(isHeard: Bool) async throws -> [String] {
+            let client = APIClient("https://api.test") { $0.transport = transport }
+            let events = isHeard ? client.events : nil
+            _ = try await client.run(Endpoint<[Int]>.get("x"))
+            await client.shutdown()
+            var lines: [String] = []
+            if let events { for await event in events { lines.append(LogFormatter().line(for: event)) } }
+            return lines
+        }
+        #expect(try await lines(isHeard: false) == [])
+        let first = try await lines(isHeard: true)
+        #expect(first.prefix(2) == ["#1 GET x  began", "#1 GET x  warning: an old library"])
+        let second = try await lines(isHeard: true)
+        #expect(!second.contains { $0.contains("warning") })
+    }
+
+    @Test("of many who ask for a notice at once, one has it")
+    func once() async {
+        let notice = Notice("x")
+        let taken = await withTaskGroup(of: String?.self) { group in
+            for _ in 0..<1000 { group.addTask { notice.take() } }
+            return await group.reduce(into: [String]()) { all, text in if let text { all.append(text) } }
+        }
+        #expect(taken == ["x"])
+    }
+}
+
+private struct NoticingTransport: LeashedTransport {
+    let notice: Notice?
+
+    func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
+        HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: .bytes(Data("[1]".utf8)))
+    }
+
+    func shutdown() async {}
+}
+#endif

@@ -1,0 +1,107 @@
+#if os(Linux)
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+/// HTTP/2 frame by frame: what no honest server sends, and what an honest one sends at the worst moment.
+@Suite(
+    "HTTP/2 through libcurl, frame by frame",
+    .enabled(
+        if: Program.openssl.isInstalled && Program.python3.isInstalled, "openssl or python3 is not installed"),
+    .timeLimit(.minutes(2)))
+struct CurlHTTP2FrameTests {
+    private let authority: TestAuthority
+    private let transport: CurlTransport
+
+    init() throws {
+        authority = try TestAuthority()
+        var options = CurlTransport.Options()
+        options.certificateAuthorities = authority.file
+        options.proxy = .none
+        transport = CurlTransport(options)
+    }
+
+    private func client(_ server: PythonServer, _ retry: RetryPolicy = .never) -> APIClient {
+        APIClient(server.url) {
+            $0.transport = transport
+            $0.rateLimit = .unlimited
+            $0.retry = retry
+            // Real time: a busy machine is no reason to fail.
+            $0.timeout = .seconds(60)
+        }
+    }
+
+    private func server(_ script: String) throws -> PythonServer {
+        try PythonServer(authority.issue(), speaking: "h2", script)
+    }
+
+    private func failure<Value>(_ endpoint: Endpoint<Value>, _ client: APIClient) async throws -> TransportFailure {
+        let error = await #expect(throws: ServiceError.self) { try await client.run(endpoint) }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        return failure
+    }
+
+    // MARK: Requests that are refused
+
+    private static let refusing = """
+        def serve(connection, number):
+            greet(connection)
+            while True:
+                stream, _ = next_request(connection)
+                note("request")
+                if number == 1: connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 7)))
+                else: connection.sendall(frame(HEADERS, END_HEADERS, stream, OK) + frame(DATA, END_STREAM, stream, b"1"))
+        """
+
+    @Test("C44: a request that is refused was sent once, and was not worked on")
+    func refused() async throws {
+        let server = try server(Self.refusing)
+        let failure = try await failure(Endpoint<Int>.get("x"), client(server))
+        #expect(failure.kind == .reset && !failure.mayHaveReachedServer)
+        #expect(failure.message == "the server refused the request before it worked on it")
+        #expect(server.stop() == ["request"])
+    }
+
+    @Test("C44: a POST that is refused is tried again, on another connection")
+    func refusedPost() async throws {
+        let server = try server(Self.refusing)
+        let reply = try await client(server, .standard).reply(to: Endpoint<Int>.post("x"))
+        #expect(reply.value == 1 && reply.attempts == 2)
+        #expect(server.stop() == ["request", "request"])
+    }
+
+    private static let preferringHTTP1 = """
+        def serve(connection, number):
+            if connection.selected_alpn_protocol() == "h2":
+                greet(connection)
+                stream, _ = next_request(connection)
+                note("HTTP/2")
+                connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 13)))
+                next_request(connection)
+            while True:
+                head(connection)
+                note("HTTP/1.1")
+                connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\n\\r\\n1")
+        """
+
+    @Test("C44: a request that the server wants over HTTP/1.1 is not sent again unasked")
+    func downgradedOnce() async throws {
+        let server = try PythonServer(authority.issue(), speaking: "h2,http/1.1", Self.preferringHTTP1)
+        let failure = try await failure(Endpoint<Int>.get("x"), client(server))
+        #expect(failure.kind == .reset && !failure.mayHaveReachedServer && failure.message.contains("HTTP/1.1"))
+        #expect(server.stop() == ["HTTP/2"])
+    }
+
+    @Test("C44: a retry uses HTTP/1.1 where the server wants it, and so do later calls")
+    func downgraded() async throws {
+        let server = try PythonServer(authority.issue(), speaking: "h2,http/1.1", Self.preferringHTTP1)
+        let client = client(server, .standard)
+        let reply = try await client.reply(to: Endpoint<Int>.post("x"))
+        #expect(reply.value == 1 && reply.attempts == 2)
+        #expect(try await client.reply(to: Endpoint<Int>.post("x")).attempts == 1)
+        #expect(server.stop() == ["HTTP/2", "HTTP/1.1", "HTTP/1.1"])
+    }
+}
+#endif

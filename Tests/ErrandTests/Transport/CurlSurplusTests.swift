@@ -1,0 +1,95 @@
+#if os(Linux)
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+/// C34 and C41 over TLS: which kept connections are used again. On plain http the suite for all transports asks for
+/// that.
+@Suite(
+    "kept connections under TLS",
+    .enabled(
+        if: Program.openssl.isInstalled && Program.python3.isInstalled, "openssl or python3 is not installed"),
+    .timeLimit(.minutes(2)))
+struct CurlSurplusTests {
+    private let authority: TestAuthority
+    private let backend: LoopbackServer
+    private let transport: CurlTransport
+
+    init() throws {
+        (authority, backend) = (try TestAuthority(), try LoopbackServer())
+        var options = CurlTransport.Options()
+        options.certificateAuthorities = authority.file
+        options.proxy = .none
+        transport = CurlTransport(options)
+    }
+
+    private func get(_ url: String) async throws -> String {
+        let request = HTTPRequest(method: .get, url: try HTTPURL(url))
+        let answer = try await transport.send(request, context: TransportContext())
+        return String(decoding: answer.body.bytes ?? Data(), as: UTF8.self)
+    }
+
+    private static let forged = Data("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged".utf8)
+    private static let head = Data("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n".utf8)
+    private static let honest = Data("honest".utf8)
+
+    /// When the surplus comes. What is written after a pause has a record of TLS of its own.
+    enum Surplus: CaseIterable {
+        case withTheAnswer, withTheBody, afterTheBody, late
+
+        var reply: LoopbackReply {
+            let pause = LoopbackReply.Step.pause(.milliseconds(50))
+            return switch self {
+            case .withTheAnswer: LoopbackReply([.write(head + honest + forged)])
+            case .withTheBody: LoopbackReply([.write(head), pause, .write(honest + forged)])
+            case .afterTheBody:
+                LoopbackReply([.write(head + honest.prefix(3)), pause, .write(honest.suffix(3) + forged)])
+            case .late: LoopbackReply([.write(head + honest), pause, .write(forged)])
+            }
+        }
+    }
+
+    @Test("C34: a surplus never reaches the next answer", arguments: Surplus.allCases)
+    func surplus(_ surplus: Surplus) async throws {
+        backend.on(.get, "/bad", surplus.reply.always)
+        backend.on(.get, "/good", LoopbackReply.status(200, body: Self.honest).always)
+        let front = try PythonServer.front(of: backend, authority.issue())
+        for _ in 0..<5 {
+            #expect(try await get(front.url + "/bad") == "honest")
+            // Until a late one is there: nobody can be asked for that.
+            try await Task.sleep(for: .milliseconds(120))
+            #expect(try await get(front.url + "/good") == "honest")
+            #expect(try await get(front.url + "/good") == "honest")
+        }
+        // What was bad serves no more; what was good does.
+        #expect(backend.connections == 6)
+    }
+
+    @Test("C41: fifty calls use one connection, whatever TLS itself says on it")
+    func kept() async throws {
+        backend.on(.get, "/x", .json("1").always)
+        let front = try PythonServer.front(of: backend, authority.issue())
+        for _ in 0..<50 { #expect(try await get(front.url + "/x") == "1") }
+        #expect(backend.connections == 1)
+    }
+
+    @Test("C11: a connection that was closed while it was idle is not used again: every POST is answered, once")
+    func closedWhileIdle() async throws {
+        backend.on(.post, "/x", LoopbackReply.json("1").thenClose.always)
+        let front = try PythonServer.front(of: backend, authority.issue())
+        let client = APIClient(front.url) {
+            $0.transport = transport
+            $0.rateLimit = .unlimited
+            $0.retry = .never
+            $0.timeout = .seconds(60)
+        }
+        for round in 1...10 {
+            #expect(try await client.run(Endpoint<Int>.post("x", body: .json([1]))) == 1)
+            try await Task.sleep(for: .milliseconds(50))
+            #expect(backend.received.count == round)
+        }
+    }
+}
+#endif
