@@ -32,6 +32,12 @@ struct Child {
         _ = write(1, bytes, bytes.count)
     }
 
+    /// Waits until the process that has started this one is gone, however it has ended.
+    static func waitForParentsEnd() async throws {
+        let parent = getppid()
+        while getppid() == parent { try await Task.sleep(for: .milliseconds(500)) }
+    }
+
     private let name: String
     private let process: pid_t
     private let output: CInt
@@ -79,7 +85,8 @@ struct Child {
         return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 
-    /// Ends it, whatever it is doing: a process that was started from a thread of Dispatch's inherits that SIGTERM is blocked.
+    /// Ends it, whatever it is doing: a process that was started from a thread of Dispatch's inherits that SIGTERM is
+    /// blocked.
     func kill() {
         #if canImport(Darwin)
         _ = Darwin.kill(process, SIGKILL)

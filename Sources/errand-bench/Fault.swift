@@ -78,7 +78,7 @@ enum Fault: String, CaseIterable, Sendable {
         let server = try LoopbackServer()
         for fault in allCases { server.on(.get, "/\(fault)", fault.reply.always) }
         Child.tellParent("\(server.port)")
-        try await Task.sleep(for: .seconds(86_400))
+        try await Child.waitForParentsEnd()
         server.close()
     }
 }

@@ -6,8 +6,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Calls at random over everything that a server may do, cancelled at random, each with a deadline: every one must end in
-/// time, with a value or the error that fits, and nothing must be left of it.
+/// Calls at random over everything that a server may do, cancelled at random, each with a deadline: every one must end
+/// in time, with a value or the error that fits, and nothing must be left of it.
 enum FaultBench {
     private static let tasks = 64
     private static let grace = Duration.milliseconds(250)
@@ -96,17 +96,7 @@ enum FaultBench {
         let overrun = start.duration(to: .now) - deadline
         if overrun > grace { tally.late += 1 }
         tally.latest = max(tally.latest, overrun)
-        let name =
-            switch outcome {
-            case .success: "value"
-            case .failure(.cancelled): "cancelled"
-            case .failure(.timedOut(let timeout)): timeout.bound == .deadline ? "timed_out" : "timed_out_attempt"
-            case .failure(.transport(let failure)): "transport_\(failure.kind)"
-            case .failure(.rejected): "rejected"
-            case .failure(.serverFailure): "server_failure"
-            case .failure(.undecodable): "undecodable"
-            case .failure: "other"
-            }
+        let name = outcomeName(of: outcome)
         tally.ended[name, default: 0] += 1
         let isRight = name == "cancelled" ? isCancelled : name == "timed_out" || fault.allows(outcome)
         if !isRight { tally.wrong.append("\(fault): \(outcome)") }

@@ -19,6 +19,12 @@ enum Main {
         --wire            only calls over real connections
         --url <url>       measures the wire against that server
         --faults <calls>  calls over everything that a server may do
+        --hostile <calls> calls over the replies of a hostile server; fails where one does harm
+          --from <number> begins with the reply of that number
+        --http2 <script>  calls to the attacks over HTTP/2 that the script serves; fails where one does harm
+          --only <names>  none but these of them, separated by semicolons
+          --without <names> leaves these out, of either, separated by semicolons
+          --known <names> what is known to do harm, of either, separated by semicolons
         --soak <minutes>  calls at full speed, and the memory after each minute
         """
 
@@ -33,9 +39,23 @@ enum Main {
         func value(of option: String) -> String? {
             arguments.firstIndex(of: option).flatMap { arguments.dropFirst($0 + 1).first }
         }
+        func names(of option: String) -> Set<String> {
+            Set(value(of: option)?.split(separator: ";").map(String.init) ?? [])
+        }
         var report = Report()
+        var isUnharmed = true
         if let calls = value(of: "--faults").flatMap({ Int($0) }) {
             try await FaultBench.run(into: &report, calls: calls)
+        } else if let calls = value(of: "--hostile").flatMap({ Int($0) }) {
+            isUnharmed = try await HostileBench.run(
+                into: &report, calls: calls, from: value(of: "--from").flatMap { Int($0) } ?? 1,
+                without: names(of: "--without"), known: names(of: "--known"))
+        } else if let script = value(of: "--http2") {
+            #if os(Linux)
+            isUnharmed = try await HostileHTTP2.run(
+                into: &report, script: script, only: names(of: "--only"), without: names(of: "--without"),
+                known: names(of: "--known"))
+            #endif
         } else if let minutes = value(of: "--soak").flatMap({ Int($0) }) {
             try await SoakBench.run(into: &report, minutes: minutes)
         } else {
@@ -44,6 +64,7 @@ enum Main {
                 url: value(of: "--url"))
         }
         print(arguments.contains("--json") ? report.json : report.table)
+        if !isUnharmed { exit(1) }
     }
 
     private static func areKnown(_ arguments: [String]) -> Bool {
@@ -51,8 +72,9 @@ enum Main {
         while let option = rest.popFirst() {
             switch option {
             case "--json", "--core", "--wire": break
-            case "--url": if rest.popFirst() == nil { return false }
-            case "--faults", "--soak": if rest.popFirst().flatMap({ Int($0) }) ?? 0 < 1 { return false }
+            case "--url", "--known", "--only", "--without", "--http2": if rest.popFirst() == nil { return false }
+            case "--faults", "--soak", "--hostile", "--from":
+                if rest.popFirst().flatMap({ Int($0) }) ?? 0 < 1 { return false }
             default: return false
             }
         }

@@ -4,8 +4,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Calls over real connections to a server in another process, beside a bare loop of libcurl in C and beside URLSession; a
-/// large download and upload beside the `curl` program. Everything that is measured runs in a process of its own, in turn.
+/// Calls over real connections to a server in another process, beside a bare loop of libcurl in C and beside
+/// URLSession; a large download and upload beside the `curl` program. Everything that is measured runs in a process of
+/// its own, in turn.
 enum WireBench {
     private static let tasks = [1, 16, 64]
     private static let rounds = 3

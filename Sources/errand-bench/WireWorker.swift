@@ -13,6 +13,7 @@ import Foundation
 /// errand-bench worker download <url>
 /// errand-bench worker upload <url> <megabytes>
 /// errand-bench worker faults
+/// errand-bench worker hostile
 /// ```
 enum WireWorker {
     struct Model: Decodable {
@@ -26,6 +27,7 @@ enum WireWorker {
     /// Prints how many calls or bytes there were, how many seconds they took, and the most memory in megabytes.
     static func run(_ arguments: [String]) async throws {
         if arguments == ["faults"] { return try await Fault.serve() }
+        if arguments == ["hostile"] { return try await HostileBench.serve() }
         let (kind, url) = (arguments.first ?? "", arguments.dropFirst().first ?? "")
         let numbers = arguments.dropFirst(2).compactMap(Double.init)
         #if os(Linux)

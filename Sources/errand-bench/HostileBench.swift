@@ -1,0 +1,185 @@
+import Errand
+import ErrandTesting
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Calls over replies of a hostile server, made up from numbers, while another host is called on the same transport.
+///
+/// Every call must end in time, with its own value or an error that fits; every call to the other host must succeed in
+/// time; nothing may be left; and the process must live.
+enum HostileBench {
+    private static let tasks = 32
+    private static let grace = Duration.milliseconds(250)
+    private static let limit = Duration.seconds(2)
+    private static let lateSurplus = "a surplus that comes too late to be noticed"
+
+    struct Model: Decodable {
+        let id: Int
+    }
+
+    struct Tally {
+        var ended: [String: Int] = [:]
+        /// What is wrong, by what was done to the reply, with the first number of each.
+        var wrong: [String: (count: Int, first: String)] = [:]
+        var latest = Duration.zero
+        var innocent = Innocent.Tally()
+
+        mutating func complain(_ name: String, _ example: String, count: Int = 1) {
+            wrong[name, default: (0, example)].count += count
+        }
+
+        mutating func merge(_ other: Tally) {
+            ended.merge(other.ended, uniquingKeysWith: +)
+            for (name, wrong) in other.wrong { complain(name, wrong.first, count: wrong.count) }
+            latest = max(latest, other.latest)
+            innocent.merge(other.innocent)
+        }
+    }
+
+    /// Runs so many calls over the replies from that number on. What is wrong with a mutation that is `known` counts
+    /// separately. Returns whether nothing else was.
+    static func run(into report: inout Report, calls: Int, from first: Int, without: Set<String>, known: Set<String>)
+        async throws -> Bool
+    {
+        let server = try Child(Child.own, ["worker", "hostile"])
+        defer { server.kill() }
+        let url = "http://127.0.0.1:\(server.line().first ?? "")"
+        let innocent = try Child(Child.own, ["worker", "faults"])
+        defer { innocent.kill() }
+        let innocentURL = "http://127.0.0.1:\(innocent.line().first ?? "")"
+        // The first calls pay for what stays: threads of the system's pool, caches, the memory of the allocator.
+        _ = try await round(first..<first + calls / 10, without, at: url, beside: innocentURL)
+        let before = ProcessFigures.now
+        let start = ContinuousClock.now
+        let tally = try await round(first..<first + calls, without, at: url, beside: innocentURL)
+        let seconds = start.duration(to: .now) / .seconds(1)
+        let after = ProcessFigures.now
+        for (outcome, count) in tally.ended.sorted(by: { $0.key < $1.key }) {
+            report.add("hostile.\(outcome)", .count(count), "calls that ended so")
+        }
+        let open = tally.wrong.filter { name, wrong in
+            !known.contains(name) && !(name == lateSurplus && wrong.count <= 1 + calls / 1000)
+        }
+        for (name, wrong) in tally.wrong.sorted(by: { $0.key < $1.key }) {
+            print("\(open[name] == nil ? "known" : "wrong"): \(name): \(wrong.count) calls, such as \(wrong.first)")
+        }
+        report.add(
+            "hostile.calls", .count(calls), "calls over \(HostileMutation.all.count) mutations, in \(Int(seconds)) s")
+        report.add(
+            "hostile.wrong", .count(open.count), "mutations after which calls ended in another way than they should")
+        report.add("hostile.known", .count(tally.wrong.count - open.count), "of which that is known")
+        report.add(
+            "hostile.latest_ms", .number(tally.latest / .milliseconds(1)), "ms after its limit, the last of all")
+        tally.innocent.add(to: &report, "hostile")
+        report.add(
+            "hostile.descriptors", .count(after.descriptors - before.descriptors), "descriptors more than before")
+        report.add("hostile.threads", .count(after.threads - before.threads), "threads more than before")
+        report.add("hostile.memory_mb", .number(after.megabytes - before.megabytes), "MB of memory more than before")
+        return open.isEmpty && tally.innocent.isUnharmed && tally.latest <= grace
+            && after.descriptors <= before.descriptors && after.threads <= before.threads + 1
+            && after.megabytes <= before.megabytes + 64
+    }
+
+    /// Serves the replies, each at the path of its number, until the process is ended.
+    static func serve() async throws {
+        let server = try LoopbackServer()
+        server.onAny { request in
+            guard let number = Int(request.path.dropFirst()) else { return .status(404) }
+            return HostileReply(number: number).reply()
+        }
+        Child.tellParent("\(server.port)")
+        try await Child.waitForParentsEnd()
+        server.close()
+    }
+
+    private static func round(_ numbers: Range<Int>, _ without: Set<String>, at url: String, beside innocent: String)
+        async throws -> Tally
+    {
+        #if os(Linux)
+        let transport = CurlTransport()
+        #else
+        let transport = URLSessionTransport()
+        #endif
+        let client = APIClient(url) {
+            $0.rateLimit = .unlimited
+            $0.responseByteLimit = 1 << 20
+            $0.transport = transport
+            $0.retry = .never
+        }
+        let beside = Innocent(innocent, on: transport)
+        let tally = await withTaskGroup(of: Tally.self) { group in
+            for task in 0..<tasks {
+                group.addTask {
+                    var tally = Tally()
+                    for number in stride(from: numbers.lowerBound + task, to: numbers.upperBound, by: tasks) {
+                        await one(number, without, client, &tally)
+                    }
+                    return tally
+                }
+            }
+            var all = Tally()
+            for await tally in group { all.merge(tally) }
+            return all
+        }
+        var all = tally
+        all.innocent = await beside.end()
+        await client.shutdown()
+        await transport.shutdown()
+        return all
+    }
+
+    private static func one(_ number: Int, _ without: Set<String>, _ client: APIClient, _ tally: inout Tally) async {
+        let reply = HostileReply(number: number)
+        if !without.isEmpty, reply.mutations.contains(where: { without.contains($0.name) }) { return }
+        // Either bound holds: that of the attempt and that of the whole call.
+        let endpoint = Endpoint<Model>.get("\(number)")
+        let bound = number.isMultiple(of: 2) ? endpoint.deadline(limit) : endpoint.timeout(limit)
+        let start = ContinuousClock.now
+        let task = Task { () -> Result<Int, ServiceError> in
+            do throws(ServiceError) {
+                return .success(try await client.run(bound).id)
+            } catch {
+                return .failure(error)
+            }
+        }
+        let isCancelled = number.isMultiple(of: 13)
+        if isCancelled {
+            // Ends early only if the bench itself is cancelled.
+            try? await Task.sleep(for: .microseconds(number % 40_000))
+            task.cancel()
+        }
+        let outcome = await task.value
+        tally.latest = max(tally.latest, start.duration(to: .now) - limit)
+        let name = outcomeName(of: outcome)
+        tally.ended[name, default: 0] += 1
+        let done = reply.mutations.map(\.name).joined(separator: " + ")
+        let example = "\(number): \(outcome)"
+        let isSound = reply.mutations.isEmpty && !isCancelled
+        if isSound && name != "value" || (outcome.success ?? 0) < 0 {
+            // What a server sends after its answer, and what comes when the next request is under way, cannot be told
+            // from the answer to that: HTTP/1.1 has no numbers.
+            tally.complain(lateSurplus, example)
+        } else if case .success(let id) = outcome, id != number {
+            tally.complain("another's value: \(done)", example)
+        } else if reply.mutations.contains(where: { $0.name == "a redirect to somewhere" }), name == "transport_refused"
+        {
+            // That is what is to be found there.
+        } else if ["other", "transport_other", "transport_unavailable", "transport_refused", "transport_dns"].contains(
+            name)
+        {
+            // Words that would send a person to look in the wrong place.
+            tally.complain(reply.mutations.count == 1 ? done : "an error without a meaning", example)
+        } else if !(isCancelled && name == "cancelled"), let allowed = reply.allowed, !allowed.contains(name) {
+            tally.complain(done.isEmpty ? "nothing" : done, example)
+        }
+    }
+}
+
+extension Result {
+    fileprivate var success: Success? {
+        if case .success(let value) = self { value } else { nil }
+    }
+}

@@ -1,0 +1,145 @@
+#if os(Linux)
+import Errand
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Calls to a server that attacks over HTTP/2, one attack after the other, while another host is called on the same
+/// transport. The attacks are those of Tests/HTTP2Attacks.
+enum HostileHTTP2 {
+    private static let grace = Duration.milliseconds(250)
+    private static let limit = Duration.seconds(1)
+
+    private struct Attack {
+        let name: String
+        let port: String
+        let allowed: Set<String>
+        let recovers: Bool
+
+        /// `name:port:allowed,allowed:recovers`
+        init?(_ word: String) {
+            let parts = word.split(separator: ":").map(String.init)
+            guard parts.count == 4 else { return nil }
+            (name, port, recovers) = (parts[0], parts[1], parts[3] == "1")
+            allowed = Set(parts[2].split(separator: ",").map(String.init))
+        }
+    }
+
+    private struct Verdict {
+        var ended: [String: Int] = [:]
+        var wrong: Set<String> = []
+        var latest = Duration.zero
+    }
+
+    /// Makes every attack, or those named; `script` is the server's. What is wrong with a `known` one counts
+    /// separately. Returns whether nothing else was.
+    static func run(
+        into report: inout Report, script: String, only: Set<String>, without: Set<String>, known: Set<String>
+    ) async throws -> Bool {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("http2-\(getpid())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        // What cannot be deleted goes with the system's other temporary files.
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let server = try Child("python3", [script, folder.path])
+        defer { server.kill() }
+        let attacks = server.line().compactMap(Attack.init).filter {
+            (only.isEmpty || only.contains($0.name)) && !without.contains($0.name)
+        }
+        guard !attacks.isEmpty else { throw Child.Failure(description: "\(script) could not be started") }
+        let innocent = try Child(Child.own, ["worker", "faults"])
+        defer { innocent.kill() }
+        let innocentURL = "http://127.0.0.1:\(innocent.line().first ?? "")"
+
+        var options = CurlTransport.Options()
+        options.certificateAuthorities = folder.appendingPathComponent("server.pem").path
+        let transport = CurlTransport(options)
+        let start = ContinuousClock.now
+        var (open, expected, latest, all) = (0, 0, Duration.zero, Innocent.Tally())
+        let before = ProcessFigures.now
+        for attack in attacks {
+            let beside = Innocent(innocentURL, on: transport)
+            var verdict = try await make(attack, on: transport)
+            let tally = await beside.end()
+            if !tally.isUnharmed {
+                verdict.wrong.insert(
+                    "the other host: \(tally.failures.count) of \(tally.calls) failed, \(tally.slowest) the slowest")
+            }
+            all.merge(tally)
+            if verdict.latest > grace { verdict.wrong.insert("\(verdict.latest) too late") }
+            latest = max(latest, verdict.latest)
+            let outcomes = verdict.ended.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+            let mark = verdict.wrong.isEmpty ? "ok   " : known.contains(attack.name) ? "known" : "wrong"
+            print(mark, attack.name, "-", outcomes.joined(separator: ", "))
+            for wrong in verdict.wrong.sorted() { print("        \(wrong)") }
+            // Whoever waits for the end of an attack wants to see which it is.
+            fflush(nil)
+            guard !verdict.wrong.isEmpty else { continue }
+            if known.contains(attack.name) { expected += 1 } else { open += 1 }
+        }
+        await transport.shutdown()
+        let after = ProcessFigures.now
+        let seconds = Int(start.duration(to: .now) / .seconds(1))
+        report.add("http2.attacks", .count(attacks.count), "attacks over HTTP/2, in \(seconds) s")
+        report.add("http2.wrong", .count(open), "of which did harm")
+        report.add("http2.known", .count(expected), "of which did harm that is known")
+        report.add("http2.latest_ms", .number(latest / .milliseconds(1)), "ms after its deadline, the last call of all")
+        all.add(to: &report, "http2")
+        report.add("http2.descriptors", .count(after.descriptors - before.descriptors), "descriptors more than before")
+        report.add("http2.memory_mb", .number(after.megabytes - before.megabytes), "MB of memory more than before")
+        return open == 0
+    }
+
+    /// A few calls at once, with and without a body, and one when they have ended.
+    private static func make(_ attack: Attack, on transport: CurlTransport) async throws -> Verdict {
+        let client = APIClient("https://127.0.0.1:\(attack.port)") {
+            $0.rateLimit = .unlimited
+            $0.responseByteLimit = 1 << 20
+            $0.transport = transport
+            $0.retry = .never
+        }
+        var verdict = Verdict()
+        let results = await withTaskGroup(of: (Int, Result<Int, ServiceError>, Duration).self) { group in
+            for token in 1...4 { group.addTask { await call(token, client) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        let last = await call(5, client)
+        for (token, result, overrun) in results + [last] {
+            let name = outcomeName(of: result)
+            verdict.ended[name, default: 0] += 1
+            verdict.latest = max(verdict.latest, overrun)
+            // What a server refuses over HTTP/2 is asked for over HTTP/1.1 the next time, where it answers with this.
+            if case .success(-3) = result, token == last.0 { continue }
+            if case .success(let id) = result, id != token {
+                verdict.wrong.insert(id == -1 || id == -3 ? "sent twice" : "another's value: \(id)")
+            } else if !attack.allowed.contains(name) {
+                verdict.wrong.insert("\(result)")
+            }
+        }
+        if attack.recovers, case .failure(let error) = last.1 { verdict.wrong.insert("has not recovered: \(error)") }
+        await client.shutdown()
+        return verdict
+    }
+
+    private static func call(_ token: Int, _ client: APIClient) async -> (Int, Result<Int, ServiceError>, Duration) {
+        let start = ContinuousClock.now
+        var result: Result<Int, ServiceError>
+        do throws(ServiceError) {
+            let endpoint =
+                token == 2
+                ? Endpoint<HostileBench.Model>.post("\(token)", body: .data(Data(count: 100_000), contentType: "a/b"))
+                : .get("\(token)")
+            result = .success(try await client.run(endpoint.deadline(limit)).id)
+        } catch {
+            result = .failure(error)
+        }
+        return (token, result, start.duration(to: .now) - limit)
+    }
+}
+#endif

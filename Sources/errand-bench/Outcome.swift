@@ -1,0 +1,15 @@
+import Errand
+
+/// How a call ended, by a name that figures are counted under.
+func outcomeName(of result: Result<Int, ServiceError>) -> String {
+    switch result {
+    case .success: "value"
+    case .failure(.cancelled): "cancelled"
+    case .failure(.timedOut(let timeout)): timeout.bound == .deadline ? "timed_out" : "timed_out_attempt"
+    case .failure(.transport(let failure)): "transport_\(failure.kind)"
+    case .failure(.rejected): "rejected"
+    case .failure(.serverFailure): "server_failure"
+    case .failure(.undecodable): "undecodable"
+    case .failure: "other"
+    }
+}

@@ -1,0 +1,115 @@
+"""One HTTP/2 connection, frame by frame, as a server that keeps to no rule but those it is told to."""
+
+import struct
+import time
+
+import hpack
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
+END_STREAM = ACK = 0x1
+END_HEADERS = 0x4
+PADDED = 0x8
+
+NO_ERROR, PROTOCOL_ERROR, INTERNAL_ERROR, REFUSED_STREAM, CANCEL = 0, 1, 2, 7, 8
+ENHANCE_YOUR_CALM, HTTP_1_1_REQUIRED = 11, 13
+
+# How long a flood goes on, if nobody ends the connection.
+LONGEST = 20
+
+
+def frame(kind, flags=0, stream=0, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+
+
+def number(value):
+    return struct.pack(">I", value)
+
+
+class Request:
+    def __init__(self, stream, token, method, is_repeated):
+        self.stream = stream
+        self.method = method
+        # What only the right answer says. What was sent twice gets a wrong one, so that the client finds out.
+        self.body = b'{"id": %d}' % (-1 if is_repeated else token)
+
+
+class Connection:
+    # The numbers of the requests that have come, over all connections of an attack.
+    def __init__(self, socket, seen, index):
+        self.socket = socket
+        self.seen = seen
+        # The how manyeth connection of its attack it is, from 0.
+        self.index = index
+        self.decoder = hpack.Decoder()
+        self.encoder = hpack.Encoder()
+        self.buffer = b""
+        self.reads_bodies = True
+
+    def read(self, count):
+        while len(self.buffer) < count:
+            more = self.socket.recv(65536)
+            if not more:
+                raise EOFError
+            self.buffer += more
+        result, self.buffer = self.buffer[:count], self.buffer[count:]
+        return result
+
+    def begin(self, settings=b""):
+        if self.read(len(PREFACE)) != PREFACE:
+            raise EOFError
+        self.send(frame(SETTINGS, payload=settings))
+
+    def send(self, *frames):
+        self.socket.sendall(b"".join(frames))
+
+    def flood(self, frames):
+        """The same over and over."""
+        many = frames * max(1, 60_000 // len(frames))
+        end = time.monotonic() + LONGEST
+        while time.monotonic() < end:
+            self.socket.sendall(many)
+
+    def freeze(self):
+        """Reads nothing, answers nothing."""
+        time.sleep(LONGEST)
+
+    def requests(self):
+        """The requests as their heads come; everything else is answered as it should be."""
+        while True:
+            head = self.read(9)
+            length = int.from_bytes(head[:3], "big")
+            kind, flags = head[3], head[4]
+            stream = int.from_bytes(head[5:], "big") & 0x7FFFFFFF
+            payload = self.read(length)
+            if kind == SETTINGS and not flags & ACK:
+                self.send(frame(SETTINGS, ACK))
+            elif kind == PING and not flags & ACK:
+                self.send(frame(PING, ACK, 0, payload))
+            elif kind == DATA and length and self.reads_bodies:
+                updates = [frame(WINDOW_UPDATE, 0, 0, number(length))]
+                if not flags & END_STREAM:
+                    updates.append(frame(WINDOW_UPDATE, 0, stream, number(length)))
+                self.send(*updates)
+            elif kind == HEADERS:
+                yield self.request(stream, flags, payload)
+
+    def request(self, stream, flags, payload):
+        if flags & 0x20:
+            payload = payload[5:]
+        fields = dict(self.decoder.decode(payload))
+        token = int(fields[":path"].lstrip("/"))
+        is_repeated = token in self.seen
+        self.seen.add(token)
+        return Request(stream, token, fields[":method"], is_repeated)
+
+    def head(self, stream, fields=(), status="200", flags=END_HEADERS):
+        block = self.encoder.encode([(":status", status), ("content-type", "application/json"), *fields])
+        return frame(HEADERS, flags, stream, block)
+
+    def answer(self, request, fields=()):
+        self.send(
+            self.head(request.stream, [("content-length", str(len(request.body))), *fields]),
+            frame(DATA, END_STREAM, request.stream, request.body),
+        )
