@@ -99,6 +99,9 @@ struct ccurl_loop {
     size_t capacity;
     int count;
     struct epoll_event events[CCURL_MOST_EVENTS];
+    // The requests with a body whose response has begun, and when to look at them at the latest; -1 for no such time.
+    ccurl_transfer *answered;
+    int64_t look_due;
     // How many handles were let go during their lookup.
     int orphans;
     // See ccurl_loop_watch.
@@ -135,6 +138,14 @@ int ccurl_loop_is_stale(ccurl_loop *loop, ccurl_transfer *transfer);
 void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer);
 // Has a transfer whose connection is stale begin anew on a new one.
 void ccurl_transfer_refresh(ccurl_transfer *transfer);
+// Notes that the response of the transfer has begun, and whether its status is not 2xx.
+void ccurl_upload_note_response(ccurl_transfer *transfer, int is_error);
+// Looks after the transfer no more.
+void ccurl_upload_forget(ccurl_transfer *transfer);
+// Whether what has come is the response, although that is libcurl's result.
+int ccurl_upload_is_response(ccurl_transfer *transfer, int result);
+// A transfer that need not send the rest of its body, for its response is complete; NULL if there is none.
+ccurl_transfer *ccurl_upload_next_complete(ccurl_loop *loop);
 // Leaves the transfer's handle to itself: it can neither open a connection nor use one, and knows the transfer no more.
 void ccurl_transfer_orphan(ccurl_transfer *transfer);
 

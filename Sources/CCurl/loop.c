@@ -65,7 +65,7 @@ static int note_timer(void *multi, long milliseconds, void *context) {
 ccurl_loop *ccurl_loop_new(void) {
     ccurl_loop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
-    loop->due = -1;
+    loop->due = loop->look_due = -1;
     atomic_init(&loop->worked_on, NOTHING);
     pthread_mutex_init(&loop->guard, NULL);
     loop->multi = ccurl_api.multi_init();
@@ -131,6 +131,7 @@ void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
     }
     // A connection that is closed because nobody waits for the answer any more is not one that has died.
     ccurl_loop_release(loop, transfer);
+    ccurl_upload_forget(transfer);
     ccurl_api.multi_remove_handle(loop->multi, transfer->easy);
     transfer->is_special = 1;
 }
@@ -138,6 +139,7 @@ void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
 int ccurl_loop_is_busy(const ccurl_loop *loop) { return loop->orphans > 0; }
 
 int ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
+    transfer->is_paused = 0;
     int result = ccurl_api.easy_pause(transfer->easy, 0);
     // Not every version has its timer set by that.
     loop->due = ccurl_now();
@@ -147,8 +149,9 @@ int ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
 
 void ccurl_loop_wait(ccurl_loop *loop, int may_wait) {
     int64_t wait = may_wait ? LONGEST_WAIT : 0;
-    if (may_wait && loop->due >= 0) {
-        int64_t left = (loop->due - ccurl_now() + 999) / 1000;
+    int64_t due = loop->due < 0 || (loop->look_due >= 0 && loop->look_due < loop->due) ? loop->look_due : loop->due;
+    if (may_wait && due >= 0) {
+        int64_t left = (due - ccurl_now() + 999) / 1000;
         wait = left < 0 ? 0 : left < wait ? left : wait;
     }
     loop->count = epoll_wait(loop->epoll, loop->events, CCURL_MOST_EVENTS, (int)wait);
@@ -266,7 +269,8 @@ ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, int *result) {
         ccurl_loop_keep(loop, transfer);
         ccurl_loop_release(loop, transfer);
         ccurl_api.multi_remove_handle(loop->multi, transfer->easy);
-        if (transfer->objection == CCURL_SETTLED) *result = 0;
+        if (transfer->objection == CCURL_SETTLED || ccurl_upload_is_response(transfer, *result)) *result = 0;
+        ccurl_upload_forget(transfer);
         if (transfer->repetition == CCURL_DOWNGRADED) note_http1(loop, transfer->origin);
         if (*result != 0) transfer->is_special = 1;
         if (transfer->objection != CCURL_STALE) return transfer;
@@ -276,7 +280,11 @@ ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, int *result) {
         *result = OUT_OF_MEMORY;
         return transfer;
     }
-    return NULL;
+    ccurl_transfer *complete = ccurl_upload_next_complete(loop);
+    if (!complete) return NULL;
+    ccurl_loop_remove(loop, complete);
+    *result = 0;
+    return complete;
 }
 
 void ccurl_loop_enter(ccurl_loop *loop, const char *name) {

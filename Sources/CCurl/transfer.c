@@ -9,11 +9,9 @@
 #include <strings.h>
 
 #define OPT_WRITEDATA 10001
-#define OPT_READDATA 10009
 #define OPT_HEADERDATA 10029
 #define OPT_FRESH_CONNECT 74
 #define OPT_ERRORBUFFER 10010
-#define OPT_POSTFIELDS 10015
 #define OPT_HTTPHEADER 10023
 #define OPT_PRIVATE 10103
 #define OPT_PREREQDATA 10313
@@ -188,7 +186,10 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
     if (length > 0 && (*bytes == '\r' || *bytes == '\n')) {
         transfer->head_complete = 1;
         if (has_status(transfer, "101")) return object(transfer, CCURL_UPGRADED);
-        if (!is_interim(transfer)) tell(transfer, CCURL_HEAD_COMPLETE);
+        if (!is_interim(transfer)) {
+            tell(transfer, CCURL_HEAD_COMPLETE);
+            ccurl_upload_note_response(transfer, !has_status(transfer, "2"));
+        }
         if (transfer->expects && has_status(transfer, "417")) return object(transfer, CCURL_SETTLED);
     }
     return length;
@@ -201,7 +202,8 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     ccurl_loop_note_body(transfer->loop, length);
     if (transfer->hooks.on_body) {
         ptrdiff_t taken = transfer->hooks.on_body(transfer->hooks.context, (uint8_t *)bytes, length);
-        if (taken == CCURL_PAUSE) return PAUSED;
+        transfer->is_paused = taken == CCURL_PAUSE;
+        if (transfer->is_paused) return PAUSED;
         if (taken < 0) return 0;
         transfer->body_length += length;
         return length;
@@ -210,23 +212,6 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     memcpy(transfer->body + transfer->body_length, bytes, length);
     transfer->body_length += length;
     return length;
-}
-
-static size_t give_upload(char *bytes, size_t size, size_t count, void *context) {
-    ccurl_transfer *transfer = context;
-    size_t room = size * count;
-    size_t left = transfer->upload_length - transfer->upload_position;
-    size_t length = left < room ? left : room;
-    memcpy(bytes, transfer->upload + transfer->upload_position, length);
-    transfer->upload_position += length;
-    return length;
-}
-
-static size_t pull_upload(char *bytes, size_t size, size_t count, void *context) {
-    ccurl_transfer *transfer = context;
-    ptrdiff_t given = transfer->hooks.on_upload(transfer->hooks.context, (uint8_t *)bytes, size * count);
-    if (given == CCURL_PAUSE) return PAUSED;
-    return given < 0 ? ABORTED : (size_t)given;
 }
 
 static void install(ccurl_transfer *transfer) {
@@ -276,6 +261,7 @@ int ccurl_transfer_reset(ccurl_transfer *transfer) {
     } else if (!kept.is_prepared) {
         ccurl_api.easy_reset(transfer->easy);
     }
+    ccurl_upload_forget(transfer);
     free(transfer->body);
     free(transfer->upload);
     *transfer = kept;
@@ -372,26 +358,7 @@ int ccurl_set_headers(ccurl_transfer *transfer, const char *lines, size_t count)
     return 1;
 }
 
-void ccurl_set_empty_upload(ccurl_transfer *transfer) { ccurl_api.easy_setopt(transfer->easy, OPT_POSTFIELDS, ""); }
-
-int ccurl_set_upload(ccurl_transfer *transfer, const void *bytes, size_t count) {
-    if (count > 0) {
-        transfer->upload = malloc(count);
-        if (!transfer->upload) return 0;
-        memcpy(transfer->upload, bytes, count);
-        transfer->upload_length = count;
-    }
-    ccurl_api.easy_setopt(transfer->easy, OPT_READFUNCTION, give_upload);
-    ccurl_api.easy_setopt(transfer->easy, OPT_READDATA, transfer);
-    return 1;
-}
-
-void ccurl_stream_upload(ccurl_transfer *transfer) {
-    ccurl_api.easy_setopt(transfer->easy, OPT_READFUNCTION, pull_upload);
-    ccurl_api.easy_setopt(transfer->easy, OPT_READDATA, transfer);
-}
-
-static int64_t get_offset(ccurl_transfer *transfer, int info) {
+int64_t ccurl_get_offset(ccurl_transfer *transfer, int info) {
     int64_t value = 0;
     ccurl_api.easy_getinfo(transfer->easy, info, &value);
     return value;
@@ -399,13 +366,13 @@ static int64_t get_offset(ccurl_transfer *transfer, int info) {
 
 ccurl_timings ccurl_get_timings(ccurl_transfer *transfer) {
     return (ccurl_timings){
-        .looked_up = get_offset(transfer, INFO_LOOKED_UP),
-        .connected = get_offset(transfer, INFO_CONNECTED),
-        .encrypted = get_offset(transfer, INFO_ENCRYPTED),
+        .looked_up = ccurl_get_offset(transfer, INFO_LOOKED_UP),
+        .connected = ccurl_get_offset(transfer, INFO_CONNECTED),
+        .encrypted = ccurl_get_offset(transfer, INFO_ENCRYPTED),
         .first_byte = transfer->first_byte ? transfer->first_byte - transfer->started : 0,
-        .total = get_offset(transfer, INFO_TOTAL),
-        .sent = ccurl_get_long(transfer, INFO_REQUEST_SIZE) + get_offset(transfer, INFO_UPLOADED),
-        .received = ccurl_get_long(transfer, INFO_HEAD_SIZE) + get_offset(transfer, INFO_DOWNLOADED),
+        .total = ccurl_get_offset(transfer, INFO_TOTAL),
+        .sent = ccurl_get_long(transfer, INFO_REQUEST_SIZE) + ccurl_get_offset(transfer, INFO_UPLOADED),
+        .received = ccurl_get_long(transfer, INFO_HEAD_SIZE) + ccurl_get_offset(transfer, INFO_DOWNLOADED),
         .new_connections = ccurl_get_long(transfer, INFO_NEW_CONNECTIONS),
         .http_version = ccurl_get_long(transfer, INFO_HTTP_VERSION),
     };

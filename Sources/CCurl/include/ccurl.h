@@ -87,6 +87,11 @@ typedef struct ccurl_transfer {
     // The request's body.
     uint8_t *upload;
     size_t upload_length, upload_position;
+    // Whether it has one, and whether it is in the loop's list of those whose response may come before all of it was
+    // sent, and when it was looked at last. Whether the hook has paused the response.
+    int has_upload, is_answered, is_paused;
+    int64_t looked;
+    struct ccurl_transfer *next_answered, *previous_answered;
     // The lines of the request's head.
     void *headers;
     size_t headers_capacity;
@@ -155,6 +160,7 @@ typedef struct {
 
 ccurl_timings ccurl_get_timings(ccurl_transfer *transfer);
 long ccurl_get_long(ccurl_transfer *transfer, int info);
+int64_t ccurl_get_offset(ccurl_transfer *transfer, int info);
 const char *ccurl_describe(int code);
 
 // Has the calling thread be that of the loop, under this name.

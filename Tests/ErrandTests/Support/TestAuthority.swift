@@ -1,4 +1,5 @@
 #if os(Linux)
+import Errand
 import Foundation
 
 /// A certificate and its private key, as PEM files.
@@ -67,6 +68,14 @@ final class TestAuthority: Sendable {
     func selfSigned() throws -> TestCertificate {
         try makeOwnCertificate("own", subject: "localhost", ["-addext", "subjectAltName=DNS:localhost"])
         return certificate("own")
+    }
+
+    /// A transport that trusts it, and uses no proxy.
+    func transport() -> CurlTransport {
+        var options = CurlTransport.Options()
+        options.certificateAuthorities = file
+        options.proxy = .none
+        return CurlTransport(options)
     }
 
     private func makeOwnCertificate(_ name: String, subject: String, _ more: [String] = []) throws {

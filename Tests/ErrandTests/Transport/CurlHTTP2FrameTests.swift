@@ -17,10 +17,7 @@ struct CurlHTTP2FrameTests {
 
     init() throws {
         authority = try TestAuthority()
-        var options = CurlTransport.Options()
-        options.certificateAuthorities = authority.file
-        options.proxy = .none
-        transport = CurlTransport(options)
+        transport = authority.transport()
     }
 
     private func client(_ server: PythonServer, _ retry: RetryPolicy = .never) -> APIClient {

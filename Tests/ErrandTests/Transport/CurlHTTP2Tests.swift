@@ -16,10 +16,7 @@ struct CurlHTTP2Tests {
 
     init() throws {
         authority = try TestAuthority()
-        var options = CurlTransport.Options()
-        options.certificateAuthorities = authority.file
-        options.proxy = .none
-        transport = CurlTransport(options)
+        transport = authority.transport()
     }
 
     private func client(_ server: HTTP2Server, _ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {

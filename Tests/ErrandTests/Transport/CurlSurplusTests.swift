@@ -19,10 +19,7 @@ struct CurlSurplusTests {
 
     init() throws {
         (authority, backend) = (try TestAuthority(), try LoopbackServer())
-        var options = CurlTransport.Options()
-        options.certificateAuthorities = authority.file
-        options.proxy = .none
-        transport = CurlTransport(options)
+        transport = authority.transport()
     }
 
     private func get(_ url: String) async throws -> String {

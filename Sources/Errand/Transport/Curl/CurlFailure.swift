@@ -45,6 +45,9 @@ struct CurlFailure {
         // head.
         case 56 where words.contains("chunked-encoding") || words.contains("response headers"):
             return failure(.malformed)
+        // The server closed the stream without a complaint. What came along with that, libcurl 7.88 drops.
+        case 92 where transfer.pointee.has_upload != 0 && ownWords.isEmpty:
+            return failure(.truncated, "the server responded before it had read the request, and libcurl lost that")
         // 16 and 92 are HTTP/2's: the connection, or the stream. A server that ends its connections brings about both.
         case 16, 56, 92: return failure(hasAnswer ? .truncated : .reset)
         // Before anything was sent it is the scheme that this libcurl was built without; after it, the answer.

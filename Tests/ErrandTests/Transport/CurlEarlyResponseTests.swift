@@ -1,0 +1,103 @@
+#if os(Linux)
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+/// Responses that are complete before the body of their request has been sent (RFC 9113, 8.1).
+@Suite("Early responses through libcurl", .timeLimit(.minutes(2)))
+struct CurlEarlyResponseTests {
+    private static let hasNginx = Program.openssl.isInstalled && Program.nginx.isInstalled
+    private static let hasPython = Program.openssl.isInstalled && Program.python3.isInstalled
+
+    private func client(_ url: String, _ transport: CurlTransport) -> APIClient {
+        APIClient(url) {
+            $0.transport = transport
+            $0.rateLimit = .unlimited
+            $0.retry = .never
+            // Real time: a busy machine is no reason to fail.
+            $0.timeout = .seconds(20)
+        }
+    }
+
+    @Test(
+        "C42, C44: nginx answers over HTTP/2 without reading the body, and that is the response",
+        .enabled(if: hasNginx, "openssl or nginx is not installed"), arguments: [10, 2_000, 100_000, 1_000_000])
+    func nginx(count: Int) async throws {
+        let authority = try TestAuthority()
+        let location = "location /early { default_type application/json; return 200 '[1]'; }"
+        let server = try HTTP2Server(authority.issue(), location)
+        let client = client(server.url, authority.transport())
+        for _ in 0..<40 {
+            #expect(try await client.run(Endpoint<[Int]>.post("early", body: Self.body(count))) == [1])
+        }
+    }
+
+    private func serve(_ authority: TestAuthority, _ ending: String) throws -> PythonServer {
+        try PythonServer(
+            authority.issue(), speaking: "h2",
+            """
+            def serve(connection, number):
+                greet(connection)
+                while True:
+                    stream, _ = next_request(connection)
+                    answer = (frame(HEADERS, END_HEADERS, stream, OK) + frame(DATA, 0, stream, b"[1,")
+                        + frame(DATA, END_STREAM, stream, b"2]"))
+                    reset = frame(RESET, 0, stream, struct.pack(">I", 0))
+                    \(ending)
+            """)
+    }
+
+    private static func body(_ count: Int) -> RequestBody {
+        .data(Data(count: count), contentType: "application/octet-stream")
+    }
+
+    @Test(
+        "C42, C44: the end of the stream completes a response that has no length",
+        .enabled(if: hasPython, "openssl or python3 is not installed"), arguments: [10, 100_000, 1_000_000])
+    func withoutLength(count: Int) async throws {
+        let authority = try TestAuthority()
+        let server = try serve(authority, "connection.sendall(answer); time.sleep(0.02); connection.sendall(reset)")
+        let client = client(server.url, authority.transport())
+        for _ in 0..<20 {
+            #expect(try await client.run(Endpoint<[Int]>.post("early", body: Self.body(count))) == [1, 2])
+        }
+    }
+
+    @Test(
+        "C42, C44: a response that libcurl loses, because the end came along with it, is never taken for none",
+        .enabled(if: hasPython, "openssl or python3 is not installed"), arguments: [10, 100_000])
+    func lost(count: Int) async throws {
+        let authority = try TestAuthority()
+        let server = try serve(authority, "connection.sendall(answer + reset)")
+        let client = client(server.url, authority.transport())
+        for _ in 0..<20 {
+            do throws(ServiceError) {
+                #expect(try await client.run(Endpoint<[Int]>.post("early", body: Self.body(count))) == [1, 2])
+            } catch {
+                // Newer versions of libcurl lose nothing.
+                guard case .transport(let failure) = error else { throw error }
+                #expect(failure.kind == .truncated && failure.mayHaveReachedServer)
+                #expect(failure.message == "the server responded before it had read the request, and libcurl lost that")
+            }
+        }
+    }
+
+    @Test("C42: when a server responds early, the stream that was being sent is let go")
+    func streamLetGo() async throws {
+        let server = try LoopbackServer()
+        server.onHead(.post, "/x") { _ in .status(413, body: Data()) }
+        let ended = AsyncStream<Void>.makeStream()
+        let (chunks, feed) = HTTPBody.Chunks.makeStream()
+        feed.yield(Data(count: 100))
+        // A reader that is cancelled ends the stream; one that is forgotten waits for ever, and the stream stays.
+        feed.onTermination = { _ in ended.continuation.finish() }
+        let request = HTTPRequest(method: .post, url: try HTTPURL(server.baseURL + "/x"), body: .stream(chunks))
+        let response = try await CurlTransport().send(request, context: TransportContext())
+        #expect(response.status == 413)
+        for await _ in ended.stream {}
+        withExtendedLifetime(feed) {}
+    }
+}
+#endif
