@@ -5,17 +5,13 @@ extension RateLimiter {
         var line = WaitingLine()
         /// When the first waiter is served next, and the alarm for it.
         var service: (instant: Instant, alarm: Alarm)?
-        private var pause: Pause?
+        /// The end of the pause during which nobody is served.
+        private var pausedUntil: Instant?
+        /// The bucket as it would be without the pause, which has drained it: an early end goes back to it.
+        private var bucketWithoutPause: TokenBucket?
 
         init(_ limit: RateLimit) {
             bucket = TokenBucket(limit)
-        }
-
-        /// A pause during which nobody is served.
-        private struct Pause {
-            var until: Instant
-            /// The bucket as it would be without the pause, which has drained it: an early end goes back to it.
-            var bucketBefore: TokenBucket
         }
     }
 }
@@ -27,8 +23,6 @@ extension RateLimiter.State {
         case refused(Duration)
         case waiting(WaitingLine.Waiter)
     }
-
-    private var pausedUntil: Instant? { pause?.until }
 
     mutating func admit(cost: Int, isUrgent: Bool, deadline: Instant, at now: Instant) -> Admission {
         if takeAtOnce(cost, isUrgent: isUrgent, at: now) { return .granted }
@@ -43,14 +37,15 @@ extension RateLimiter.State {
 
     mutating func takeAtOnce(_ cost: Int, isUrgent: Bool, at now: Instant) -> Bool {
         endPause(at: now)
-        return pause == nil && line.costAhead(ofUrgent: isUrgent) == 0 && bucket.take(cost, at: now)
+        return pausedUntil == nil && line.costAhead(ofUrgent: isUrgent) == 0 && bucket.take(cost, at: now)
     }
 
     /// Returns those in line who would not wait for the end of the pause.
     mutating func pause(until instant: Instant, at now: Instant) -> [WaitingLine.Waiter] {
         endPause(at: now)
         guard instant > max(pausedUntil ?? now, now) else { return [] }
-        pause = Pause(until: instant, bucketBefore: pause?.bucketBefore ?? bucket)
+        pausedUntil = instant
+        if bucketWithoutPause == nil { bucketWithoutPause = bucket }
         bucket.drain(until: instant)
         let hasty = line.all.filter { !Self.isWorthWaiting(until: instant, before: $0.deadline, at: now) }
         for waiter in hasty { line.leave(waiter) }
@@ -60,27 +55,31 @@ extension RateLimiter.State {
     /// Ends a pause before its time.
     mutating func resume(at now: Instant) {
         endPause(at: now)
-        guard let pause else { return }
-        self.pause = nil
-        bucket = pause.bucketBefore
+        guard let before = bucketWithoutPause else { return }
+        forgetPause()
+        bucket = before
         bucket.drain(until: now)
     }
 
     /// Forgets a pause that has run out.
     private mutating func endPause(at now: Instant) {
-        if let pause, pause.until <= now { self.pause = nil }
+        if let pausedUntil, pausedUntil <= now { forgetPause() }
+    }
+
+    private mutating func forgetPause() {
+        (pausedUntil, bucketWithoutPause) = (nil, nil)
     }
 
     mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
         bucket.giveBack(cost, takenAt: instant)
-        pause?.bucketBefore.giveBack(cost, takenAt: instant)
+        bucketWithoutPause?.giveBack(cost, takenAt: instant)
     }
 
     /// Takes the permits of all whose turn has come.
     mutating func serve(at now: Instant) -> [WaitingLine.Waiter] {
         endPause(at: now)
         var served: [WaitingLine.Waiter] = []
-        while pause == nil, let waiter = line.first, bucket.take(waiter.cost, at: now) {
+        while pausedUntil == nil, let waiter = line.first, bucket.take(waiter.cost, at: now) {
             line.leave(waiter)
             served.append(waiter)
         }
