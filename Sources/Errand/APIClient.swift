@@ -24,7 +24,8 @@ public actor APIClient {
     /// What makes and sends requests; an error if the configuration makes no sense, which every call then tells.
     private nonisolated let engine: Result<Engine, ServiceError>
     private nonisolated let judge: Judge
-    private nonisolated let calls = CallsInFlight()
+    private nonisolated let secretNames: SecretNames
+    nonisolated let calls = CallsInFlight()
     private nonisolated let hub = EventHub()
     private nonisolated let ownTransport: (any Transport)?
     private var closing: Flight<Void>?
@@ -52,6 +53,7 @@ public actor APIClient {
         let limiter = configuration.limiter ?? RateLimiter(configuration.rateLimit, time: configuration.time)
         let transport = configuration.transport ?? Self.platformTransport
         self.limiter = limiter
+        secretNames = SecretNames(adding: configuration.secretNames)
         ownTransport = configuration.transport == nil ? transport : nil
         engine = Result { () throws(ServiceError) in
             try Engine(configuration, limiter: limiter, transport: transport)
@@ -129,47 +131,67 @@ public actor APIClient {
 }
 
 extension APIClient {
-    /// Runs a call from its beginning to its end, and tells of both.
+    /// Runs a call whose response is wanted as a value: it ends when that is decoded.
     private nonisolated func answer<Response>(
         to endpoint: Endpoint<Response>
     ) async throws(ServiceError) -> Reply<Response> {
-        if Task.isCancelled { throw .cancelled }
-        let call = Call(
-            id: calls.nextID(), method: endpoint.method, path: endpoint.path,
-            rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub)
-        try calls.begin(call)
-        defer { calls.end(call) }
-        call.tell(.began)
+        let call = try begin(endpoint, delivery: .whole)
         do throws(ServiceError) {
-            let reply = try await perform(endpoint, as: call)
-            call.tell(.succeeded(attempts: reply.attempts, after: reply.duration))
+            let (response, url) = try await send(endpoint, as: call)
+            call.note(.decoding)
+            let value = try judge.value(Response.self, below: endpoint.envelope, in: response) {
+                redactor(for: call)
+            }
+            let reply = Reply(
+                value: value, status: response.status, headers: response.headers,
+                attempts: call.read { $0.attempts }, duration: call.age, timings: response.timings,
+                source: response.hasLeftOrigin ? nil : response.redirectedTo ?? url)
+            calls.end(call, telling: .succeeded(attempts: reply.attempts, after: reply.duration))
             return reply
         } catch {
-            // Whatever broke when the caller left, it is the leaving that ended the call.
-            let error = Task.isCancelled ? .cancelled : error
-            call.tell(
-                .ended(error, attempts: call.read { $0.attempts }, after: call.started.duration(to: call.time.now)))
-            throw error
+            throw end(call, with: error)
         }
     }
 
-    /// The whole way of a call: build, send through the layers, judge.
-    private nonisolated func perform<Response>(
+    /// Begins a call, which lasts until somebody ends it.
+    nonisolated func begin<Response>(
+        _ endpoint: Endpoint<Response>, delivery: TransportContext.Delivery
+    ) throws(ServiceError) -> Call {
+        if Task.isCancelled { throw .cancelled }
+        let call = Call(
+            id: calls.nextID(), method: endpoint.method, path: endpoint.path, delivery: delivery,
+            rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub)
+        try calls.begin(call)
+        call.tell(.began)
+        return call
+    }
+
+    /// Builds the request and sends it through the layers; the response with the URL that was asked.
+    nonisolated func send<Response>(
         _ endpoint: Endpoint<Response>, as call: Call
-    ) async throws(ServiceError) -> Reply<Response> {
+    ) async throws(ServiceError) -> (response: HTTPResponse, url: HTTPURL) {
         if let problem = call.rules.problem { throw .badSetting(problem) }
         let engine = try engine.get()
         let session = try await session(for: call)
         let request = try engine.builder.request(for: endpoint, rules: call.rules, isSigned: session != nil)
-        let response = try await engine.send(request, as: call, signedFor: session)
-        call.note(.decoding)
-        let value = try judge.value(Response.self, below: endpoint.envelope, in: response) {
-            call.redactor(engine.builder.secretNames)
-        }
-        return Reply(
-            value: value, status: response.status, headers: response.headers, attempts: call.read { $0.attempts },
-            duration: call.started.duration(to: call.time.now), timings: response.timings,
-            source: response.hasLeftOrigin ? nil : response.redirectedTo ?? request.url)
+        return (try await engine.send(request, as: call, signedFor: session), request.url)
+    }
+
+    /// What a response means that is not a success.
+    nonisolated func error(of response: HTTPResponse, to call: Call) -> ServiceError {
+        judge.error(of: response, redactor: redactor(for: call))
+    }
+
+    /// Ends a call that has failed; the error that its caller gets.
+    nonisolated func end(_ call: Call, with error: ServiceError) -> ServiceError {
+        // Whatever broke when the caller left, it is the leaving that ended the call.
+        let error = Task.isCancelled ? .cancelled : error
+        calls.end(call, telling: .ended(error, attempts: call.read { $0.attempts }, after: call.age))
+        return error
+    }
+
+    private nonisolated func redactor(for call: Call) -> Redactor {
+        call.redactor(secretNames)
     }
 
     /// The session that is there when the call begins, and that signs it; `nil` for a call that is not signed.

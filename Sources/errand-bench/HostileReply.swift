@@ -56,7 +56,7 @@ struct HostileReply {
 
     /// What is done to it. Carrying it out costs more than knowing it, so that is left to the server.
     let mutations: [HostileMutation]
-    private let number: Int
+    let number: Int
 
     init(number: Int) {
         var random = Random(state: UInt64(truncatingIfNeeded: number))
@@ -75,6 +75,11 @@ struct HostileReply {
         case 1: mutations[0].allowed
         default: nil
         }
+    }
+
+    /// Whether its bytes are no longer those of one answer.
+    var isScrambled: Bool {
+        mutations.contains { ["bytes that were changed", "a part that comes twice"].contains($0.name) }
     }
 
     /// What the server does.

@@ -21,6 +21,7 @@ enum Main {
         --faults <calls>  calls over everything that a server may do
         --hostile <calls> calls over the replies of a hostile server; fails where one does harm
           --from <number> begins with the reply of that number
+          --server <path> serves them by that build of this program, which need not be as slow as this one
         --http2 <script>  calls to the attacks over HTTP/2 that the script serves; fails where one does harm
           --only <names>  none but these of them, separated by semicolons
           --without <names> leaves these out, of either, separated by semicolons
@@ -49,7 +50,8 @@ enum Main {
         } else if let calls = value(of: "--hostile").flatMap({ Int($0) }) {
             isUnharmed = try await HostileBench.run(
                 into: &report, calls: calls, from: value(of: "--from").flatMap { Int($0) } ?? 1,
-                without: names(of: "--without"), known: names(of: "--known"))
+                servedBy: value(of: "--server") ?? Child.own, without: names(of: "--without"),
+                known: names(of: "--known"))
         } else if let script = value(of: "--http2") {
             #if os(Linux)
             isUnharmed = try await HostileHTTP2.run(
@@ -72,7 +74,8 @@ enum Main {
         while let option = rest.popFirst() {
             switch option {
             case "--json", "--core", "--wire": break
-            case "--url", "--known", "--only", "--without", "--http2": if rest.popFirst() == nil { return false }
+            case "--url", "--known", "--only", "--without", "--http2", "--server":
+                if rest.popFirst() == nil { return false }
             case "--faults", "--soak", "--hostile", "--from":
                 if rest.popFirst().flatMap({ Int($0) }) ?? 0 < 1 { return false }
             default: return false

@@ -1,5 +1,6 @@
 import Errand
 import ErrandTesting
+import Foundation
 import Testing
 
 // The samples in the doc comments of the sources, in the order of their files.
@@ -73,6 +74,11 @@ private enum OwnRoute {
 private func log(_ client: APIClient) async {
     let formatter = LogFormatter()
     for await event in client.events { print(formatter.line(for: event)) }
+}
+
+private func stream(_ client: APIClient, _ file: FileHandle) async throws {
+    let response = try await client.stream(.get("logs/today"))
+    for try await chunk in response.chunks { file.write(chunk) }
 }
 
 private func latest(_ client: APIClient, _ me: User) async throws -> [User] {

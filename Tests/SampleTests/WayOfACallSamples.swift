@@ -53,6 +53,18 @@ struct WayOfACallSamples {
         #expect(reply.status == 200 && reply.attempts == 1 && reply.headers["ETag"] == "1")
     }
 
+    @Test("a large response is read while it arrives")
+    func stream() async throws {
+        let network = scripted()
+        network.on(.get, "/logs/today", .json("[1, 2]"))
+        let client = testClient(network)
+        let response = try await client.stream(.get("logs/today"))
+        print(response.headers["Last-Modified"] ?? "no date")
+        var count = 0
+        for try await chunk in response.chunks { count += chunk.count }
+        #expect(count == 6)
+    }
+
     @Test("answers that are no JSON")
     func bytes() async throws {
         let network = scripted()

@@ -36,7 +36,14 @@ final class CallsInFlight: Sendable {
         }
     }
 
-    func end(_ call: Call) {
+    /// Ends the call, the first time it is asked to, and tells of it.
+    func end(_ call: Call, telling event: @autoclosure () -> ClientEvent.Kind) {
+        let isFirst = call.exchange { state in
+            defer { state.isOver = true }
+            return !state.isOver
+        }
+        guard isFirst else { return }
+        call.tell(event())
         let drained = state.withLock { state in
             state.calls[call.id] = nil
             counts.send(state.calls.count)

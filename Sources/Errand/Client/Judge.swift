@@ -18,7 +18,7 @@ struct Judge: Sendable {
         _ type: Response.Type, below keys: [String], in response: HTTPResponse, redactor: () -> Redactor
     ) throws(ServiceError) -> Response {
         let body = response.body.bytes ?? Data()
-        guard response.isSuccess else { throw error(response, body: body, redactor: redactor()) }
+        guard response.isSuccess else { throw error(of: response, redactor: redactor()) }
         if let empty = emptyValue(type, body) { return empty }
         if type == Data.self, keys.isEmpty, let bytes = body as? Response { return bytes }
         func failure(_ path: String, _ expected: String, _ found: String) -> ServiceError {
@@ -49,7 +49,9 @@ struct Judge: Sendable {
         return type.whenEmpty as? Response
     }
 
-    private func error(_ response: HTTPResponse, body: Data, redactor: Redactor) -> ServiceError {
+    /// What a response means that is not a success.
+    func error(of response: HTTPResponse, redactor: Redactor) -> ServiceError {
+        let body = response.body.bytes ?? Data()
         let wait = ServerPacing.retryAfter(in: response.headers, date: time.date)
         let words = ServerWords(body, redactor: redactor)
         if response.status == 429 {

@@ -20,6 +20,8 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
         case configuration
         /// The client has been shut down.
         case clientShutDown
+        /// The body of a streamed response, which can be read only once.
+        case bodyAlreadyRead
     }
 
     /// The part that is wrong.
@@ -39,6 +41,9 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
 
     /// A sentence for people.
     public var description: String {
-        "The request cannot be sent\(mayHaveReachedServer ? " again" : ""): \(reason)".printable
+        let beginning =
+            subject == .bodyAlreadyRead
+            ? "The response cannot be read" : "The request cannot be sent\(mayHaveReachedServer ? " again" : "")"
+        return "\(beginning): \(reason)".printable
     }
 }

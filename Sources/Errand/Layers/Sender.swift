@@ -69,8 +69,8 @@ struct Sender: Sendable {
         _ request: HTTPRequest, in call: Call, on leash: Leash
     ) async throws(ServiceError) -> HTTPResponse {
         let context = TransportContext(
-            delivery: .whole, bodyLimit: bodyLimit, timeout: call.rules.timeout, time: call.time, reporter: call,
-            leash: leash)
+            delivery: call.delivery, bodyLimit: call.delivery == .stream ? .max : bodyLimit,
+            timeout: call.rules.timeout, time: call.time, reporter: call, leash: leash)
         if let notice, call.isHeard, let warning = notice.take() { call.tell(.warned(warning)) }
         call.tell(.sent(request.shown, attempt: call.read { $0.attempts }))
         call.update { state in
@@ -82,6 +82,8 @@ struct Sender: Sendable {
             var response = try await transport.send(request, context: context)
             if response.body.bytes == nil { call.note(.receiving) }
             if let secretNames { response.headers.hide(secretNames) }
+            // Of a stream only the caller gets, and reads, the body; that of an error is wanted here.
+            if call.delivery == .stream, response.isSuccess { return response }
             response.body = .bytes(try await response.body.collect(upTo: bodyLimit, on: leash))
             return response
         } catch {

@@ -16,11 +16,16 @@ final class Call: PhaseReporter {
         var stop: ServiceError?
         /// The outermost leash on which the call hangs at this moment.
         var leash: Leash?
+        /// What is called at a stop, besides.
+        var onStop: (@Sendable () -> Void)?
+        var isOver = false
     }
 
     let id: Int
     let method: HTTPMethod
     let path: Path
+    /// How the caller wants the body of the response.
+    let delivery: TransportContext.Delivery
     let rules: CallRules
     let started: Instant
     let deadline: Instant
@@ -32,11 +37,13 @@ final class Call: PhaseReporter {
     private let state = Lock(State())
 
     init(
-        id: Int, method: HTTPMethod, path: Path, rules: CallRules, time: any TimeSource, events: EventHub
+        id: Int, method: HTTPMethod, path: Path, delivery: TransportContext.Delivery = .whole, rules: CallRules,
+        time: any TimeSource, events: EventHub
     ) {
         self.id = id
         self.method = method
         self.path = path
+        self.delivery = delivery
         self.rules = rules
         self.time = time
         self.events = events
@@ -46,6 +53,9 @@ final class Call: PhaseReporter {
 
     /// The call by its method and path, without the query.
     var name: String { "\(method) \(path)" }
+
+    /// How long it has been under way.
+    var age: Duration { started.duration(to: time.now) }
 
     func read<Value: Sendable>(_ body: (borrowing State) -> Value) -> Value {
         state.withLock { body($0) }

@@ -5,11 +5,26 @@
 extension Call {
     /// Stops the call from outside. What hangs on a leash ends at once, the rest when it would take the next.
     func stop(_ reason: ServiceError) {
-        let leash: Leash? = exchange { state in
+        let (leash, onStop) = exchange { state in
             state.stop = state.stop ?? reason
-            return state.leash
+            return (state.leash, state.onStop)
         }
         leash?.stop(reason)
+        onStop?()
+    }
+
+    /// Has `stopped` called when the call is stopped from outside, or at once if it was.
+    func onStop(_ stopped: @escaping @Sendable () -> Void) {
+        let isStopped = exchange { state in
+            state.onStop = stopped
+            return state.stop != nil
+        }
+        if isStopped { stopped() }
+    }
+
+    /// Stops the call because its time is up, whether it waits for something or not.
+    func stopAtDeadline() {
+        stop(timedOut(.deadline))
     }
 
     /// Runs something that may take long in a child task, and sees to it that it ends with the call, and at `timeout`

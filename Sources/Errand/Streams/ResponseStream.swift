@@ -1,0 +1,125 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The body of a streamed response while it is read, and the call that lasts as long.
+///
+/// States: idle (nobody waits for a chunk), waiting (its reader does), over. The call can be stopped in each. While the
+/// reader waits, the stop reaches that wait, which then ends the call; an idle stream ends at once, so that its
+/// connection is closed and nobody waits for a reader who does not come. Whoever goes from waiting to idle looks whether
+/// the call was stopped just then.
+final class ResponseStream: Sendable {
+    private struct State {
+        /// `nil` when it is over.
+        var chunks: HTTPBody.Chunks?
+        var isTaken = false
+        var isWaiting = false
+        /// What the reader is told when it asks next.
+        var error: ServiceError?
+        var alarm: Alarm?
+    }
+
+    private let call: Call
+    private let end: @Sendable (ClientEvent.Kind) -> Void
+    private let state: Lock<State>
+
+    /// Creates the stream of a call that has its response; `end` is called once, with what the call ends with.
+    init(_ chunks: HTTPBody.Chunks, of call: Call, end: @escaping @Sendable (ClientEvent.Kind) -> Void) {
+        self.call = call
+        self.end = end
+        state = Lock(State(chunks: chunks))
+        call.note(.receiving)
+        call.onStop { [weak self] in self?.stopIfIdle() }
+        guard call.deadline < .distantFuture else { return }
+        let alarm = call.time.schedule(at: call.deadline, for: .watch) { [call] in call.stopAtDeadline() }
+        let isOver = state.withLock { state in
+            state.alarm = alarm
+            return state.chunks == nil
+        }
+        if isOver { alarm.cancel() }
+    }
+
+    /// Whether the caller is the first who wants to read the body.
+    func take() -> Bool {
+        state.withLock { state in
+            defer { state.isTaken = true }
+            return !state.isTaken
+        }
+    }
+
+    /// Waits for the next chunk; `nil` at the end.
+    func next() async throws(ServiceError) -> Data? {
+        let (chunks, error) = state.withLock { state in
+            state.isWaiting = state.chunks != nil
+            defer { state.error = nil }
+            return (state.chunks, state.error)
+        }
+        if let error { throw error }
+        guard let chunks else { return nil }
+        do throws(ServiceError) {
+            let chunk = try await next(of: chunks)
+            state.withLock { $0.isWaiting = false }
+            guard let chunk else {
+                close(.succeeded(attempts: call.read { $0.attempts }, after: call.age))
+                return nil
+            }
+            // Reentrancy: a stop that came when nobody waited any more, and the stream was not idle yet.
+            stopIfIdle()
+            return chunk
+        } catch {
+            state.withLock { $0.isWaiting = false }
+            let error = Task.isCancelled ? .cancelled : error.afterSending(call.method)
+            close(with: error)
+            throw error
+        }
+    }
+
+    private func next(of chunks: HTTPBody.Chunks) async throws(ServiceError) -> Data? {
+        let end = call.time.now.advanced(by: call.rules.timeout)
+        return try await call.held(timeout: end) { (leash: Leash) async throws(ServiceError) in
+            let outcome = try await leash.result(of: { () async throws -> Data? in
+                var iterator = chunks.makeAsyncIterator()
+                if let chunk = try await iterator.next() { return chunk }
+                // A stream that is iterated in a cancelled task ends without a word; that is not its end.
+                try Task.checkCancellation()
+                return nil
+            })
+            do {
+                return try outcome.get()
+            } catch {
+                throw ServiceError(error) { .transport(TransportFailure(.other, foreignName(of: $0))) }
+            }
+        }
+    }
+
+    private func stopIfIdle() {
+        guard let reason = call.read({ $0.stop }) else { return }
+        let isIdle = state.withLock { state in
+            guard state.chunks != nil, !state.isWaiting else { return false }
+            state.error = reason
+            return true
+        }
+        if isIdle { close(with: reason) }
+    }
+
+    private func close(with error: ServiceError) {
+        close(.ended(error, attempts: call.read { $0.attempts }, after: call.age))
+    }
+
+    private func close(_ event: ClientEvent.Kind) {
+        // Letting go of the chunks ends the exchange.
+        let (chunks, alarm) = state.withLock { state in
+            defer { (state.chunks, state.alarm) = (nil, nil) }
+            return (state.chunks, state.alarm)
+        }
+        alarm?.cancel()
+        if chunks != nil { end(event) }
+    }
+
+    deinit {
+        // The response was dropped before its end.
+        close(with: .cancelled)
+    }
+}

@@ -1,0 +1,99 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// A response whose body is read while it arrives.
+///
+///     let response = try await client.stream(.get("logs/today"))
+///     for try await chunk in response.chunks { file.write(chunk) }
+///
+/// The call lasts until the body has been read to its end or the last copy of the response is gone: until then it counts
+/// in ``APIClient/activity``, ``APIClient/cancelAll()`` and ``APIClient/shutdown()`` end it, and its deadline holds. While
+/// nobody reads, the connection is not read either, so a body of any length takes little memory.
+public struct StreamedResponse: Sendable {
+    /// The status, from 200 to 299: any other is thrown as an error.
+    public let status: Int
+    /// The header fields.
+    public let headers: HTTPHeaders
+    /// The number of attempts it took.
+    public let attempts: Int
+    /// The body as it arrives.
+    public let chunks: Chunks
+}
+
+extension StreamedResponse {
+    /// The body of a response, as an asynchronous sequence of chunks of any size.
+    ///
+    /// It can be iterated once; a second iterator throws `.invalidRequest`. An error ends the sequence: a connection that
+    /// breaks off is `.transport(.truncated)`, a pause longer than the endpoint's `timeout` is `.timedOut`.
+    public struct Chunks: AsyncSequence, Sendable {
+        let stream: ResponseStream
+
+        /// Creates the iterator that reads the body.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(stream: stream, isFirst: stream.take())
+        }
+
+        /// Reads a body chunk by chunk.
+        public struct Iterator: AsyncIteratorProtocol {
+            let stream: ResponseStream
+            let isFirst: Bool
+
+            /// Returns the next chunk, as soon as there is one; `nil` at the end, and after an error.
+            public mutating func next(
+                isolation actor: isolated (any Actor)? = #isolation
+            ) async throws(ServiceError) -> Data? {
+                guard isFirst else { throw .alreadyRead }
+                return try await stream.next()
+            }
+        }
+    }
+}
+
+extension APIClient {
+    /// Runs the call, and returns as soon as the head of the response is there.
+    ///
+    /// Until then it is a call like any other: with a permit, a token, redirects and retries. A status that is not 2xx is
+    /// thrown with what the server says about it. The endpoint's `timeout` bounds the wait for the head and each wait
+    /// for a chunk, its `deadline` the whole call, the time that you spend between two chunks included.
+    /// ``Configuration/responseByteLimit`` does not apply.
+    @concurrent
+    public nonisolated func stream<Response>(
+        _ endpoint: Endpoint<Response>
+    ) async throws(ServiceError) -> StreamedResponse {
+        try await open(endpoint)
+    }
+
+    /// Runs the call, and returns as soon as the head of the response is there.
+    ///
+    /// With this overload `.get("logs")` needs no type.
+    @concurrent
+    public nonisolated func stream(_ endpoint: Endpoint<Data>) async throws(ServiceError) -> StreamedResponse {
+        try await open(endpoint)
+    }
+
+    private nonisolated func open<Response>(
+        _ endpoint: Endpoint<Response>
+    ) async throws(ServiceError) -> StreamedResponse {
+        let call = try begin(endpoint, delivery: .stream)
+        do throws(ServiceError) {
+            let response = try await send(endpoint, as: call).response
+            guard response.isSuccess else { throw error(of: response, to: call) }
+            let stream = ResponseStream(response.body.chunks, of: call) { [calls] in calls.end(call, telling: $0) }
+            return StreamedResponse(
+                status: response.status, headers: response.headers, attempts: call.read { $0.attempts },
+                chunks: StreamedResponse.Chunks(stream: stream))
+        } catch {
+            throw end(call, with: error)
+        }
+    }
+}
+
+extension ServiceError {
+    fileprivate static var alreadyRead: ServiceError {
+        let reason = "the body of a streamed response can be read only once; send the request again to read it again"
+        return .invalidRequest(InvalidRequest(.bodyAlreadyRead, reason))
+    }
+}
