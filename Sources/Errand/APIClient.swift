@@ -23,7 +23,7 @@ public actor APIClient {
 
     /// What makes and sends requests; an error if the configuration makes no sense, which every call then tells.
     private nonisolated let engine: Result<Engine, ServiceError>
-    private nonisolated let judge: Judge
+    private nonisolated let interpreter: ResponseInterpreter
     private nonisolated let secretNames: SecretNames
     nonisolated let calls = CallsInFlight()
     private nonisolated let hub = EventHub()
@@ -58,7 +58,7 @@ public actor APIClient {
         engine = Result { () throws(ServiceError) in
             try Engine(configuration, limiter: limiter, transport: transport)
         }
-        judge = Judge(
+        interpreter = ResponseInterpreter(
             decoder: configuration.decoder, acceptedContentTypes: configuration.acceptedContentTypes,
             time: configuration.time)
     }
@@ -139,7 +139,7 @@ extension APIClient {
         do throws(ServiceError) {
             let (response, url) = try await send(endpoint, as: call)
             call.note(.decoding)
-            let value = try judge.value(Response.self, below: endpoint.envelope, in: response) {
+            let value = try interpreter.value(Response.self, below: endpoint.envelope, in: response) {
                 redactor(for: call)
             }
             let reply = Reply(
@@ -179,7 +179,7 @@ extension APIClient {
 
     /// What a response means that is not a success.
     nonisolated func error(of response: HTTPResponse, to call: Call) -> ServiceError {
-        judge.error(of: response, redactor: redactor(for: call))
+        interpreter.error(of: response, redactor: redactor(for: call))
     }
 
     /// Ends a call that has failed; the error that its caller gets.
@@ -206,7 +206,7 @@ extension APIClient {
         if let present = tokens.presentSession { return present }
         call.note(.waitingForToken)
         do throws(ServiceError) {
-            return try await call.leashed { () async throws(ServiceError) in try await tokens.session() }
+            return try await call.runInChild { () async throws(ServiceError) in try await tokens.session() }
         } catch .signInRequired where call.rules.authentication == .optional {
             return nil
         }

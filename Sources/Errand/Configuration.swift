@@ -76,7 +76,8 @@ public struct Configuration: Sendable {
         if limiter == nil, let problem = rateLimit.problem { return problem }
         if let problem = limiter?.limit.problem { return problem }
         if longestServerPause < .zero {
-            return "a negative longest pause of \(longestServerPause.spoken); use zero to ignore what a server asks for"
+            let pause = longestServerPause.displayText
+            return "a negative longest pause of \(pause); use zero to ignore what a server asks for"
         }
         if responseByteLimit <= 0 {
             return "a limit of \(responseByteLimit) bytes for an answer; it must be 1 or more"
@@ -95,10 +96,10 @@ public struct Configuration: Sendable {
     }
 
     private func problem(_ timeout: Duration, _ deadline: Duration?) -> String? {
-        if timeout < .zero { return "a negative timeout of \(timeout.spoken)" }
-        if let deadline, deadline < .zero { return "a negative deadline of \(deadline.spoken)" }
+        if timeout < .zero { return "a negative timeout of \(timeout.displayText)" }
+        if let deadline, deadline < .zero { return "a negative deadline of \(deadline.displayText)" }
         guard case .wait(let limit) = offline, limit < .zero else { return nil }
-        return "a negative wait of \(limit.spoken) for the network"
+        return "a negative wait of \(limit.displayText) for the network"
     }
 }
 
@@ -127,7 +128,7 @@ extension ServiceError {
 extension Configuration: CustomStringConvertible, CustomReflectable {
     /// The rules that a person would ask for first; no secret.
     public var description: String {
-        "\(environment), \(limiter?.limit ?? rateLimit), timeout \(timeout.spoken), \(retry.attempts) attempts"
+        "\(environment), \(limiter?.limit ?? rateLimit), timeout \(timeout.displayText), \(retry.attempts) attempts"
     }
     /// Shows the description only: headers and parameters may be secret.
     public var customMirror: Mirror { Mirror(self, children: ["rules": description]) }

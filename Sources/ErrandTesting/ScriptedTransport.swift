@@ -18,7 +18,7 @@ public import Foundation
 /// It is strict. A request that the script does not expect fails with `.transport(.unsupported)`, and is reported; so
 /// is, when the transport goes, a reply that nobody asked for. `verify()` throws the same, for tests that want to
 /// know earlier. Delays pass in the client's time. Nothing is global: tests that run side by side never meet.
-public final class ScriptedTransport: LeashedTransport {
+public final class ScriptedTransport: StoppableTransport {
     /// One request as it was sent.
     public struct Sent: Sendable {
         /// The request.
@@ -127,7 +127,7 @@ public final class ScriptedTransport: LeashedTransport {
 
     /// Answers the request by the script.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
-        let body = try await request.body?.collect(upTo: .max, on: context.leash) ?? Data()
+        let body = try await request.body?.collect(upTo: .max, in: context.scope) ?? Data()
         let reply = next(for: Sent(request: request, body: body, at: context.time.now))
         guard let reply else {
             let mismatch = ScriptMismatch(unexpected: ["\(request)"], unused: [])
@@ -135,7 +135,7 @@ public final class ScriptedTransport: LeashedTransport {
             throw ServiceError.transport(TransportFailure(.unsupported, mismatch.description))
         }
         if reply.delay == .zero, let outcome = reply.outcome.atOnce { return try outcome.get() }
-        return try await context.leash.result(of: {
+        return try await context.scope.result(of: {
             try await context.time.sleep(for: reply.delay)
             return try await reply.outcome.inTime(for: request, by: context.time)
         }).get()

@@ -9,14 +9,14 @@ import Foundation
 /// What the library itself costs: a call with every layer on, beside the bare transport, both answered from a script.
 enum CoreBench {
     private static let calls = 20_000
-    private static let rounds = 7
+    private static let cycles = 7
 
     static func run(into report: inout Report) async throws {
         let tokens = TokenStore { $0 }
         await tokens.signIn(Token(access: "token", expiry: Date(timeIntervalSinceNow: 86_400)))
         var (full, bare): ([Double], [Double]) = ([], [])
         let url = try HTTPURL("https://api.test/users/7/friends")
-        for _ in 0..<rounds {
+        for _ in 0..<cycles {
             // A fresh transport for each round: it writes down all that was sent.
             let network = ScriptedTransport()
             network.onAny { ScriptedReply.json("1").always }

@@ -16,7 +16,7 @@ enum DecodeBench {
         var score: Double
     }
 
-    private static let rounds = 7
+    private static let cycles = 7
 
     static func run(into report: inout Report) async throws {
         let items = (0..<31_000).map { number in
@@ -34,11 +34,11 @@ enum DecodeBench {
         }
         let endpoint = Endpoint<[Item]>.get("items")
         var (through, alone, one, two): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
-        for _ in 0..<rounds {
+        for _ in 0..<cycles {
             alone.append(try await seconds { _ = try JSONDecoder().decode([Item].self, from: data) })
             through.append(try await seconds { _ = try await client.run(endpoint) })
         }
-        for _ in 0..<rounds {
+        for _ in 0..<cycles {
             one.append(
                 try await seconds {
                     for _ in 0..<4 { _ = try await client.run(endpoint) }

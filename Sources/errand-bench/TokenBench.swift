@@ -9,19 +9,19 @@ import Foundation
 /// Ten thousand calls on one expired token, beside the same calls on a valid one.
 enum TokenBench {
     private static let callers = 10_000
-    private static let rounds = 5
+    private static let cycles = 5
 
     static func run(into report: inout Report) async throws {
         var (expired, valid): ([Double], [Double]) = ([], [])
         var refreshes = 0
-        for _ in 0..<rounds {
+        for _ in 0..<cycles {
             valid.append(try await seconds { _ = try await calls(expiringIn: 86_400) })
             let counter = Counter()
             expired.append(try await seconds { counter.add(try await calls(expiringIn: -1)) })
             refreshes = max(refreshes, counter.value)
         }
         report.add("tokens.callers", .count(callers), "calls at once on one expired token")
-        report.add("tokens.refreshes", .count(refreshes), "refreshes that they caused, the most of \(rounds) rounds")
+        report.add("tokens.refreshes", .count(refreshes), "refreshes that they caused, the most of \(cycles) cycles")
         report.add(
             "tokens.expired_to_valid_ratio", .number(median(expired) / median(valid)),
             "their time to that with a valid token")

@@ -9,7 +9,7 @@ import Foundation
 /// its own, in turn.
 enum WireBench {
     private static let tasks = [1, 16, 64]
-    private static let rounds = 3
+    private static let cycles = 3
     private static let seconds = 1.0
     private static let megabytes = 200
 
@@ -66,7 +66,7 @@ enum WireBench {
     /// The contenders take turns, so that a moment in which the machine is slow is nobody's.
     private static func measure(_ url: String, tasks: Int) throws -> [Contender: Figures] {
         var rates: [Contender: [Figures]] = [:]
-        for _ in 0..<rounds {
+        for _ in 0..<cycles {
             for contender in Contender.allCases {
                 let arguments = [url, "\(tasks)", "\(seconds)"]
                 let child =
@@ -93,7 +93,7 @@ enum WireBench {
         let url = "\(base)/bytes/\(megabytes << 20)"
         var (down, up): ([Double], [Double]) = ([], [])
         var memory = 0.0
-        for _ in 0..<rounds {
+        for _ in 0..<cycles {
             let download = try worker(["download", url])
             let upload = try worker(["upload", "\(base)/upload", "\(megabytes)"])
             memory = max(memory, download.memory, upload.memory)

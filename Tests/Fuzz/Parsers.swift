@@ -26,14 +26,14 @@ enum Parser: String, CaseIterable {
             let now = Date(timeIntervalSince1970: 1_700_000_000)
             for status in [200, 429] {
                 let response = HTTPResponse(status: status, headers: HTTPHeaders(fields))
-                if let pause = ServerPacing.pause(after: response, date: now) {
+                if let pause = RetryAfterHeaders.pause(after: response, date: now) {
                     expect(pause >= .zero)
                     // Such a pause is added to the present moment.
                     _ = Instant.zero.advanced(by: pause)
                 }
             }
         case .words:
-            let words = ServerWords(Data(bytes), redactor: .standard)
+            let words = ErrorBody(Data(bytes), redactor: .standard)
             expect(words.message?.isEmpty != true)
         case .url:
             guard let base = try? HTTPURL("https://api.test/a/b?c=d") else { return expect(false) }
@@ -61,7 +61,8 @@ enum Parser: String, CaseIterable {
             _ = Redactor.standard.text(ofURL: text)
             _ = redactor.beginning(of: bytes, length: 100)
         case .answer:
-            let judge = Judge(decoder: JSONDecoder(), acceptedContentTypes: ["application/json"], time: .system)
+            let judge = ResponseInterpreter(
+                decoder: JSONDecoder(), acceptedContentTypes: ["application/json"], time: .system)
             for status in [200, 404] {
                 let response = HTTPResponse(status: status, headers: [:], body: .bytes(Data(bytes)))
                 do throws(ServiceError) {

@@ -100,7 +100,8 @@ final class FileLock: Sendable {
             guard ContinuousClock.now < end else {
                 throw file.failure(
                     .locked,
-                    "is locked: another process has held \(file.lockPath) for \(timeout.spoken); see whether it hangs")
+                    "is locked: another process has held \(file.lockPath) for \(timeout.displayText); see whether it hangs"
+                )
             }
             // It fails if the task is cancelled, and then only.
             guard (try? await Task.sleep(for: pause)) != nil else {

@@ -117,7 +117,7 @@ public actor TokenStore {
     /// Fails with `.signInRequired` without a session. A cancelled waiter leaves at once, the refresh goes on. Inside
     /// the `refresh` closure, where it would wait for itself, it fails with `.invalidRequest` instead.
     public func token() async throws(ServiceError) -> Token {
-        try await token(of: session(), on: Leash())
+        try await token(of: session(), in: StopScope())
     }
 
     /// The token to go on with after the server has refused `rejected`: the present one if it was replaced meanwhile,
@@ -125,7 +125,7 @@ public actor TokenStore {
     public func replacement(for rejected: Token) async throws(ServiceError) -> Token {
         let session = try await session()
         guard vault.read({ $0.knows(rejected) }) else { throw .sessionExpired(SessionExpiry(.otherSession)) }
-        return try await replacement(for: rejected, of: session, on: Leash())
+        return try await replacement(for: rejected, of: session, in: StopScope())
     }
 
     // MARK: For the layer that signs
@@ -141,52 +141,48 @@ public actor TokenStore {
         return id
     }
 
-    /// A token of that session that is good now, if there is one without a wait.
-    nonisolated func goodToken(of session: UUID) -> Token? {
-        guard case .good(let token) = vault.token(of: session, at: time.date) else { return nil }
-        return token
-    }
-
-    /// The token that the session has now, good or aging; `nil` if one has to be waited for.
-    nonisolated func presentToken(of session: UUID) throws(ServiceError) -> Token? {
+    /// The token that the session has now, and whether it is about to expire; `nil` if a token has to be waited for.
+    nonisolated func currentToken(of session: UUID) throws(ServiceError) -> (token: Token, isAging: Bool)? {
         switch vault.token(of: session, at: time.date) {
-        case .good(let token), .aging(let token): token
+        case .good(let token): (token, false)
+        case .aging(let token): (token, true)
         case .ended(let expiry): throw .sessionExpired(expiry)
         case .beingReplaced, .expired: nil
         }
     }
 
     /// A token of that session that is good now.
-    nonisolated func token(of session: UUID, on leash: Leash) async throws(ServiceError) -> Token {
+    nonisolated func token(of session: UUID, in scope: StopScope) async throws(ServiceError) -> Token {
         switch vault.token(of: session, at: time.date) {
         case .good(let token): return token
         case .ended(let expiry): throw .sessionExpired(expiry)
-        case .beingReplaced(let flight): return try await arrival(of: flight, on: leash)
+        case .beingReplaced(let flight): return try await arrival(of: flight, in: scope)
         case .aging(let token):
             await refreshBeside(session)
             return token
-        case .expired: return try await arrival(of: startRefresh(of: session, unless: { $0.isGood }), on: leash)
+        case .expired: return try await arrival(of: startRefresh(of: session, unless: { $0.isGood }), in: scope)
         }
     }
 
     /// What replaces that token of that session.
     nonisolated func replacement(
-        for rejected: Token, of session: UUID, on leash: Leash
+        for rejected: Token, of session: UUID, in scope: StopScope
     ) async throws(ServiceError) -> Token {
         if vault.read({ $0.session?.id == session && $0.session?.token.access != rejected.access }) {
-            return try await token(of: session, on: leash)
+            return try await token(of: session, in: scope)
         }
         vault.refuse(rejected)
         let refresh = try await startRefresh(
             of: session, refused: rejected, unless: { $0.token.access != rejected.access })
-        return try await arrival(of: refresh, on: leash)
+        return try await arrival(of: refresh, in: scope)
     }
 
-    private nonisolated func arrival(of flight: Flight<Token>, on leash: Leash) async throws(ServiceError) -> Token {
+    private nonisolated func arrival(of flight: Flight<Token>, in scope: StopScope) async throws(ServiceError) -> Token
+    {
         guard flight.outcome != nil || !isRefreshingHere else {
             throw .badSetting("the refresh of a token store asks the same store for a fresh token")
         }
-        return try await flight.value(on: leash)
+        return try await flight.value(in: scope)
     }
 
     // MARK: Sessions

@@ -55,7 +55,7 @@ final class CallsInFlight: Sendable {
     /// Cancels all calls but those that a refresh of tokens has made: that belongs to a token store and not to a
     /// caller, and a token that the server has replaced by then would be lost.
     func cancelAll() {
-        for call in state.withLock({ Array($0.calls.values) }) where !call.isOfRefresh { call.stop(.cancelled) }
+        for call in state.withLock({ Array($0.calls.values) }) where !call.isRefreshCall { call.stop(.cancelled) }
     }
 
     /// Lets no call begin any more, stops those under way and waits until the last has ended.

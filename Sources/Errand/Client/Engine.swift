@@ -41,8 +41,8 @@ final class Engine: Sendable {
         _ request: HTTPRequest, as call: Call, signedFor session: UUID?
     ) async throws(ServiceError) -> HTTPResponse {
         let context = CallContext(call: call, session: session)
-        // The user's middlewares may wait for whatever they like; our own layers take a leash where they wait.
+        // The user's middlewares may wait for whatever they like; our own layers enter a scope where they wait.
         guard hasMiddlewares else { return try await pipeline(request, context) }
-        return try await call.leashed { () async throws(ServiceError) in try await self.pipeline(request, context) }
+        return try await call.runInChild { () async throws(ServiceError) in try await self.pipeline(request, context) }
     }
 }

@@ -16,8 +16,8 @@ struct Explanation {
 
         signed:      \(signing)
         rate limit:  \(configuration.limiter?.limit ?? configuration.rateLimit); an attempt takes \(rules.cost)
-        timeout:     \(rules.timeout.spoken) for each attempt
-        deadline:    \(rules.deadline?.spoken ?? "none")
+        timeout:     \(rules.timeout.displayText) for each attempt
+        deadline:    \(rules.deadline?.displayText ?? "none")
         retry:       \(retrying)
         """
     }

@@ -40,19 +40,19 @@ final class Flight<Value: Sendable>: Sendable {
         return waiters?.count
     }
 
-    /// Waits for the result; leaves at once with `.cancelled` when the task is cancelled or the leash stopped.
-    func value(on leash: Leash = Leash()) async throws(ServiceError) -> Value {
+    /// Waits for the result; leaves at once with `.cancelled` when the task is cancelled or the scope stopped.
+    func value(in scope: StopScope = StopScope()) async throws(ServiceError) -> Value {
         if let outcome { return try outcome.get() }
         let seat = state.withLock { state in
             state.nextSeat += 1
             return state.nextSeat
         }
-        let outcome: Outcome = await leash.listen {
+        let outcome: Outcome = await scope.wait {
             await withCheckedContinuation { continuation in
                 let early: Outcome? = state.withLock { state in
                     if let outcome = state.outcome { return outcome }
                     // Seen here, under the lock: a handler that ran before this found no continuation to resume.
-                    if leash.isStopped { return .failure(.cancelled) }
+                    if scope.isStopped { return .failure(.cancelled) }
                     state.waiters[seat] = continuation
                     return nil
                 }

@@ -6,7 +6,7 @@
 /// The operation that was overtaken ends with `.cancelled`, even if its answer had just come: an old answer never
 /// arrives after a newer question. Cancelling the calling task cancels the operation.
 public final class LatestOnly: Sendable {
-    private let current = Lock<Leash?>(nil)
+    private let current = Lock<StopScope?>(nil)
 
     /// Makes one with nothing running.
     public init() {}
@@ -16,16 +16,16 @@ public final class LatestOnly: Sendable {
     public func run<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws(ServiceError) -> Value {
-        let leash = Leash()
+        let scope = StopScope()
         let previous = current.withLock { current in
-            defer { current = leash }
+            defer { current = scope }
             return current
         }
         previous?.stop(.cancelled)
         let outcome: Result<Value, ServiceError>
         do throws(ServiceError) {
             outcome = .success(
-                try await leash.run { () async throws(ServiceError) in
+                try await scope.runInChild { () async throws(ServiceError) in
                     do {
                         return try await operation()
                     } catch {
@@ -38,7 +38,7 @@ public final class LatestOnly: Sendable {
             outcome = .failure(error)
         }
         let isLatest = current.withLock { current in
-            guard current === leash else { return false }
+            guard current === scope else { return false }
             current = nil
             return true
         }

@@ -27,12 +27,12 @@ public struct PagingFault: Sendable, Hashable, CustomStringConvertible {
 
     /// A sentence for people.
     public var description: String {
-        message.isEmpty ? kind.spoken : "\(kind.spoken): \(message)".printable
+        message.isEmpty ? kind.displayText : "\(kind.displayText): \(message)".printable
     }
 }
 
 extension PagingFault.Kind {
-    fileprivate var spoken: String {
+    fileprivate var displayText: String {
         switch self {
         case .repeated: "The server's list goes round in a circle"
         case .otherOrigin: "The next page of the list is on another server, which was not asked"

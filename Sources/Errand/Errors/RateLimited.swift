@@ -21,7 +21,7 @@ public struct RateLimited: Sendable, Hashable, CustomStringConvertible {
 
     /// A sentence for people.
     public var description: String {
-        let advice = retryAfter.map { "try again in \($0.spoken)" } ?? "try again later"
+        let advice = retryAfter.map { "try again in \($0.displayText)" } ?? "try again later"
         if let message { return message.printable }
         return status == nil
             ? "Too many requests at once for the limit and the time that was given; \(advice)"

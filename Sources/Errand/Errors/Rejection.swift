@@ -50,7 +50,7 @@ extension Rejection: CustomStringConvertible, CustomReflectable {
         if let message { return message.printable }
         let answer = "The server answered \(status) (\(HTTPStatus.reason(status)))"
         if RetryPolicy.isTransient(status: status) || status >= 500 {
-            return "\(answer); try again \(retryAfter.map { "in \($0.spoken)" } ?? "later")"
+            return "\(answer); try again \(retryAfter.map { "in \($0.displayText)" } ?? "later")"
         }
         switch status {
         case 304: return "\(answer); what is there has not changed"

@@ -28,8 +28,8 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible {
     /// A sentence for people.
     public var description: String {
         switch bound {
-        case .attempt: "The server took longer than \(limit.spoken) (\(phase.spoken)); try again later"
-        case .deadline: "The call did not finish within \(limit.spoken) (\(phase.spoken)); try again later"
+        case .attempt: "The server took longer than \(limit.displayText) (\(phase.displayText)); try again later"
+        case .deadline: "The call did not finish within \(limit.displayText) (\(phase.displayText)); try again later"
         }
     }
 }
@@ -57,7 +57,7 @@ public enum Phase: UInt8, Sendable, Hashable, CaseIterable {
 
     var comesAfterSending: Bool { self == .waitingForResponse || self == .receiving || self == .decoding }
 
-    var spoken: String {
+    var displayText: String {
         switch self {
         case .preparing: "while it was being prepared"
         case .waitingForNetwork: "while waiting for the network"

@@ -71,12 +71,12 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
 
     /// A sentence for people.
     public var description: String {
-        message.isEmpty ? kind.spoken : "\(kind.spoken): \(message)".printable
+        message.isEmpty ? kind.displayText : "\(kind.displayText): \(message)".printable
     }
 }
 
 extension TransportFailure.Kind {
-    fileprivate var spoken: String {
+    fileprivate var displayText: String {
         switch self {
         case .dns: "The server's name could not be found; check the address and the connection"
         case .refused: "The server refuses the connection; try again later"

@@ -19,22 +19,24 @@ public struct LogFormatter: Sendable {
     private func text(of kind: ClientEvent.Kind) -> String {
         switch kind {
         case .began: "began"
-        case .waitedForPermit(let pause): "waited \(pause.spoken) for the rate limit"
-        case .waitedForToken(let pause): "waited \(pause.spoken) for an access token"
+        case .waitedForPermit(let pause): "waited \(pause.displayText) for the rate limit"
+        case .waitedForToken(let pause): "waited \(pause.displayText) for an access token"
         case .sent(let request, let attempt):
             "sent \(request.method) \(request.url)\(request.bodyLength.map { ", \($0) bytes" } ?? "") (attempt \(attempt))"
         case .answered(let status, let bytes, let pause, let timings):
-            "answered \(status) \(HTTPStatus.reason(status)), \(bytes) bytes, after \(pause.spoken)"
+            "answered \(status) \(HTTPStatus.reason(status)), \(bytes) bytes, after \(pause.displayText)"
                 + (timings.map { " (\($0))" } ?? "")
-        case .ignoredPause(let pause): "ignored the server's demand for a pause of \(pause.spoken), which is too long"
-        case .failed(let error, let pause): "failed after \(pause.spoken): \(error.debugDescription)"
+        case .ignoredPause(let pause):
+            "ignored the server's demand for a pause of \(pause.displayText), which is too long"
+        case .failed(let error, let pause): "failed after \(pause.displayText): \(error.debugDescription)"
         case .redirected(let status, let url): "redirected (\(status)) to \(url)"
-        case .retrying(.status(let status), let pause): "trying again in \(pause.spoken), because of \(status)"
-        case .retrying(.failure(let error), let pause): "trying again in \(pause.spoken): \(error.debugDescription)"
+        case .retrying(.status(let status), let pause): "trying again in \(pause.displayText), because of \(status)"
+        case .retrying(.failure(let error), let pause):
+            "trying again in \(pause.displayText): \(error.debugDescription)"
         case .warned(let text): "warning: \(text)"
-        case .succeeded(let attempts, let pause): "succeeded after \(pause.spoken), attempts: \(attempts)"
+        case .succeeded(let attempts, let pause): "succeeded after \(pause.displayText), attempts: \(attempts)"
         case .ended(let error, let attempts, let pause):
-            "ended after \(pause.spoken), attempts: \(attempts): \(error.debugDescription)"
+            "ended after \(pause.displayText), attempts: \(attempts): \(error.debugDescription)"
         }
     }
 }

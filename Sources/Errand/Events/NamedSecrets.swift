@@ -104,7 +104,7 @@ struct NamedSecrets {
         return start..<at
     }
 
-    private func isSecret(_ name: Range<Int>, in place: SecretNames.Place) -> Bool {
+    private func isSecret(_ name: Range<Int>, in place: SecretNames.Location) -> Bool {
         !name.isEmpty && names.contains(String(decoding: bytes[name], as: UTF8.self), in: place)
     }
 }

@@ -2,7 +2,7 @@
 /// own.
 struct SecretNames: Sendable {
     /// Where a name stands.
-    enum Place {
+    enum Location {
         /// Of a header any word counts, because few headers are worth showing at any risk.
         case header
         /// A parameter of a query or of a form.
@@ -47,7 +47,7 @@ struct SecretNames: Sendable {
     }
 
     /// Whether what goes by that name is secret.
-    func contains(_ name: some StringProtocol, in place: Place) -> Bool {
+    func contains(_ name: some StringProtocol, in place: Location) -> Bool {
         if isOwn(name) { return true }
         var name = Array(name.utf8)
         // `password2` is a password.
@@ -60,7 +60,7 @@ struct SecretNames: Sendable {
         own.contains { $0.elementsEqual(name.utf8.lazy.filter(Self.isPart).map(\.asciiLowercased)) }
     }
 
-    private static func isSecret(_ name: [UInt8], in place: Place) -> Bool {
+    private static func isSecret(_ name: [UInt8], in place: Location) -> Bool {
         let bare = String(decoding: Self.bare(name), as: UTF8.self)
         // Limits count tokens too, which are none of this kind.
         if place == .header, harmlessHeaders.contains(bare) || bare.contains("ratelimit") { return false }

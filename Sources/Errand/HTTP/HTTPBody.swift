@@ -87,11 +87,11 @@ public struct HTTPBody: Sendable {
         }
     }
 
-    /// The whole body, if the leash is not stopped before it is there.
-    package func collect(upTo limit: Int, on leash: Leash) async throws -> Data {
+    /// The whole body, if the scope is not stopped before it is there.
+    package func collect(upTo limit: Int, in scope: StopScope) async throws -> Data {
         if case .bytes = storage { return try await collect(upTo: limit) }
-        // A stream knows nothing of leashes.
-        return try await leash.result(of: { try await collect(upTo: limit) }).get()
+        // A stream cannot listen for stops.
+        return try await scope.result(of: { try await collect(upTo: limit) }).get()
     }
 }
 

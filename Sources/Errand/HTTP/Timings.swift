@@ -18,7 +18,7 @@ public struct Timings: Sendable, Hashable {
     /// How many bytes came, as they were on the wire: compressed, the head included; `nil` if the transport cannot
     /// tell.
     public var bytesReceived: Int?
-    /// The version of HTTP that was spoken, like `1.1` or `2`; `nil` if that is not known.
+    /// The version of HTTP that was used, like `1.1` or `2`; `nil` if that is not known.
     public var httpVersion: String?
     /// Whether a connection was used that had served another exchange before; `nil` if the transport cannot tell.
     public var isConnectionReused: Bool?
@@ -50,11 +50,11 @@ extension Timings: CustomStringConvertible {
     /// The steps in their order: `connected after 2 ms, encrypted after 9 ms, first byte after 31 ms`.
     public var description: String {
         var steps: [String] = []
-        if let lookedUp { steps.append("looked up after \(lookedUp.spoken)") }
-        if let connected { steps.append("connected after \(connected.spoken)") }
-        if let encrypted { steps.append("encrypted after \(encrypted.spoken)") }
+        if let lookedUp { steps.append("looked up after \(lookedUp.displayText)") }
+        if let connected { steps.append("connected after \(connected.displayText)") }
+        if let encrypted { steps.append("encrypted after \(encrypted.displayText)") }
         if isConnectionReused == true { steps.append("connection used again") }
-        steps.append("first byte after \(firstByte.spoken)")
+        steps.append("first byte after \(firstByte.displayText)")
         return steps.joined(separator: ", ")
     }
 }

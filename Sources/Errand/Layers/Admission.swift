@@ -46,9 +46,10 @@ struct Admission: Layer {
             let spent = context.awaitedToken.flatMap { $0.hasExpired(at: call.time.date) ? $0 : nil }
             let permit = try await limiter.permit(for: call, isUrgent: context.isUrgent)
             context.permit = permit
-            if let good = tokens.goodToken(of: session) { return good }
-            // An aging one does, but has another asked for beside.
-            if try tokens.presentToken(of: session) != nil { return try await call.token(of: session, from: tokens) }
+            if let current = try tokens.currentToken(of: session) {
+                // An aging token is good enough, and starts a refresh beside the call.
+                return current.isAging ? try await call.token(of: session, from: tokens) : current.token
+            }
             if let spent { return spent }
             permit.giveBack()
             context.awaitedToken = try await call.token(of: session, from: tokens)
@@ -61,13 +62,13 @@ extension RateLimiter {
     /// Waits for the permit of a send, and reports how long that took. A call that a refresh makes is urgent: it would
     /// otherwise wait behind those who wait for the refresh.
     func permit(for call: Call, isUrgent: Bool) async throws(ServiceError) -> Permit {
-        let (cost, isUrgent) = (call.rules.cost, isUrgent || call.isOfRefresh)
+        let (cost, isUrgent) = (call.rules.cost, isUrgent || call.isRefreshCall)
         if let taken = try takeAtOnce(cost: cost, isUrgent: isUrgent) {
             return Permit(of: self, cost: cost, taken: taken)
         }
         call.note(.waitingForPermit)
-        let grant = try await call.held { (leash: Leash) async throws(ServiceError) in
-            try await take(cost: cost, isUrgent: isUrgent, before: call.deadline, on: leash)
+        let grant = try await call.run { (scope: StopScope) async throws(ServiceError) in
+            try await take(cost: cost, isUrgent: isUrgent, before: call.deadline, in: scope)
         }
         call.tell(.waitedForPermit(grant.asked.duration(to: grant.taken)))
         return Permit(of: self, cost: cost, taken: grant.taken)
@@ -77,8 +78,8 @@ extension RateLimiter {
 extension Call {
     /// Waits for a token of the session that is good now.
     fileprivate func token(of session: UUID, from tokens: TokenStore) async throws(ServiceError) -> Token {
-        try await waitForToken { (leash: Leash) async throws(ServiceError) in
-            try await tokens.token(of: session, on: leash)
+        try await waitForToken { (scope: StopScope) async throws(ServiceError) in
+            try await tokens.token(of: session, in: scope)
         }
     }
 
@@ -87,11 +88,11 @@ extension Call {
     /// When it fails, the phase stays `.waitingForToken`: a retry sees from it that another attempt would only ask
     /// again.
     func waitForToken(
-        _ ask: (Leash) async throws(ServiceError) -> Token
+        _ ask: (StopScope) async throws(ServiceError) -> Token
     ) async throws(ServiceError) -> Token {
         note(.waitingForToken)
         let start = time.now
-        let token = try await held(ask)
+        let token = try await run(ask)
         tell(.waitedForToken(start.duration(to: time.now)))
         return token
     }

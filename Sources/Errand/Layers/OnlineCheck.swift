@@ -17,11 +17,11 @@ struct OnlineCheck: Layer {
         guard case .wait(let limit) = rule else { throw .noInternetConnection }
         let end = call.time.now.advanced(by: limit)
         call.note(.waitingForNetwork)
-        try await call.held { (leash: Leash) async throws(ServiceError) in
+        try await call.run { (scope: StopScope) async throws(ServiceError) in
             while !connectivity() {
                 let now = call.time.now
                 guard now < end else { throw .noInternetConnection }
-                try await call.time.sleep(until: min(now.advanced(by: Self.pause), end), on: leash)
+                try await call.time.sleep(until: min(now.advanced(by: Self.pause), end), in: scope)
             }
         }
     }

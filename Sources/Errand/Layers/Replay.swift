@@ -13,8 +13,8 @@ struct Replay: Layer {
             return response
         }
         var replay = context
-        replay.awaitedToken = try await context.call.waitForToken { (leash: Leash) async throws(ServiceError) in
-            try await tokens.replacement(for: refused, of: session, on: leash)
+        replay.awaitedToken = try await context.call.waitForToken { (scope: StopScope) async throws(ServiceError) in
+            try await tokens.replacement(for: refused, of: session, in: scope)
         }
         replay.isUrgent = true
         // The response to the replay is final, a second 401 too: whatever is wrong, another token would not help.

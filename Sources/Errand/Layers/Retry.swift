@@ -36,8 +36,8 @@ struct Retry: Layer {
             call.tell(.retrying(after: retry.reason, pause: retry.pause))
             call.note(.backingOff)
             let end = call.time.now.advanced(by: retry.pause)
-            try await call.held { (leash: Leash) async throws(ServiceError) in
-                try await call.time.sleep(until: end, on: leash)
+            try await call.run { (scope: StopScope) async throws(ServiceError) in
+                try await call.time.sleep(until: end, in: scope)
             }
         }
     }
@@ -66,7 +66,7 @@ struct Retry: Layer {
         case .success(let response):
             guard isSafe else { return nil }
             reason = .status(response.status)
-            let wait = ServerPacing.retryAfter(in: response.headers, date: call.time.date) ?? .zero
+            let wait = RetryAfterHeaders.retryAfter(in: response.headers, date: call.time.date) ?? .zero
             guard wait <= policy.patience else { return nil }
             // A wait of zero, or until a date that our clock has passed, does not switch the backoff off.
             pause = max(wait, backoff)

@@ -17,9 +17,9 @@ struct Sender: Sendable {
         longestPause: Duration, secretNames: SecretNames?
     ) {
         self.transport = transport
-        let leashed = transport as? any LeashedTransport
-        hearsOfStops = leashed != nil
-        notice = leashed?.notice
+        let stoppable = transport as? any StoppableTransport
+        hearsOfStops = stoppable != nil
+        notice = stoppable?.notice
         self.limiter = limiter
         self.origin = origin
         self.bodyLimit = bodyLimit
@@ -35,11 +35,11 @@ struct Sender: Sendable {
         if context.permit?.use() != true { _ = try await limiter.permit(for: call, isUrgent: true).use() }
         let start = call.time.now
         do throws(ServiceError) {
-            let response = try await call.held(timeout: start.advanced(by: call.rules.timeout)) {
-                (leash: Leash) async throws(ServiceError) in
-                guard !hearsOfStops else { return try await exchange(request, in: call, on: leash) }
-                return try await leash.run { () async throws(ServiceError) in
-                    try await exchange(request, in: call, on: leash)
+            let response = try await call.run(timeout: start.advanced(by: call.rules.timeout)) {
+                (scope: StopScope) async throws(ServiceError) in
+                guard !hearsOfStops else { return try await exchange(request, in: call, in: scope) }
+                return try await scope.runInChild { () async throws(ServiceError) in
+                    try await exchange(request, in: call, in: scope)
                 }
             }
             call.tell(
@@ -66,11 +66,11 @@ struct Sender: Sendable {
     }
 
     private func exchange(
-        _ request: HTTPRequest, in call: Call, on leash: Leash
+        _ request: HTTPRequest, in call: Call, in scope: StopScope
     ) async throws(ServiceError) -> HTTPResponse {
         let context = TransportContext(
             delivery: call.delivery, bodyLimit: call.delivery == .stream ? .max : bodyLimit,
-            timeout: call.rules.timeout, time: call.time, reporter: call, leash: leash)
+            timeout: call.rules.timeout, time: call.time, reporter: call, scope: scope)
         if let notice, call.isHeard, let warning = notice.take() { call.tell(.warned(warning)) }
         call.tell(.sent(request.shown, attempt: call.read { $0.attempts }))
         call.update { state in
@@ -84,7 +84,7 @@ struct Sender: Sendable {
             if let secretNames { response.headers.hide(secretNames) }
             // Of a stream only the caller gets, and reads, the body; that of an error is wanted here.
             if call.delivery == .stream, response.isSuccess { return response }
-            response.body = .bytes(try await response.body.collect(upTo: bodyLimit, on: leash))
+            response.body = .bytes(try await response.body.collect(upTo: bodyLimit, in: scope))
             return response
         } catch {
             throw ServiceError(error) { .transport(TransportFailure(.other, foreignName(of: $0))) }
@@ -95,7 +95,7 @@ struct Sender: Sendable {
     /// this client's limiter.
     private func heed(_ response: HTTPResponse, to request: HTTPRequest, in call: Call) {
         guard request.url.origin == origin else { return }
-        let pacing = ServerPacing(of: response, date: call.time.date, ceiling: longestPause)
+        let pacing = RetryAfterHeaders(of: response, date: call.time.date, ceiling: longestPause)
         if let asked = pacing.ignored { call.tell(.ignoredPause(asked)) }
         if let pause = pacing.pause { limiter.pause(until: call.time.now.advanced(by: pause)) }
     }

@@ -69,7 +69,7 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
         private let list: Pages
         private let hidden: Set<String>
         private var count = 0
-        private var rounds: Rounds?
+        private var cycles: CycleDetector?
         /// What keeps it from going on, to be told when the next page is asked for.
         private var fault: PagingFault?
         private var hasFailed = false
@@ -124,10 +124,10 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
         private mutating func isRepeated(
             _ next: PagePosition.Place, after place: PagePosition.Place, named name: PagePosition.Place?
         ) -> Bool {
-            var rounds = self.rounds ?? Rounds(from: name ?? place)
-            defer { self.rounds = rounds }
+            var cycles = self.cycles ?? CycleDetector(from: name ?? place)
+            defer { self.cycles = cycles }
             // A page that names itself need not be asked for again to know.
-            return rounds.close(at: next) || next == place || next == name
+            return cycles.close(at: next) || next == place || next == name
         }
     }
 }

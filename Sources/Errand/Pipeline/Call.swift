@@ -14,8 +14,8 @@ final class Call: PhaseReporter {
         var accessTokens: (last: String?, before: String?)
         /// Why the call has been stopped from outside.
         var stop: ServiceError?
-        /// The outermost leash on which the call hangs at this moment.
-        var leash: Leash?
+        /// The outermost scope that the call is in at this moment.
+        var scope: StopScope?
         /// What is called at a stop, besides.
         var onStop: (@Sendable () -> Void)?
         var isOver = false
@@ -31,8 +31,8 @@ final class Call: PhaseReporter {
     let deadline: Instant
     let time: any TimeSource
     let events: EventHub
-    /// Whether a token store has made the call to refresh its token: it goes to the head of the limiter's line.
-    let isOfRefresh = TokenStore.refreshing?.isUnderWay ?? false
+    /// Whether a token store makes the call to refresh its token. Such a call goes to the head of the limiter's queue.
+    let isRefreshCall = TokenStore.refreshing?.isUnderWay ?? false
 
     private let state = Lock(State())
 

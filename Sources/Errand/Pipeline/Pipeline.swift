@@ -1,6 +1,6 @@
 /// The layers of a client and its user's middlewares, folded into one function when the client is made.
 ///
-/// The order is the design (the deadline is no room of its own: it bounds every wait, see `Call.leashed`):
+/// The order is the design (the deadline is no room of its own: it bounds every wait, see `Call.run`):
 /// - the user's middlewares for a call see each call once, before anything of ours;
 /// - a retry repeats everything below it, and its pauses hold no permit;
 /// - an attempt that would find no network takes no permit;

@@ -48,7 +48,7 @@ public struct RateLimit: Sendable, Hashable {
                 return "a rate limit of \(window.permits) requests is none; use `.unlimited`"
             }
             if window.period <= .zero {
-                return "a rate limit's period of \(window.period.spoken) is not a length of time"
+                return "a rate limit's period of \(window.period.displayText) is not a length of time"
             }
         }
         return nil
@@ -59,7 +59,7 @@ extension RateLimit: CustomStringConvertible {
     /// The limit as a person would say it: `5 per 1 s and 100 per 60 s`.
     public var description: String {
         guard !windows.isEmpty else { return "unlimited" }
-        return windows.map { "\($0.permits) per \($0.period.spoken)\($0.isSmooth ? ", evenly spaced" : "")" }
+        return windows.map { "\($0.permits) per \($0.period.displayText)\($0.isSmooth ? ", evenly spaced" : "")" }
             .joined(separator: " and ")
     }
 }

@@ -48,18 +48,18 @@ public final class RateLimiter: Sendable {
 
     /// Waits for the permits and takes them.
     func take(
-        cost: Int, isUrgent: Bool, before deadline: Instant, on leash: Leash = Leash()
+        cost: Int, isUrgent: Bool, before deadline: Instant, in scope: StopScope = StopScope()
     ) async throws(ServiceError) -> Grant {
         let cost = try permits(for: cost)
-        if leash.isStopped { throw .cancelled }
+        if scope.isStopped { throw .cancelled }
         let arrival = time.now
         let admission = state.withLock { state in
             state.admit(cost: cost, isUrgent: isUrgent, deadline: deadline, at: arrival)
         }
         switch admission {
         case .granted: return Grant(asked: arrival, taken: arrival)
-        case .refused(let wait): throw .tooSoon(by: wait)
-        case .waiting(let waiter): return Grant(asked: arrival, taken: try await turn(of: waiter, on: leash))
+        case .refused(let wait): throw .waitTooLong(wait)
+        case .waiting(let waiter): return Grant(asked: arrival, taken: try await turn(of: waiter, in: scope))
         }
     }
 
@@ -83,8 +83,8 @@ public final class RateLimiter: Sendable {
     /// together. Who waits, and would not wait that long, fails at once with `.rateLimited`.
     public func pause(until instant: Instant) {
         let now = time.now
-        let hasty = state.withLock { $0.pause(until: instant, at: now) }
-        for waiter in hasty { waiter.turn.land(.failure(.tooSoon(by: now.duration(to: instant)))) }
+        let unservable = state.withLock { $0.pause(until: instant, at: now) }
+        for waiter in unservable { waiter.turn.land(.failure(.waitTooLong(now.duration(to: instant)))) }
         serve()
     }
 
@@ -132,21 +132,21 @@ public final class RateLimiter: Sendable {
     }
 
     /// Waits until the waiter is served, and returns when that was.
-    private func turn(of waiter: WaitingLine.Waiter, on leash: Leash) async throws(ServiceError) -> Instant {
+    private func turn(of waiter: WaitingLine.Waiter, in scope: StopScope) async throws(ServiceError) -> Instant {
         let alarm = time.schedule(at: waiter.deadline, for: .sleeper) { [time] in
-            waiter.turn.land(.failure(.tooSoon(by: time.now.duration(to: waiter.deadline))))
+            waiter.turn.land(.failure(.waitTooLong(time.now.duration(to: waiter.deadline))))
         }
         defer { alarm.cancel() }
         serve()
         // Whatever ends the wait lands the flight, a cancellation too: so there is one word on whether the permits
         // were taken, whoever asks, and however early the word came.
-        await leash.listen {
+        await scope.wait {
             await waiter.turn.landed()
         } onStop: {
             _ = waiter.turn.land(.failure(.cancelled))
         }
         let outcome = waiter.turn.outcome ?? .failure(.cancelled)
-        if case .success(let instant) = outcome, !leash.isStopped { return instant }
+        if case .success(let instant) = outcome, !scope.isStopped { return instant }
         // Cancelled, or too late. If it had been served just before, what it took goes to the next.
         state.withLock { state in
             state.line.leave(waiter)
@@ -194,7 +194,7 @@ public final class RateLimiter: Sendable {
 }
 
 extension ServiceError {
-    fileprivate static func tooSoon(by wait: Duration) -> ServiceError {
+    fileprivate static func waitTooLong(_ wait: Duration) -> ServiceError {
         .rateLimited(RateLimited(retryAfter: max(wait, .zero)))
     }
 }

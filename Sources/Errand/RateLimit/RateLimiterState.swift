@@ -47,9 +47,9 @@ extension RateLimiter.State {
         pausedUntil = instant
         if bucketWithoutPause == nil { bucketWithoutPause = bucket }
         bucket.drain(until: instant)
-        let hasty = line.all.filter { !Self.isWorthWaiting(until: instant, before: $0.deadline, at: now) }
-        for waiter in hasty { line.leave(waiter) }
-        return hasty
+        let unservable = line.all.filter { !Self.isWorthWaiting(until: instant, before: $0.deadline, at: now) }
+        for waiter in unservable { line.leave(waiter) }
+        return unservable
     }
 
     /// Ends a pause before its time.

@@ -93,11 +93,11 @@ private struct RollingWindow: Sendable {
     func earliest(taking cost: Int, after ahead: Int, at now: Instant) -> Instant {
         guard permits > 0 else { return .distantFuture }
         let (last, overflow) = ahead.addingReportingOverflow(cost - 1)
-        let (rounds, rest) = (overflow ? .max : last).quotientAndRemainder(dividingBy: permits)
+        let (cycles, rest) = (overflow ? .max : last).quotientAndRemainder(dividingBy: permits)
         let first = instant(ofToken: rest, at: now)
         // Those ahead take a slot for each token; the last ones are taken together, in one.
         let slot = max(now, nextSlot).advanced(by: spacing, times: ahead)
-        return max(first.advanced(by: period, times: rounds), slot)
+        return max(first.advanced(by: period, times: cycles), slot)
     }
 
     /// When the token of that index (from 0, below `permits`) is there, those that come back sooner being taken by

@@ -78,8 +78,8 @@ final class ResponseStream: Sendable {
 
     private func next(of chunks: HTTPBody.Chunks) async throws(ServiceError) -> Data? {
         let end = call.time.now.advanced(by: call.rules.timeout)
-        return try await call.held(timeout: end) { (leash: Leash) async throws(ServiceError) in
-            let outcome = try await leash.result(of: { () async throws -> Data? in
+        return try await call.run(timeout: end) { (scope: StopScope) async throws(ServiceError) in
+            let outcome = try await scope.result(of: { () async throws -> Data? in
                 var iterator = chunks.makeAsyncIterator()
                 if let chunk = try await iterator.next() { return chunk }
                 // A stream that is iterated in a cancelled task ends without a word; that is not its end.

@@ -61,7 +61,7 @@ extension Duration {
     }
 
     /// The duration as a person would say it: `250 ms`, `1.5 s`.
-    package var spoken: String {
+    package var displayText: String {
         let milliseconds = wholeNanoseconds / 1_000_000
         if milliseconds == 0, self > .zero {
             return wholeNanoseconds < 1000 ? "\(wholeNanoseconds) ns" : "\(wholeNanoseconds / 1000) µs"

@@ -36,19 +36,19 @@ extension TimeSource {
 
     /// Waits until `instant`; ends early, with `.cancelled`, when the task is cancelled.
     public func sleep(until instant: Instant) async throws(ServiceError) {
-        try await sleep(until: instant, on: Leash())
+        try await sleep(until: instant, in: StopScope())
     }
 
-    /// Waits until `instant`; ends early, with `.cancelled`, when the leash is stopped.
-    func sleep(until instant: Instant, on leash: Leash) async throws(ServiceError) {
+    /// Waits until `instant`; ends early, with `.cancelled`, when the scope is stopped.
+    func sleep(until instant: Instant, in scope: StopScope) async throws(ServiceError) {
         guard instant > now else {
-            if leash.isStopped { throw .cancelled }
+            if scope.isStopped { throw .cancelled }
             return
         }
         let flight = Flight<Void>()
         let alarm = schedule(at: instant, for: .sleeper) { flight.land(.success(())) }
         defer { alarm.cancel() }
-        try await flight.value(on: leash)
+        try await flight.value(in: scope)
     }
 
     /// Waits so long; ends early, with `.cancelled`, when the task is cancelled.

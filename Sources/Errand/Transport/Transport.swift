@@ -19,13 +19,13 @@ extension Transport {
     public var connectivity: Connectivity { .system }
 }
 
-/// A transport whose waits are all on the leash of its context: a send of it needs no child task to be stopped.
-package protocol LeashedTransport: Transport {
+/// A transport that listens for stops itself, through the scope of its context: its sends need no child task.
+package protocol StoppableTransport: Transport {
     /// What a person should know about it, if there is anything.
     var notice: Notice? { get }
 }
 
-extension LeashedTransport {
+extension StoppableTransport {
     package var notice: Notice? { nil }
 }
 
@@ -48,8 +48,8 @@ public struct TransportContext: Sendable {
     /// The clock.
     public var time: any TimeSource
     private let reporter: any PhaseReporter
-    /// What the attempt hangs on. Whoever sends outside a client has a leash of its own, which nobody stops.
-    package let leash: Leash
+    /// The scope of the attempt. A send outside of a client has a scope of its own, which nobody stops.
+    package let scope: StopScope
 
     /// Makes a context. A transport gets its own from the client.
     public init(
@@ -61,19 +61,19 @@ public struct TransportContext: Sendable {
         self.timeout = timeout
         self.time = time
         reporter = PhaseClosure(report: report)
-        leash = Leash()
+        scope = StopScope()
     }
 
     init(
         delivery: Delivery, bodyLimit: Int, timeout: Duration, time: any TimeSource, reporter: any PhaseReporter,
-        leash: Leash
+        scope: StopScope
     ) {
         self.delivery = delivery
         self.bodyLimit = bodyLimit
         self.timeout = timeout
         self.time = time
         self.reporter = reporter
-        self.leash = leash
+        self.scope = scope
     }
 
     /// Tells what the attempt is doing now, so that a timeout can say what it interrupted.

@@ -101,7 +101,7 @@ private struct Walk: Sendable {
     private func ask() async {
         guard let (id, user, _) = present() else { return }
         await pause(upTo: 2000)
-        await check(user) { () async throws(ServiceError) in try await tokens.token(of: id, on: Leash()) }
+        await check(user) { () async throws(ServiceError) in try await tokens.token(of: id, in: StopScope()) }
     }
 
     /// A call whose token is refused.
@@ -109,7 +109,7 @@ private struct Walk: Sendable {
         guard let (id, user, token) = present() else { return }
         await pause(upTo: 2000)
         let newer = await check(user) { () async throws(ServiceError) in
-            try await tokens.replacement(for: token, of: id, on: Leash())
+            try await tokens.replacement(for: token, of: id, in: StopScope())
         }
         if let newer, newer.access == token.access { note("\(token.access) replaced by itself") }
     }
@@ -121,8 +121,8 @@ private struct Walk: Sendable {
         let call = Task(executorPreference: clock.executor) {
             await check(user) { () async throws(ServiceError) in
                 isRefused
-                    ? try await tokens.replacement(for: token, of: id, on: Leash())
-                    : try await tokens.token(of: id, on: Leash())
+                    ? try await tokens.replacement(for: token, of: id, in: StopScope())
+                    : try await tokens.token(of: id, in: StopScope())
             }
             return clock.now
         }

@@ -116,10 +116,11 @@ struct LeewayTests {
             await scene.tokens.signIn(scene.server.signIn("ann"))
         }
         let session = try #require(scene.tokens.presentSession)
-        #expect(scene.tokens.goodToken(of: session)?.access == "ann.0")
-        #expect(scene.tokens.goodToken(of: UUID()) == nil)
+        let good = try #require(try scene.tokens.currentToken(of: session))
+        #expect(good.token.access == "ann.0" && !good.isAging)
+        #expect(throws: ServiceError.self) { try scene.tokens.currentToken(of: UUID()) }
         scene.clock.advance(by: .seconds(541))
-        #expect(scene.tokens.goodToken(of: session) == nil, "an aging one takes the way past the refresh")
+        #expect(try scene.tokens.currentToken(of: session)?.isAging == true)
     }
 
     @Test("a token whose expiry is not known is used until the server refuses it")

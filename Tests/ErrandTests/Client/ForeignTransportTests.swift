@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A transport of a user's own, which knows nothing of leashes", .timeLimit(.minutes(1)))
+@Suite("A transport of a user's own, which knows nothing of scopes", .timeLimit(.minutes(1)))
 struct ForeignTransportTests {
     /// Answers with a stream whose chunks come one after the other, each after a second.
     private struct StreamingTransport: Transport {

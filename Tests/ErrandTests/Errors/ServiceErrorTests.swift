@@ -174,8 +174,8 @@ struct ServiceErrorTests {
             (Duration.zero, "0 ms"), (.microseconds(5), "5 µs"), (.milliseconds(999), "999 ms"), (.seconds(1), "1 s"),
             (.milliseconds(1050), "1.05 s"), (.milliseconds(-1500), "-1.5 s"), (.seconds(3600), "3600 s"),
         ])
-    func durations(duration: Duration, spoken: String) {
+    func durations(duration: Duration, displayText: String) {
         let error = ServiceError.rateLimited(RateLimited(retryAfter: duration, status: 429))
-        #expect(error.description.hasSuffix("try again in \(spoken)"))
+        #expect(error.description.hasSuffix("try again in \(displayText)"))
     }
 }

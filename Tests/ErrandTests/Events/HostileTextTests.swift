@@ -44,7 +44,8 @@ struct HostileTextTests {
 
     @Test("C70: what a server says in an error, and where an answer cannot be decoded", arguments: texts)
     func answers(text: String) {
-        let judge = Judge(decoder: JSONDecoder(), acceptedContentTypes: ["application/json"], time: .system)
+        let judge = ResponseInterpreter(
+            decoder: JSONDecoder(), acceptedContentTypes: ["application/json"], time: .system)
         func judged(_ status: Int, _ body: Data) {
             let response = HTTPResponse(status: status, body: .bytes(body))
             let redactor = Redactor(hiding: ["hunter2-7c"])
@@ -68,7 +69,7 @@ struct HostileTextTests {
         expectProportion(text, "date") { _ = HTTPDate.parse("Sun, \($0)", now: now) }
         expectProportion(text, "pause") { value in
             for name in ["Retry-After", "RateLimit"] {
-                _ = ServerPacing.pause(after: HTTPResponse(status: 429, headers: [name: "r;\(value)"]), date: now)
+                _ = RetryAfterHeaders.pause(after: HTTPResponse(status: 429, headers: [name: "r;\(value)"]), date: now)
             }
         }
         expectProportion(text, "link") { _ = LinkHeader.next(in: ["<a>; rel=\"\($0)\"", $0]) }

@@ -16,7 +16,7 @@ struct SecretNamesTests {
             "session_id", "JSESSIONID", "cvv", "recovery_codes", "verification-code", "Subscription-Key",
         ])
     func everywhere(name: String) {
-        for place in [SecretNames.Place.header, .parameter, .member] {
+        for place in [SecretNames.Location.header, .parameter, .member] {
             #expect(names.contains(name, in: place), "\(name) is shown as \(place)")
         }
     }
@@ -69,7 +69,7 @@ struct SecretNamesTests {
     @Test("C90: a client's own names count in every place, whatever their case and separators")
     func own() {
         let names = SecretNames(adding: ["partner_code", "X-Tenant"])
-        for place in [SecretNames.Place.header, .parameter, .member] {
+        for place in [SecretNames.Location.header, .parameter, .member] {
             for name in ["partner_code", "partnerCode", "Partner-Code", "x-tenant", "pin"] {
                 #expect(names.contains(name, in: place), "\(name) is shown as \(place)")
             }

@@ -19,9 +19,9 @@ private final class Log: Sendable {
         let task = Task(executorPreference: clock.executor) { [clock, log] in
             do throws(ServiceError) {
                 try await limiter.acquire(cost: cost, isUrgent: isUrgent, before: before)
-                log.add("\(name) \(clock.elapsed.spoken)")
+                log.add("\(name) \(clock.elapsed.displayText)")
             } catch {
-                log.add("\(name) \(clock.elapsed.spoken) \(error.debugDescription)")
+                log.add("\(name) \(clock.elapsed.displayText) \(error.debugDescription)")
             }
         }
         // Time passes only when nobody has anything left to do: after this, the newcomer waits in line.

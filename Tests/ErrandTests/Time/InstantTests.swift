@@ -27,7 +27,7 @@ import Testing
         #expect(Duration.seconds(1e19).wholeNanoseconds == .max)
         #expect(Duration.seconds(-1e20).wholeNanoseconds == .min)
         #expect(Duration.seconds(1e19).inSeconds == Double(Int64.max))
-        #expect(Duration.seconds(-1e19).spoken == "-9223372036.854 s")
+        #expect(Duration.seconds(-1e19).displayText == "-9223372036.854 s")
         #expect(Duration.milliseconds(-1500).wholeNanoseconds == -1_500_000_000)
         #expect(Duration(secondsComponent: 0, attosecondsComponent: 999_999_999).wholeNanoseconds == 0)
     }
@@ -41,7 +41,7 @@ import Testing
             (.milliseconds(-250), "-250 ms"), (.milliseconds(-1500), "-1.5 s"), (.seconds(3600), "3600 s"),
             (.seconds(Int64.max), "9223372036.854 s"), (.seconds(Int64.min), "-9223372036.854 s"),
         ] as [(Duration, String)])
-    func spoken(duration: Duration, text: String) {
-        #expect(duration.spoken == text)
+    func displayText(duration: Duration, text: String) {
+        #expect(duration.displayText == text)
     }
 }

@@ -67,7 +67,7 @@ import Testing
     }
 }
 
-private struct NoticingTransport: LeashedTransport {
+private struct NoticingTransport: StoppableTransport {
     let notice: Notice?
 
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {

@@ -114,7 +114,7 @@ import Testing
         #expect(timings.total >= (delivery == .whole ? .milliseconds(60) : timings.firstByte))
         #if canImport(FoundationNetworking)
         #expect(timings.isConnectionReused == nil && timings.bytesReceived == nil)
-        #expect(timings.description == "first byte after \(timings.firstByte.spoken)")
+        #expect(timings.description == "first byte after \(timings.firstByte.displayText)")
         #endif
     }
 

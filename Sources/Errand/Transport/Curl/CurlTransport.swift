@@ -13,7 +13,7 @@ import Foundation
 /// Certificates are verified against the system's roots. It follows no redirect, reads no netrc, keeps no cookies, and
 /// sends a request that could do harm twice never twice. The thread and all connections are gone after `shutdown()`, or
 /// when the transport itself goes.
-public final class CurlTransport: LeashedTransport {
+public final class CurlTransport: StoppableTransport {
     /// How connections are made.
     public struct Options: Sendable, Hashable {
         /// Which proxy is used.
@@ -102,7 +102,7 @@ public final class CurlTransport: LeashedTransport {
             await run(exchange, on: loop, until: exchange.end)
             // Looked up under the lock under which it was put down: that hands the C side back to this thread.
             guard case .success(let result?) = exchange.end.outcome else {
-                throw context.leash.isStopped ? .cancelled : CurlFailure(code: nil, transfer: handle.transfer).error
+                throw context.scope.isStopped ? .cancelled : CurlFailure(code: nil, transfer: handle.transfer).error
             }
             guard result == 0 else {
                 throw upload?.failure ?? CurlFailure(code: result, transfer: handle.transfer).error
@@ -113,7 +113,7 @@ public final class CurlTransport: LeashedTransport {
             let exchange = CurlExchange(handle, context: context, upload: upload, download: download)
             let reader = CurlReader(download, of: exchange, on: loop, keeping: self)
             await run(exchange, on: loop, until: download.head)
-            guard !context.leash.isStopped, var response = try download.head.outcome?.get() else {
+            guard !context.scope.isStopped, var response = try download.head.outcome?.get() else {
                 throw ServiceError.cancelled
             }
             response.body = .stream(length: response.lengthOnTheWire, HTTPBody.Chunks { try await reader.next() })
@@ -135,14 +135,14 @@ public final class CurlTransport: LeashedTransport {
     ) async {
         let context = exchange.context
         if ccurl_tells_connected() != 0 { context.note(.connecting) }
-        await context.leash.listen {
+        await context.scope.wait {
             // What was stopped before this sends nothing; a stop that came beside it found nothing to end.
-            if context.leash.isStopped || !loop.start(exchange) { exchange.land(nil) }
-            if context.leash.isStopped { loop.cancel(exchange) }
+            if context.scope.isStopped || !loop.start(exchange) { exchange.land(nil) }
+            if context.scope.isStopped { loop.cancel(exchange) }
             exchange.upload?.start { loop.resume(exchange) }
             await flight.landed()
         } onStop: {
-            loop.cancel(exchange, isOutOfTime: context.leash.isOutOfTime)
+            loop.cancel(exchange, isOutOfTime: context.scope.isOutOfTime)
         }
     }
 

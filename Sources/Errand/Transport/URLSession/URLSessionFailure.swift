@@ -39,12 +39,12 @@ struct URLSessionFailure {
         case .appTransportSecurityRequiresSecureConnection: return failure(.unsupported)
         case .cannotParseResponse, .cannotDecodeRawData, .cannotDecodeContentData: return failure(.malformed)
         case .badServerResponse: return failure(Self.badServerResponse)
-        default: return failure(spokenKind ?? (hasAnswer ? .truncated : .other))
+        default: return failure(kindByWords ?? (hasAnswer ? .truncated : .other))
         }
     }
 
     /// On Linux most that can go wrong has no code of its own; libcurl's words tell some of it apart.
-    private var spokenKind: TransportFailure.Kind? {
+    private var kindByWords: TransportFailure.Kind? {
         let malformed = [
             "chunked-encoding", "HTTP/0.9", "HTTP version", "response code", "writing header", "content unencoding",
         ]

@@ -6,7 +6,7 @@ import Foundation
 
 /// What a server says about an error, in whichever of the usual shapes of JSON it says it. Members of other types are
 /// passed over.
-struct ServerWords {
+struct ErrorBody {
     /// A page of an error is not read to the end for a sentence.
     private static let largestBody = 1 << 20
     private static let longestMessage = 500

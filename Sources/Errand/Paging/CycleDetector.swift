@@ -3,7 +3,7 @@
 ///
 /// The place that is kept is replaced after 1, 2, 4, 8… steps. So it lies on the circle sooner or later, and stays long
 /// enough for the circle to close. A set of all places would notice a page earlier, but grow with the list.
-struct Rounds {
+struct CycleDetector {
     private var kept: PagePosition.Place
     private var steps = 0
     private var limit = 1

@@ -3,44 +3,45 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("An operation on a leash") struct LeashTests {
+@Suite("An operation in a scope") struct StopScopeTests {
     private let clock = TestClock()
 
     @Test("it brings its value or its error; a stop after the end does nothing")
     func ends() async throws {
-        let leash = Leash()
-        #expect(try await leash.run { () async throws(ServiceError) in 3 } == 3)
-        leash.stop(.signInRequired)
+        let scope = StopScope()
+        #expect(try await scope.runInChild { () async throws(ServiceError) in 3 } == 3)
+        scope.stop(.signInRequired)
         await #expect(throws: ServiceError.noInternetConnection) {
-            try await Leash().run { () async throws(ServiceError) in throw ServiceError.noInternetConnection }
+            try await StopScope().runInChild { () async throws(ServiceError) in throw ServiceError.noInternetConnection
+            }
         }
     }
 
     @Test("stopped before it begins, it never does")
     func before() async {
-        let (leash, hasBegun) = (Leash(), Noted(false))
-        leash.stop(.signInRequired)
-        leash.stop(.cancelled)
+        let (scope, hasBegun) = (StopScope(), Noted(false))
+        scope.stop(.signInRequired)
+        scope.stop(.cancelled)
         await #expect(throws: ServiceError.signInRequired) {
-            try await leash.run { () async throws(ServiceError) in hasBegun.value = true }
+            try await scope.runInChild { () async throws(ServiceError) in hasBegun.value = true }
         }
         #expect(!hasBegun.value)
     }
 
     @Test("stopped while it runs, it is cancelled and waited for, and the first reason is the error")
     func during() async {
-        let (leash, isOver) = (Leash(), Noted(false))
+        let (scope, isOver) = (StopScope(), Noted(false))
         await clock.run {
             async let outcome = Result(of: { () async throws(ServiceError) in
-                try await leash.run { () async throws(ServiceError) -> Int in
+                try await scope.runInChild { () async throws(ServiceError) -> Int in
                     defer { isOver.value = true }
                     try await clock.sleep(for: .seconds(10))
                     return 1
                 }
             })
             try? await clock.sleep(for: .seconds(1))
-            leash.stop(.signInRequired)
-            leash.stop(.noInternetConnection)
+            scope.stop(.signInRequired)
+            scope.stop(.noInternetConnection)
             #expect(await outcome == .failure(.signInRequired))
             #expect(isOver.value)
             #expect(clock.elapsed == .seconds(1))
@@ -50,41 +51,43 @@ import Testing
 
     @Test("a value that was there before the stop took effect is kept")
     func keepsValue() async {
-        let leash = Leash()
+        let scope = StopScope()
         await clock.run {
             async let outcome = Result(of: { () async throws(ServiceError) in
-                try await leash.run { () async throws(ServiceError) -> Int in
+                try await scope.runInChild { () async throws(ServiceError) -> Int in
                     // It does not care for a cancellation.
                     _ = await Result(of: { () async throws(ServiceError) in try await clock.sleep(for: .seconds(5)) })
                     return 9
                 }
             })
             try? await clock.sleep(for: .seconds(1))
-            leash.stop(.signInRequired)
+            scope.stop(.signInRequired)
             #expect(await outcome == .success(9))
         }
     }
 
-    @Test("held, it listens while it waits; the reason of a stop is its error, and a value that came first is kept")
-    func held() async throws {
+    @Test(
+        "in the caller's task it listens while it waits; the reason of a stop is its error, and a value that came first is kept"
+    )
+    func inCallersTask() async throws {
         for stopsEarly in [true, false] {
-            let (leash, flight) = (Leash(), Flight<Int>())
+            let (scope, flight) = (StopScope(), Flight<Int>())
             await clock.run {
                 async let outcome = Result(of: { () async throws(ServiceError) in
-                    try await leash.hold { (leash: Leash) async throws(ServiceError) -> Int in
+                    try await scope.run { (scope: StopScope) async throws(ServiceError) -> Int in
                         try? await clock.sleep(for: .milliseconds(500))
-                        return try await flight.value(on: leash)
+                        return try await flight.value(in: scope)
                     }
                 })
                 try? await clock.sleep(for: stopsEarly ? .milliseconds(100) : .seconds(1))
-                leash.stop(.signInRequired)
+                scope.stop(.signInRequired)
                 #expect(await outcome == .failure(.signInRequired))
             }
             #expect(flight.waiting == 0)
         }
-        let leash = Leash()
-        let value = try await leash.hold { (leash: Leash) async throws(ServiceError) -> Int in
-            leash.stop(.signInRequired)
+        let scope = StopScope()
+        let value = try await scope.run { (scope: StopScope) async throws(ServiceError) -> Int in
+            scope.stop(.signInRequired)
             return 7
         }
         #expect(value == 7)
@@ -92,34 +95,35 @@ import Testing
 
     @Test("one that has stopped listening is not called any more")
     func listenerLeaves() async {
-        let (leash, calls) = (Leash(), Noted(0))
-        await leash.listen {
+        let (scope, calls) = (StopScope(), Noted(0))
+        await scope.wait {
         } onStop: {
             calls.value += 1
         }
-        leash.stop(.signInRequired)
+        scope.stop(.signInRequired)
         #expect(calls.value == 0)
-        await leash.listen {
+        await scope.wait {
         } onStop: {
             calls.value += 1
         }
         #expect(calls.value == 1)
     }
 
-    @Test("held, it may put a child on the same leash, twice, and each is stopped")
-    func heldWithChildren() async {
-        let (leash, children) = (Leash(), Noted(0))
+    @Test("it may run children in the same scope, one after the other, and each is stopped")
+    func children() async {
+        let (scope, children) = (StopScope(), Noted(0))
         await clock.run {
             async let outcome = Result(of: { () async throws(ServiceError) in
-                try await leash.hold { (leash: Leash) async throws(ServiceError) in
+                try await scope.run { (scope: StopScope) async throws(ServiceError) in
                     for pause in [Duration.milliseconds(100), .seconds(100)] {
                         children.value += 1
-                        try await leash.run { () async throws(ServiceError) in try await clock.sleep(for: pause) }
+                        try await scope.runInChild { () async throws(ServiceError) in try await clock.sleep(for: pause)
+                        }
                     }
                 }
             })
             try? await clock.sleep(for: .seconds(1))
-            leash.stop(.signInRequired)
+            scope.stop(.signInRequired)
             let result = await outcome
             #expect(throws: ServiceError.signInRequired) { try result.get() }
             #expect(clock.elapsed == .seconds(1))
@@ -127,12 +131,13 @@ import Testing
         #expect(children.value == 2)
     }
 
-    @Test("held, a cancellation of the caller reaches what listens", arguments: UInt64(0)..<10)
-    func heldCancelled(seed: UInt64) async {
+    @Test("in the caller's task, a cancellation reaches what listens", arguments: UInt64(0)..<10)
+    func cancelledInCallersTask(seed: UInt64) async {
         let (clock, flight) = (TestClock(seed: seed), Flight<Int>())
         await clock.run {
             let task = Task(executorPreference: clock.executor) {
-                try await Leash().hold { (leash: Leash) async throws(ServiceError) in try await flight.value(on: leash)
+                try await StopScope().run { (scope: StopScope) async throws(ServiceError) in
+                    try await flight.value(in: scope)
                 }
             }
             if seed % 2 == 0 { try? await clock.sleep(for: .seconds(1)) }
@@ -148,7 +153,7 @@ import Testing
         let clock = TestClock(seed: seed)
         await clock.run {
             let task = Task(executorPreference: clock.executor) {
-                try await Leash().run { () async throws(ServiceError) in
+                try await StopScope().runInChild { () async throws(ServiceError) in
                     try await clock.sleep(until: .distantFuture)
                 }
             }
@@ -163,12 +168,12 @@ import Testing
     @Test("stops and ends that meet on many threads leave nobody waiting")
     func race() async {
         for _ in 0..<200 {
-            let (leash, flight) = (Leash(), Flight<Int>())
+            let (scope, flight) = (StopScope(), Flight<Int>())
             async let outcome = Result(of: { () async throws(ServiceError) in
-                try await leash.run { () async throws(ServiceError) in try await flight.value() }
+                try await scope.runInChild { () async throws(ServiceError) in try await flight.value() }
             })
             await withTaskGroup(of: Void.self) { group in
-                group.addTask { leash.stop(.signInRequired) }
+                group.addTask { scope.stop(.signInRequired) }
                 group.addTask { _ = flight.land(.success(1)) }
             }
             let result = await outcome

@@ -8,7 +8,7 @@ import Foundation
 ///
 /// `Retry-After` on a 429 or 503 wins. Otherwise a quota that is used up (`RateLimit`, `RateLimit-*`, `X-RateLimit-*`)
 /// asks to wait for its reset; of several policies the one with the longest wait holds. A malformed value says nothing.
-struct ServerPacing {
+struct RetryAfterHeaders {
     private static let names: Set<Int> = Set(
         [
             "retry-after", "ratelimit", "ratelimit-remaining", "ratelimit-reset", "x-ratelimit-remaining",
@@ -34,7 +34,7 @@ struct ServerPacing {
 
     /// How long nobody should send, whatever the headers ask for; `nil` if they ask for no pause.
     static func pause(after response: HTTPResponse, date: Date) -> Duration? {
-        ServerPacing(of: response, date: date, ceiling: .seconds(longestWait)).pause
+        RetryAfterHeaders(of: response, date: date, ceiling: .seconds(longestWait)).pause
     }
 
     /// `Retry-After` as seconds or as a date; a date in the past is no wait at all.

@@ -2,12 +2,12 @@
 import FoundationEssentials
 import Testing
 
-@Suite("What an answer's headers say about the pace") struct ServerPacingTests {
+@Suite("What an answer's headers say about the pace") struct RetryAfterHeadersTests {
     /// A quarter past a full second, 2001-09-09 01:46:40.25.
     private static let date = Date(timeIntervalSince1970: 1_000_000_000.25)
 
     private static func pause(_ status: Int, _ headers: HTTPHeaders) -> Duration? {
-        ServerPacing.pause(after: HTTPResponse(status: status, headers: headers), date: date)
+        RetryAfterHeaders.pause(after: HTTPResponse(status: status, headers: headers), date: date)
     }
 
     @Test(
@@ -87,7 +87,7 @@ import Testing
         let date = Self.date
         func pacing(_ status: Int, _ headers: HTTPHeaders) -> (Duration?, Duration?) {
             let response = HTTPResponse(status: status, headers: headers)
-            let pacing = ServerPacing(of: response, date: date, ceiling: .seconds(3600))
+            let pacing = RetryAfterHeaders(of: response, date: date, ceiling: .seconds(3600))
             return (pacing.pause, pacing.ignored)
         }
         #expect(pacing(429, ["Retry-After": "3600"]) == (.seconds(3600), nil))

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite("Error bodies: the server's own words")
-struct ServerWordsTests {
+struct ErrorBodyTests {
     private func rejection(_ body: String, status: Int = 422) async throws -> Rejection {
         let error = try await outcome(.status(status, body: body), as: Int.self).failure
         guard case .rejected(let rejection) = error else { throw try #require(error) }

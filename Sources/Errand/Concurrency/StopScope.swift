@@ -1,16 +1,18 @@
 /// Runs one operation that others may stop, each for a reason of its own.
 ///
-/// What waits for things that know nothing of leashes goes into a child task with `run`: a stop cancels it and waits
-/// until it has wound up. What hears of a stop by itself stays in the caller's task with `hold`, at a third of the
-/// cost. Either way the reason of the stop becomes the error, and nothing of the operation runs on after the end. A
-/// value that was there before the stop took effect is kept. States: not begun, running (the caller may be waiting for
-/// a child, or be listening), stopped, over. The first stop counts; one after the end reaches nobody.
-package final class Leash: Sendable {
+/// An operation that cannot be told of a stop runs in a child task, with `runInChild`: a stop cancels the child and
+/// waits for its end. One that listens for stops runs in the caller's own task, with `run`, at a third of the cost.
+/// Either way the reason of the stop becomes the error, and nothing of the operation runs on after the end. A value that
+/// was there before the stop took effect is kept.
+///
+/// States: not begun, running (the caller may be waiting for a child, or be listening), stopped, over. The first stop
+/// counts; one after the end does nothing.
+package final class StopScope: Sendable {
     private struct State {
         var reason: ServiceError?
-        /// What is called at a stop: several, where a child of the operation runs on the same leash.
-        var listeners: [(seat: Int, onStop: @Sendable () -> Void)] = []
-        var nextSeat = 0
+        /// Called at a stop. There are several where a child of the operation runs in the same scope.
+        var listeners: [(id: Int, onStop: @Sendable () -> Void)] = []
+        var lastID = 0
     }
 
     private let state = Lock(State())
@@ -20,7 +22,7 @@ package final class Leash: Sendable {
     /// Why it was stopped, if it was.
     private var reason: ServiceError? { state.withLock { $0.reason } }
 
-    /// Whether what runs on it in the present task is to end.
+    /// Whether what runs in the scope, in the present task, has to end.
     package var isStopped: Bool { Task.isCancelled || reason != nil }
 
     /// Whether it was stopped because its time was up.
@@ -39,9 +41,9 @@ package final class Leash: Sendable {
         for onStop in listeners { onStop() }
     }
 
-    /// Runs the operation in the caller's own task. It must put each of its waits on this leash, by `listen` or `run`.
-    func hold<Value: Sendable>(
-        _ operation: (Leash) async throws(ServiceError) -> Value
+    /// Runs the operation in the caller's own task. Each of its waits must use `wait` or `runInChild`.
+    func run<Value: Sendable>(
+        _ operation: (StopScope) async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
         if let reason { throw reason }
         do throws(ServiceError) {
@@ -51,14 +53,15 @@ package final class Leash: Sendable {
         }
     }
 
-    /// Waits in the caller's own task, and calls `onStop`, at most twice, if the leash is stopped or the task cancelled
-    /// meanwhile: it must see to it that `wait` ends, and do no harm when that is over.
-    package func listen<Value: Sendable>(
+    /// Waits in the caller's own task, and calls `onStop` if the scope is stopped or the task cancelled meanwhile.
+    ///
+    /// `onStop` has to end the wait. It may be called twice, and when the wait is over.
+    package func wait<Value: Sendable>(
         during wait: () async -> Value, onStop: @escaping @Sendable () -> Void
     ) async -> Value {
         await withTaskCancellationHandler {
-            let seat = sit(onStop)
-            defer { leave(seat) }
+            let id = addListener(onStop)
+            defer { removeListener(id) }
             return await wait()
         } onCancel: {
             onStop()
@@ -66,14 +69,14 @@ package final class Leash: Sendable {
     }
 
     /// Runs the operation in a child task.
-    package func run<Value: Sendable>(
+    package func runInChild<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
         if let reason { throw reason }
         let slot = Slot<Result<Value, ServiceError>>()
         let over = Flight<Void>()
-        let seat = sit { over.land(.success(())) }
-        defer { leave(seat) }
+        let id = addListener { over.land(.success(())) }
+        defer { removeListener(id) }
         // A group that keeps no results costs a third less, and the one result is at hand anyway.
         await withDiscardingTaskGroup { group in
             group.startTask {
@@ -99,7 +102,7 @@ package final class Leash: Sendable {
     package func result<Value: Sendable>(
         of operation: @escaping @Sendable () async throws -> Value
     ) async throws(ServiceError) -> Result<Value, any Error> {
-        try await run { () async throws(ServiceError) in
+        try await runInChild { () async throws(ServiceError) in
             do {
                 return .success(try await operation())
             } catch {
@@ -108,20 +111,20 @@ package final class Leash: Sendable {
         }
     }
 
-    /// Has `onStop` called at a stop, or at once if there was one.
-    private func sit(_ onStop: @escaping @Sendable () -> Void) -> Int {
-        let seat: Int? = state.withLock { state in
+    /// Calls `onStop` at a stop, or at once if there was one.
+    private func addListener(_ onStop: @escaping @Sendable () -> Void) -> Int {
+        let id: Int? = state.withLock { state in
             guard state.reason == nil else { return nil }
-            state.nextSeat += 1
-            state.listeners.append((state.nextSeat, onStop))
-            return state.nextSeat
+            state.lastID += 1
+            state.listeners.append((state.lastID, onStop))
+            return state.lastID
         }
-        if seat == nil { onStop() }
-        return seat ?? 0
+        if id == nil { onStop() }
+        return id ?? 0
     }
 
-    private func leave(_ seat: Int) {
-        state.withLock { $0.listeners.removeAll { $0.seat == seat } }
+    private func removeListener(_ id: Int) {
+        state.withLock { $0.listeners.removeAll { $0.id == id } }
     }
 }
 

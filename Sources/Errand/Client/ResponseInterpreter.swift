@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// Decides what an answer is: a value, or which error. The only place where a status becomes one.
-struct Judge: Sendable {
+struct ResponseInterpreter: Sendable {
     private static let snippetLength = 200
     /// The names in a path may come from the server too.
     private static let pathLength = 500
@@ -52,10 +52,10 @@ struct Judge: Sendable {
     /// What a response means that is not a success.
     func error(of response: HTTPResponse, redactor: Redactor) -> ServiceError {
         let body = response.body.bytes ?? Data()
-        let wait = ServerPacing.retryAfter(in: response.headers, date: time.date)
-        let words = ServerWords(body, redactor: redactor)
+        let wait = RetryAfterHeaders.retryAfter(in: response.headers, date: time.date)
+        let words = ErrorBody(body, redactor: redactor)
         if response.status == 429 {
-            let pause = wait ?? ServerPacing.pause(after: response, date: time.date)
+            let pause = wait ?? RetryAfterHeaders.pause(after: response, date: time.date)
             return .rateLimited(RateLimited(retryAfter: pause, status: 429, message: words.message))
         }
         let rejection = Rejection(

@@ -1,19 +1,19 @@
 /// How a call is stopped: by `cancelAll()`, by `shutdown()`, at its deadline, at the timeout of an attempt.
 ///
-/// A call runs in its caller's own task, which is not ours to cancel. So whatever may take long is on a leash: the
-/// network, each wait, and the user's middlewares. All else ends by itself within microseconds.
+/// A call runs in its caller's own task, which is not ours to cancel. So whatever may take long runs in a stop scope:
+/// the network, each wait, and the user's middlewares. Everything else ends by itself within microseconds.
 extension Call {
-    /// Stops the call from outside. What hangs on a leash ends at once, the rest when it would take the next.
+    /// Stops the call from outside. What runs in a scope ends at once, the rest when it enters the next scope.
     func stop(_ reason: ServiceError) {
-        let (leash, onStop) = exchange { state in
+        let (scope, onStop) = exchange { state in
             state.stop = state.stop ?? reason
-            return (state.leash, state.onStop)
+            return (state.scope, state.onStop)
         }
-        leash?.stop(reason)
+        scope?.stop(reason)
         onStop?()
     }
 
-    /// Has `stopped` called when the call is stopped from outside, or at once if it was.
+    /// Calls `stopped` when the call is stopped from outside, or at once if it was.
     func onStop(_ stopped: @escaping @Sendable () -> Void) {
         let isStopped = exchange { state in
             state.onStop = stopped
@@ -27,31 +27,32 @@ extension Call {
         stop(timedOut(.deadline))
     }
 
-    /// Runs something that may take long in a child task, and sees to it that it ends with the call, and at `timeout`
-    /// if that comes before the deadline.
-    func leashed<Value: Sendable>(
+    /// Runs an operation in a child task. It ends with the call, and at `timeout` if that comes before the deadline.
+    func runInChild<Value: Sendable>(
         timeout: Instant = .distantFuture, _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
-        try await held(timeout: timeout) { (leash: Leash) async throws(ServiceError) in try await leash.run(operation) }
+        try await run(timeout: timeout) { (scope: StopScope) async throws(ServiceError) in
+            try await scope.runInChild(operation)
+        }
     }
 
-    /// Runs something that puts each of its waits on the leash by itself, and so needs no child task.
-    func held<Value: Sendable>(
-        timeout: Instant = .distantFuture, _ operation: (Leash) async throws(ServiceError) -> Value
+    /// Runs an operation in the caller's own task: each of its waits uses the scope, so it needs no child task.
+    func run<Value: Sendable>(
+        timeout: Instant = .distantFuture, _ operation: (StopScope) async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
         // Nothing is begun for a caller who has left, least of all a send.
         if Task.isCancelled { throw .cancelled }
         let (end, bound) = timeout < deadline ? (timeout, Timeout.Bound.attempt) : (deadline, .deadline)
-        let leash = Leash()
+        let scope = StopScope()
         var alarm: Alarm?
         if end < .distantFuture {
             guard end > time.now else { throw timedOut(bound) }
-            alarm = time.schedule(at: end, for: .watch) { leash.stop(self.timedOut(bound)) }
+            alarm = time.schedule(at: end, for: .watch) { scope.stop(self.timedOut(bound)) }
         }
         defer { alarm?.cancel() }
-        let isOutermost = try hang(on: leash)
-        defer { if isOutermost { update { $0.leash = nil } } }
-        return try await leash.hold(operation)
+        let isOutermost = try enter(scope)
+        defer { if isOutermost { update { $0.scope = nil } } }
+        return try await scope.run(operation)
     }
 
     private func timedOut(_ bound: Timeout.Bound) -> ServiceError {
@@ -61,11 +62,11 @@ extension Call {
             Timeout(bound, limit: limit, phase: phase, mayHaveReachedServer: mayHaveActed ? true : nil))
     }
 
-    /// Notes the leash, unless the call hangs on one already: a stop of that one reaches this one too.
-    private func hang(on leash: Leash) throws(ServiceError) -> Bool {
+    /// Remembers the scope, unless the call is in one already: a stop of the outer scope reaches this one too.
+    private func enter(_ scope: StopScope) throws(ServiceError) -> Bool {
         let (stop, isOutermost) = exchange { state in
-            guard state.stop == nil, state.leash == nil else { return (state.stop, false) }
-            state.leash = leash
+            guard state.stop == nil, state.scope == nil else { return (state.stop, false) }
+            state.scope = scope
             return (nil, true)
         }
         if let stop { throw stop }
