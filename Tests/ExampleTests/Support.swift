@@ -7,6 +7,8 @@ func plainClient(_ url: String, _ configure: (inout Configuration) -> Void = { _
     var configuration = Configuration(ServerEnvironment("example", url))
     configuration.rateLimit = .unlimited
     configuration.retry = .never
+    // Real time: a busy machine is no reason to fail.
+    configuration.timeout = .seconds(60)
     configure(&configuration)
     return APIClient(configuration)
 }

@@ -49,7 +49,7 @@ struct CancellationSamples {
 
     private func limitedClient() -> APIClient {
         let client = APIClient("https://api.example.com") {
-            $0.timeout = .seconds(5)  // for one attempt; 10 s unless told otherwise
+            $0.timeout = .seconds(5)  // for one attempt; 30 s unless told otherwise
             $0.deadline = .seconds(20)  // for the whole call; none unless told otherwise
         }
         return client

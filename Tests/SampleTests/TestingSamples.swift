@@ -61,9 +61,9 @@ struct TestingSamples {
         let client = testClient(network, clock) { $0.retry = .never }
         let call = Task { try await client.run(.friends) }
         await network.sent(atLeast: 1)
-        clock.advance(by: .seconds(10))  // the limit of an attempt
+        clock.advance(by: .seconds(30))  // the limit of an attempt
         let outcome = await call.result
-        let timeout = Timeout(.attempt, limit: .seconds(10), phase: .waitingForResponse)
+        let timeout = Timeout(.attempt, limit: .seconds(30), phase: .waitingForResponse)
         #expect(throws: ServiceError.timedOut(timeout)) { try outcome.get() }
     }
 

@@ -53,7 +53,7 @@ public struct TransportContext: Sendable {
 
     /// Makes a context. A transport gets its own from the client.
     public init(
-        delivery: Delivery = .whole, bodyLimit: Int = 64 << 20, timeout: Duration = .seconds(10),
+        delivery: Delivery = .whole, bodyLimit: Int = 64 << 20, timeout: Duration = .seconds(30),
         time: any TimeSource = .system, report: @escaping @Sendable (Phase) -> Void = { _ in }
     ) {
         self.delivery = delivery

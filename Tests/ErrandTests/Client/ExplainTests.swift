@@ -25,7 +25,7 @@ struct ExplainTests {
 
                 signed:      no
                 rate limit:  5 per 1 s; an attempt takes 1
-                timeout:     10 s for each attempt
+                timeout:     30 s for each attempt
                 deadline:    none
                 retry:       3 attempts, because GET can be repeated without harm
                 """)

@@ -81,7 +81,7 @@ import Testing
         network.on(.get, list, .silence)
         await clock.run {
             let error = await failure { () async throws(ServiceError) in try await service.friends() }
-            let limit = Timeout(.attempt, limit: .seconds(10), phase: .waitingForResponse)
+            let limit = Timeout(.attempt, limit: .seconds(30), phase: .waitingForResponse)
             #expect(error == .timedOut(limit))
         }
     }
