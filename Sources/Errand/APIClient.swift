@@ -22,7 +22,7 @@ public actor APIClient {
     public nonisolated let limiter: RateLimiter
 
     /// What makes and sends requests; an error if the configuration makes no sense, which every call then tells.
-    private nonisolated let engine: Result<Engine, ServiceError>
+    private nonisolated let pipeline: Result<Pipeline, ServiceError>
     private nonisolated let interpreter: ResponseInterpreter
     private nonisolated let secretNames: SecretNames
     nonisolated let calls = CallsInFlight()
@@ -55,8 +55,8 @@ public actor APIClient {
         self.limiter = limiter
         secretNames = SecretNames(adding: configuration.secretNames)
         ownTransport = configuration.transport == nil ? transport : nil
-        engine = Result { () throws(ServiceError) in
-            try Engine(configuration, limiter: limiter, transport: transport)
+        pipeline = Result { () throws(ServiceError) in
+            try Pipeline(configuration, limiter: limiter, transport: transport)
         }
         interpreter = ResponseInterpreter(
             decoder: configuration.decoder, acceptedContentTypes: configuration.acceptedContentTypes,
@@ -65,7 +65,7 @@ public actor APIClient {
 
     /// Runs the call and returns what it promises.
     ///
-    /// Cancelling the task ends the call in whichever room it is, with `.cancelled`; it leaves nothing behind.
+    /// Cancelling the task ends the call with `.cancelled`, whatever it is doing, and leaves nothing behind.
     @discardableResult
     @concurrent
     public nonisolated func run<Response>(_ endpoint: Endpoint<Response>) async throws(ServiceError) -> Response {
@@ -116,7 +116,7 @@ public actor APIClient {
         let rules = configuration.rules(for: endpoint.options)
         do throws(ServiceError) {
             if let problem = rules.problem { throw .badSetting(problem) }
-            let builder = try engine.get().builder
+            let builder = try pipeline.get().builder
             if let problem = limiter.problem(withCost: rules.cost) { throw .badSetting(problem) }
             let request = try builder.request(for: endpoint, rules: rules, isSigned: configuration.signs(rules))
             return Explanation(request: request, rules: rules, configuration: configuration).text
@@ -171,10 +171,10 @@ extension APIClient {
         _ endpoint: Endpoint<Response>, as call: Call
     ) async throws(ServiceError) -> (response: HTTPResponse, url: HTTPURL) {
         if let problem = call.rules.problem { throw .badSetting(problem) }
-        let engine = try engine.get()
+        let pipeline = try pipeline.get()
         let session = try await session(for: call)
-        let request = try engine.builder.request(for: endpoint, rules: call.rules, isSigned: session != nil)
-        return (try await engine.send(request, as: call, signedFor: session), request.url)
+        let request = try pipeline.builder.request(for: endpoint, rules: call.rules, isSigned: session != nil)
+        return (try await pipeline.send(request, as: call, signedFor: session), request.url)
     }
 
     /// What a response means that is not a success.

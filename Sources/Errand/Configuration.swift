@@ -50,9 +50,9 @@ public struct Configuration: Sendable {
     /// How many bytes an answer may have, decompressed.
     public var responseByteLimit: Int = 64 << 20
 
-    /// The user's rooms around each call, the outermost first.
+    /// The user's middlewares around each call, the outermost first.
     public var perCall: [any Middleware] = []
-    /// The user's rooms around each send, the outermost first.
+    /// The user's middlewares around each send, the outermost first.
     public var perAttempt: [any Middleware] = []
     /// What sends the requests; `nil` for the platform's own. The client shuts down a transport that it made itself,
     /// never one it was given.

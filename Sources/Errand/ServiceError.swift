@@ -144,7 +144,7 @@ extension ServiceError {
 
 extension ServiceError {
     /// The same error of a call on which the server may have acted before.
-    func afterSending(_ method: HTTPMethod) -> ServiceError {
+    func markedAsSent(_ method: HTTPMethod) -> ServiceError {
         switch self {
         case .invalidRequest(let invalid):
             .invalidRequest(InvalidRequest(invalid.subject, invalid.reason, mayHaveReachedServer: true))

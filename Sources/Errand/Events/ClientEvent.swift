@@ -100,7 +100,7 @@ extension Rejection {
 }
 
 extension HTTPRequest {
-    var shown: ClientEvent.SentRequest {
+    var redacted: ClientEvent.SentRequest {
         ClientEvent.SentRequest(method: method, url: url.description, bodyLength: body?.length)
     }
 }

@@ -9,7 +9,7 @@ public import Foundation
 ///
 /// It is read by RFC 3986 and keeps the path and the query as they were written, so what was built is what is sent.
 public struct HTTPURL: Sendable, Hashable {
-    /// The parts, which nobody changes: a request is passed on from room to room, and so only one thing is counted.
+    /// The parts, which nobody changes: a request is passed on from layer to layer, and so only one thing is counted.
     private final class Parts: Sendable {
         let origin: Origin
         let path: String

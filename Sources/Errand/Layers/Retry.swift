@@ -9,7 +9,7 @@ struct Retry: Layer {
             return try await attempts(request, context, next: next)
         } catch {
             // The last attempt need not have been the one that reached the server.
-            throw context.call.read { $0.mayHaveActed } ? error.afterSending(request.method) : error
+            throw context.call.read { $0.mayHaveActed } ? error.markedAsSent(request.method) : error
         }
     }
 

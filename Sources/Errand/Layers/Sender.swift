@@ -1,4 +1,4 @@
-/// The last room before the network: checks what is really sent, bounds the attempt, and translates what the
+/// The last layer before the network: checks what is really sent, bounds the attempt, and translates what the
 /// transport throws.
 struct Sender: Sendable {
     let transport: any Transport
@@ -61,7 +61,7 @@ struct Sender: Sendable {
             try request.checkCleartext(isAllowed: allowsCleartext, isSigned: false)
         } catch {
             // A middleware may break a retry, a replay, or a redirect's next request: the first one was sent.
-            throw call.read { $0.sent == nil } ? error : error.afterSending(request.method)
+            throw call.read { $0.sent == nil } ? error : error.markedAsSent(request.method)
         }
     }
 
@@ -72,7 +72,7 @@ struct Sender: Sendable {
             delivery: call.delivery, bodyLimit: call.delivery == .stream ? .max : bodyLimit,
             timeout: call.rules.timeout, time: call.time, reporter: call, scope: scope)
         if let notice, call.isHeard, let warning = notice.take() { call.tell(.warned(warning)) }
-        call.tell(.sent(request.shown, attempt: call.read { $0.attempts }))
+        call.tell(.sent(request.redacted, attempt: call.read { $0.attempts }))
         call.update { state in
             state.phase = .waitingForResponse
             state.sentFirst = state.sentFirst ?? state.sent

@@ -5,7 +5,7 @@
 /// an answer. It fits the same endpoint and the same way of paging only.
 public struct PagePosition: Sendable, Hashable {
     /// How the page there is asked for.
-    enum Place: Sendable, Hashable {
+    enum Location: Sendable, Hashable {
         /// As the endpoint has it.
         case start
         case number(Int)
@@ -14,14 +14,14 @@ public struct PagePosition: Sendable, Hashable {
         case url(String)
     }
 
-    let place: Place
+    let place: Location
     /// How many elements of the page have been had already.
     let taken: Int
 
     /// The beginning of the list.
     public static let start = PagePosition(.start)
 
-    init(_ place: Place, taken: Int = 0) {
+    init(_ place: Location, taken: Int = 0) {
         self.place = place
         self.taken = taken
     }

@@ -1,17 +1,17 @@
 /// What comes after a page.
 enum PageStep {
     case end
-    case on(to: PagePosition.Place)
+    case on(to: PagePosition.Location)
     /// The page itself is in order, but there is no way on from it; the place is the one to ask for all the same.
-    case fault(PagingFault.Kind, at: PagePosition.Place)
+    case fault(PagingFault.Kind, at: PagePosition.Location)
 }
 
 extension Paging {
     /// The call for the page at that place.
     func endpoint(
-        for place: PagePosition.Place, of list: Endpoint<Response>
+        for place: PagePosition.Location, of list: Endpoint<Response>
     ) throws(ServiceError) -> Endpoint<Response> {
-        switch (way, place) {
+        switch (style, place) {
         case (.number(let name, let first, _), .start): return list.setting(name, to: first)
         case (.number(let name, _, _), .number(let number)): return list.setting(name, to: number)
         case (.text(let name, _), .text(let text)): return list.setting(name, to: text)
@@ -32,9 +32,9 @@ extension Paging {
 
     /// What comes after the page that was at that place. Places leave out the parameters of those names.
     func step(
-        after reply: Reply<Response>, at place: PagePosition.Place, isEmpty: Bool, hiding names: Set<String>
+        after reply: Reply<Response>, at place: PagePosition.Location, isEmpty: Bool, hiding names: Set<String>
     ) -> PageStep {
-        switch way {
+        switch style {
         case .number(_, let first, let isLast):
             let number = if case .number(let number) = place { number } else { first }
             let (before, isTooLow) = number.subtractingReportingOverflow(first)
@@ -58,8 +58,8 @@ extension Paging {
     }
 
     /// What the page is called by pages that link to it, if that is told apart from how it was asked for.
-    func name(of reply: Reply<Response>, hiding names: Set<String>) -> PagePosition.Place? {
-        guard case .url = way, let source = reply.source else { return nil }
+    func name(of reply: Reply<Response>, hiding names: Set<String>) -> PagePosition.Location? {
+        guard case .url = style, let source = reply.source else { return nil }
         return .url(source.removing(names).absoluteString)
     }
 }

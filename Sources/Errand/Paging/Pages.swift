@@ -105,7 +105,7 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
             guard count < list.limit else { throw .paging(PagingFault(.tooManyPages, "more than \(list.limit)")) }
         }
 
-        private mutating func goOn(after reply: Reply<Response>, at place: PagePosition.Place) {
+        private mutating func goOn(after reply: Reply<Response>, at place: PagePosition.Location) {
             let isEmpty = list.isEmpty(reply.value)
             switch list.paging.step(after: reply, at: place, isEmpty: isEmpty, hiding: hidden) {
             case .end:
@@ -122,7 +122,7 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
         }
 
         private mutating func isRepeated(
-            _ next: PagePosition.Place, after place: PagePosition.Place, named name: PagePosition.Place?
+            _ next: PagePosition.Location, after place: PagePosition.Location, named name: PagePosition.Location?
         ) -> Bool {
             var cycles = self.cycles ?? CycleDetector(from: name ?? place)
             defer { self.cycles = cycles }

@@ -14,13 +14,13 @@ public import Foundation
 ///
 /// The functions are asked once for each page.
 public struct Paging<Response: Decodable & Sendable>: Sendable {
-    enum Way: Sendable {
+    enum Style: Sendable {
         case number(String, first: Int, isLast: @Sendable (Response, _ before: Int) -> Bool?)
         case text(String, next: @Sendable (Response) -> String?)
         case url(@Sendable (Reply<Response>) -> String?)
     }
 
-    let way: Way
+    let style: Style
 
     /// By a number in the parameter of that name, up to the number of pages that each answer tells.
     ///
@@ -29,7 +29,7 @@ public struct Paging<Response: Decodable & Sendable>: Sendable {
         _ name: String, from first: Int = 1, total: @escaping @Sendable (Response) -> Int?
     ) -> Paging {
         Paging(
-            way: .number(name, first: first) { response, before in
+            style: .number(name, first: first) { response, before in
                 total(response).map { $0 <= 0 || before >= $0 - 1 }
             })
     }
@@ -39,7 +39,7 @@ public struct Paging<Response: Decodable & Sendable>: Sendable {
         _ name: String, from first: Int = 1,
         untilEmpty items: @escaping @Sendable (Response) -> some Collection & SendableMetatype
     ) -> Paging {
-        Paging(way: .number(name, first: first) { response, _ in items(response).isEmptyPage })
+        Paging(style: .number(name, first: first) { response, _ in items(response).isEmptyPage })
     }
 
     /// By a number in the parameter of that name, up to the first empty page.
@@ -53,7 +53,7 @@ public struct Paging<Response: Decodable & Sendable>: Sendable {
     public static func cursor<Cursor: QueryValue>(
         _ name: String, next: @escaping @Sendable (Response) -> Cursor?
     ) -> Paging {
-        Paging(way: .text(name) { next($0)?.queryTexts.first })
+        Paging(style: .text(name) { next($0)?.queryTexts.first })
     }
 
     /// By the identifier of the last element that was had, in the parameter of that name.
@@ -68,16 +68,16 @@ public struct Paging<Response: Decodable & Sendable>: Sendable {
 
     /// By the link with `rel="next"` in the answer's `Link` header (RFC 8288); it ends where there is none.
     public static var link: Paging {
-        Paging(way: .url { LinkHeader.next(in: $0.headers.values("Link")) })
+        Paging(style: .url { LinkHeader.next(in: $0.headers.values("Link")) })
     }
 
     /// By a URL in the answer, absolute or relative; it ends with an answer where that is `nil` or empty.
     public static func nextURL(_ next: @escaping @Sendable (Response) -> String?) -> Paging {
-        Paging(way: .url { next($0.value) })
+        Paging(style: .url { next($0.value) })
     }
 
     /// By a URL in the answer, absolute or relative; it ends with an answer where that is `nil`.
     public static func nextURL(_ next: @escaping @Sendable (Response) -> URL?) -> Paging {
-        Paging(way: .url { next($0.value)?.absoluteString })
+        Paging(style: .url { next($0.value)?.absoluteString })
     }
 }

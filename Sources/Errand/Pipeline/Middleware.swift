@@ -1,7 +1,7 @@
 /// What goes on with a request from here: the rest of the pipeline, down to the transport.
 public typealias Next = @Sendable (HTTPRequest, CallContext) async throws(ServiceError) -> HTTPResponse
 
-/// A user's own room in the pipeline: it may change the request, the answer, or answer by itself.
+/// A user's own layer of the pipeline: it may change the request or the response, or respond by itself.
 ///
 ///     struct Stopwatch: Middleware {
 ///         func intercept(
@@ -21,7 +21,7 @@ public protocol Middleware: Sendable {
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse
 }
 
-/// A room of the library's own in the pipeline: typed all the way.
+/// A layer of the library's own, with typed errors.
 protocol Layer: Sendable {
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse

@@ -1,46 +1,82 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// The layers of a client and its user's middlewares, folded into one function when the client is made.
 ///
-/// The order is the design (the deadline is no room of its own: it bounds every wait, see `Call.run`):
+/// The order is the design. From top to bottom:
 /// - the user's middlewares for a call see each call once, before anything of ours;
 /// - a retry repeats everything below it, and its pauses hold no permit;
 /// - an attempt that would find no network takes no permit;
-/// - a replay after a 401 stands above the redirects: what it repeats is the request, not the last hop;
-/// - each hop of a redirect is a send of its own, so admission is below: there, and only there, a send waits for its permit,
-///   unsigned, and is then signed with the token of that moment, unless it has left the origin;
-/// - the user's middlewares for an attempt see what is really sent, hop by hop.
-enum Pipeline {
-    static func folding(
-        perCall: [any Middleware], layers: [any Layer], perAttempt: [any Middleware], into send: @escaping Next
-    ) -> Next {
-        let rooms = perCall.map(Adapter.init) as [any Layer] + layers + perAttempt.map(Adapter.init)
-        var next = send
-        for room in rooms.reversed() { next = entering(room, then: next) }
-        return next
+/// - a replay after a 401 is above the redirects: it repeats the request, not the last hop;
+/// - each hop of a redirect is a send of its own, so admission is below: there, and only there, a send waits for its
+///   permit, unsigned, and is then signed with the token of that moment, unless it has left the origin;
+/// - the user's middlewares for an attempt see what is really sent, hop by hop;
+/// - the sender checks what is sent, bounds the attempt and uses the transport.
+///
+/// The deadline is not a layer: it bounds every wait, see `Call.run`.
+///
+/// A class, because every call takes it along: of a value, each of its many parts would be counted.
+final class Pipeline: Sendable {
+    let builder: RequestBuilder
+    private let first: Next
+    private let hasMiddlewares: Bool
+
+    init(
+        _ configuration: Configuration, limiter: RateLimiter, transport: any Transport
+    ) throws(ServiceError) {
+        builder = try RequestBuilder(configuration)
+        let connectivity = configuration.connectivity ?? transport.connectivity
+        var layers: [any Layer] = configuration.perCall.map(MiddlewareLayer.init)
+        layers.append(Retry(quota: RetryQuota()))
+        layers.append(OnlineCheck(connectivity: connectivity, rule: configuration.offline))
+        if let tokens = configuration.tokens { layers.append(Replay(tokens: tokens)) }
+        layers.append(
+            Redirects(secretNames: builder.secretNames, allowsCleartext: configuration.allowsCleartext))
+        layers.append(Admission(limiter: limiter, tokens: configuration.tokens))
+        layers += configuration.perAttempt.map(MiddlewareLayer.init)
+        let sender = Sender(
+            transport: transport, limiter: limiter, origin: builder.origin,
+            bodyLimit: configuration.responseByteLimit, allowsCleartext: configuration.allowsCleartext,
+            longestPause: configuration.longestServerPause,
+            secretNames: configuration.secretNames.isEmpty ? nil : builder.secretNames)
+        first = layers.reversed().reduce(sender.send) { next, layer in Self.entering(layer, then: next) }
+        hasMiddlewares = !configuration.perCall.isEmpty || !configuration.perAttempt.isEmpty
     }
 
-    private static func entering(_ room: any Layer, then next: @escaping Next) -> Next {
+    /// Sends a request through all layers.
+    func send(
+        _ request: HTTPRequest, as call: Call, signedFor session: UUID?
+    ) async throws(ServiceError) -> HTTPResponse {
+        let context = CallContext(call: call, session: session)
+        // The user's middlewares may wait for whatever they like; our own layers enter a scope where they wait.
+        guard hasMiddlewares else { return try await first(request, context) }
+        return try await call.runInChild { () async throws(ServiceError) in try await self.first(request, context) }
+    }
+
+    private static func entering(_ layer: any Layer, then next: @escaping Next) -> Next {
         { (request: HTTPRequest, context: CallContext) async throws(ServiceError) -> HTTPResponse in
-            try await room.intercept(request, context, next: next)
+            try await layer.intercept(request, context, next: next)
         }
     }
+}
 
-    /// The door at which a user's middleware comes in: its errors are translated here, and nowhere else.
-    private struct Adapter: Layer {
-        let middleware: any Middleware
+/// A user's middleware as a layer: its errors are translated here, and nowhere else.
+private struct MiddlewareLayer: Layer {
+    let middleware: any Middleware
 
-        func intercept(
-            _ request: HTTPRequest, _ context: CallContext, next: @escaping Next
-        ) async throws(ServiceError) -> HTTPResponse {
-            do {
-                return try await middleware.intercept(request, context, next: next)
-            } catch {
-                throw ServiceError(error) { error in
-                    let name = String(reflecting: type(of: middleware))
-                    let message = "\(name) threw \(foreignName(of: error))"
-                    return .transport(
-                        TransportFailure(
-                            .middleware, message, mayHaveReachedServer: context.call.read { $0.sent != nil }))
-                }
+    func intercept(
+        _ request: HTTPRequest, _ context: CallContext, next: @escaping Next
+    ) async throws(ServiceError) -> HTTPResponse {
+        do {
+            return try await middleware.intercept(request, context, next: next)
+        } catch {
+            throw ServiceError(error) { error in
+                let message = "\(String(reflecting: type(of: middleware))) threw \(foreignName(of: error))"
+                let wasSent = context.call.read { $0.sent != nil }
+                return .transport(TransportFailure(.middleware, message, mayHaveReachedServer: wasSent))
             }
         }
     }

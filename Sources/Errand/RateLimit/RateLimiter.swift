@@ -54,7 +54,7 @@ public final class RateLimiter: Sendable {
         if scope.isStopped { throw .cancelled }
         let arrival = time.now
         let admission = state.withLock { state in
-            state.admit(cost: cost, isUrgent: isUrgent, deadline: deadline, at: arrival)
+            state.acquire(cost: cost, isUrgent: isUrgent, deadline: deadline, at: arrival)
         }
         switch admission {
         case .granted: return Grant(asked: arrival, taken: arrival)

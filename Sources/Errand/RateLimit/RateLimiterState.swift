@@ -24,7 +24,7 @@ extension RateLimiter.State {
         case waiting(WaitingLine.Waiter)
     }
 
-    mutating func admit(cost: Int, isUrgent: Bool, deadline: Instant, at now: Instant) -> Admission {
+    mutating func acquire(cost: Int, isUrgent: Bool, deadline: Instant, at now: Instant) -> Admission {
         if takeAtOnce(cost, isUrgent: isUrgent, at: now) { return .granted }
         let ahead = line.costAhead(ofUrgent: isUrgent)
         let earliest = bucket.earliest(taking: cost, after: ahead, at: max(now, pausedUntil ?? now))

@@ -70,7 +70,7 @@ final class ResponseStream: Sendable {
             return chunk
         } catch {
             state.withLock { $0.isWaiting = false }
-            let error = Task.isCancelled ? .cancelled : error.afterSending(call.method)
+            let error = Task.isCancelled ? .cancelled : error.markedAsSent(call.method)
             close(with: error)
             throw error
         }

@@ -1,6 +1,6 @@
-/// The one room that touches the network.
+/// The part of a client that touches the network.
 ///
-/// A transport sends one request and brings one answer. It follows no redirect, keeps no cookies, caches nothing and
+/// A transport sends one request and returns one response. It follows no redirect, keeps no cookies, caches nothing and
 /// sends nothing a second time. It ends promptly when its task is cancelled: that is also how an attempt is stopped
 /// whose time is up. It may throw a `ServiceError` of its own; whatever else it throws becomes `.transport(.other)`, a
 /// `CancellationError` too, unless the send was stopped.
