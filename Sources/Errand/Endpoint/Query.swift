@@ -33,7 +33,7 @@ public struct Query: Sendable, Hashable {
     }
 
     /// The query as it is sent, in the form that HTML forms use for their bodies too, with a space as `%20`.
-    public var encoded: String {
+    package var encoded: String {
         var text = ""
         for item in items {
             if !text.isEmpty { text += "&" }

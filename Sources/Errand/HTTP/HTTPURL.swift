@@ -67,7 +67,7 @@ public struct HTTPURL: Sendable, Hashable {
     public var absoluteString: String { origin.description + target }
 
     /// The URL that `reference` means from here (RFC 3986, 5.2); the scheme stays http or https.
-    public func resolving(_ reference: String) throws(ServiceError) -> HTTPURL {
+    package func resolving(_ reference: String) throws(ServiceError) -> HTTPURL {
         do throws(ServiceError) {
             let url = try target(of: reference)
             return HTTPURL(origin: url.origin, path: url.path, query: url.query, secretNames: secretNames)

@@ -21,7 +21,7 @@ import Foundation
 /// A class, because every call takes it along: of a value, each of its many parts would be counted.
 final class Pipeline: Sendable {
     let builder: RequestBuilder
-    private let first: Next
+    private let first: Middleware.Next
     private let hasMiddlewares: Bool
 
     init(
@@ -56,7 +56,7 @@ final class Pipeline: Sendable {
         return try await call.runInChild { () async throws(ServiceError) in try await self.first(request, context) }
     }
 
-    private static func entering(_ layer: any Layer, then next: @escaping Next) -> Next {
+    private static func entering(_ layer: any Layer, then next: @escaping Middleware.Next) -> Middleware.Next {
         { (request: HTTPRequest, context: CallContext) async throws(ServiceError) -> HTTPResponse in
             try await layer.intercept(request, context, next: next)
         }

@@ -9,7 +9,7 @@
 public final class RateLimiter: Sendable {
     /// How long a pause may be for calls to wait for its end. They fail at once with `.rateLimited`, and the figure,
     /// when the server asks for a longer one: nobody wants to look at a spinner for an hour.
-    public static let patience = Duration.seconds(60)
+    package static let patience = Duration.seconds(60)
 
     /// The limit that is kept.
     public let limit: RateLimit

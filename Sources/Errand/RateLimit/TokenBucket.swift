@@ -3,21 +3,21 @@
 /// A token comes back exactly one period after it was taken. So a full bucket can be emptied at once, and still no
 /// rolling period ever sees more than the limit. That is stricter than a bucket that is refilled drop by drop, which
 /// lets nearly twice the limit through in a period that begins with a burst.
-public struct TokenBucket: Sendable {
+package struct TokenBucket: Sendable {
     private var windows: [RollingWindow]
 
     /// A full bucket. One of a limit of no permits, or fewer, stays empty.
-    public init(_ limit: RateLimit) {
+    package init(_ limit: RateLimit) {
         windows = limit.windows.map(RollingWindow.init)
     }
 
     /// How many tokens there are; `nil` if their number has no limit.
-    public func available(at now: Instant) -> Int? {
+    package func available(at now: Instant) -> Int? {
         windows.map { $0.available(at: now) }.min()
     }
 
     /// When so many tokens can be taken together, if nobody takes any before; `nil` if they never can.
-    public func earliest(taking cost: Int, at now: Instant) -> Instant? {
+    package func earliest(taking cost: Int, at now: Instant) -> Instant? {
         var earliest = now
         for window in windows {
             guard let instant = window.earliest(taking: cost, at: now) else { return nil }
@@ -28,7 +28,7 @@ public struct TokenBucket: Sendable {
 
     /// A moment before which the last of `total` tokens, taken one after the other as soon as there are some, cannot
     /// come. With one limit, not a smooth one, it is the very moment.
-    public func earliest(ofLast total: Int, at now: Instant) -> Instant {
+    package func earliest(ofLast total: Int, at now: Instant) -> Instant {
         earliest(taking: 1, after: max(total, 1) - 1, at: now)
     }
 
@@ -38,7 +38,7 @@ public struct TokenBucket: Sendable {
     }
 
     /// Takes so many tokens, if they are there. To take none changes nothing.
-    public mutating func take(_ cost: Int, at now: Instant) -> Bool {
+    package mutating func take(_ cost: Int, at now: Instant) -> Bool {
         guard cost > 0 else { return cost == 0 }
         guard let earliest = earliest(taking: cost, at: now), earliest <= now else { return false }
         for index in windows.indices { windows[index].take(cost, at: now) }
@@ -46,13 +46,13 @@ public struct TokenBucket: Sendable {
     }
 
     /// Puts back tokens that were taken at `instant` and not used.
-    public mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
+    package mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
         guard cost > 0 else { return }
         for index in windows.indices { windows[index].giveBack(cost, takenAt: instant) }
     }
 
     /// Empties the bucket so that its tokens come back one by one from `instant` on, at the limit's own pace.
-    public mutating func drain(until instant: Instant) {
+    package mutating func drain(until instant: Instant) {
         for index in windows.indices { windows[index].drain(until: instant) }
     }
 }
