@@ -24,6 +24,16 @@ public struct CallContext: Sendable {
         self.session = session
     }
 
+    /// Creates the context of a call that no client makes, to test a middleware by itself.
+    public init(
+        id: Int = 1, _ method: HTTPMethod = .get, _ path: Path = "", rules: CallRules = CallRules(),
+        hasLeftOrigin: Bool = false, time: any TimeSource = .system
+    ) {
+        let call = Call(id: id, method: method, path: path, rules: rules, time: time, events: EventHub())
+        self.init(call: call, session: nil)
+        self.hasLeftOrigin = hasLeftOrigin
+    }
+
     /// The number of the call, among those of its client.
     public var id: Int { call.id }
     /// The call by its method and path, without the query: `GET users/7/friends`.
@@ -54,4 +64,27 @@ public struct CallRules: Sendable {
     public let cost: Int
     /// What is wrong with the rules, if anything is.
     let problem: String?
+
+    /// Creates rules, by default those of a client that is configured with nothing.
+    public init(
+        authentication: CallOptions.Authentication = .none, timeout: Duration = .seconds(30),
+        deadline: Duration? = nil, retry: RetryPolicy = .standard, idempotencyKey: String? = nil, cost: Int = 1
+    ) {
+        self.init(
+            authentication: authentication, timeout: timeout, deadline: deadline, retry: retry,
+            idempotencyKey: idempotencyKey, cost: cost, problem: nil)
+    }
+
+    init(
+        authentication: CallOptions.Authentication, timeout: Duration, deadline: Duration?, retry: RetryPolicy,
+        idempotencyKey: String?, cost: Int, problem: String?
+    ) {
+        self.authentication = authentication
+        self.timeout = timeout
+        self.deadline = deadline
+        self.retry = retry
+        self.idempotencyKey = idempotencyKey
+        self.cost = cost
+        self.problem = problem
+    }
 }

@@ -4,14 +4,14 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What went through the rooms, in order.
+/// What went through the layers, in order.
 private final class Diary: Sendable {
     private let entries = Mutex<[String]>([])
     var lines: [String] { entries.withLock { $0 } }
     func note(_ line: String) { entries.withLock { $0.append(line) } }
 }
 
-private struct Room: Middleware {
+private struct Witness: Middleware {
     var name: String
     var diary: Diary
 
@@ -23,12 +23,12 @@ private struct Room: Middleware {
     }
 }
 
-@Suite("Middlewares: the user's own rooms")
+@Suite("Middlewares: the user's own layers")
 struct MiddlewareTests {
     private func client(_ network: ScriptedTransport, _ clock: TestClock, _ diary: Diary) -> APIClient {
         testClient(network, clock) {
-            $0.perCall = [Room(name: "a", diary: diary), Room(name: "b", diary: diary)]
-            $0.perAttempt = [Room(name: "c", diary: diary), Room(name: "d", diary: diary)]
+            $0.perCall = [Witness(name: "a", diary: diary), Witness(name: "b", diary: diary)]
+            $0.perAttempt = [Witness(name: "c", diary: diary), Witness(name: "d", diary: diary)]
         }
     }
 
@@ -146,5 +146,26 @@ struct MiddlewareTests {
         let endpoint = Endpoint<NoContent>.post("x").timeout(.seconds(2)).cost(3).idempotencyKey("k")
         _ = try await client.run(endpoint)
         #expect(diary.lines == ["1 2.0 seconds 3 k", "9.0 seconds"])
+    }
+
+    @Test("a middleware can be tested by itself, with a context of the test's own")
+    func byItself() async throws {
+        struct Key: Middleware {
+            func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+                var request = request
+                if !context.hasLeftOrigin { request.headers["X-Key"] = "k\(context.id)" }
+                return try await next(request, context)
+            }
+        }
+        let request = HTTPRequest(method: .get, url: try HTTPURL("https://api.test/x"))
+        for hasLeftOrigin in [false, true] {
+            let rules = CallRules(timeout: .seconds(3), cost: 2)
+            let context = CallContext(id: 7, .get, "x", rules: rules, hasLeftOrigin: hasLeftOrigin, time: TestClock())
+            #expect(context.endpoint == "GET x" && context.attempts == 0 && context.deadline == .distantFuture)
+            let response = try await Key().intercept(request, context) { request, context in
+                HTTPResponse(status: 200, headers: ["Seen": "\(request.headers["X-Key"] ?? "-") \(context.rules.cost)"])
+            }
+            #expect(response.headers["Seen"] == (hasLeftOrigin ? "- 2" : "k7 2"))
+        }
     }
 }
