@@ -1,4 +1,5 @@
 @testable import Errand
+import ErrandTestSupport
 import ErrandTesting
 import Testing
 
@@ -161,5 +162,29 @@ private final class Log: Sendable {
     func permitWithoutWait() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(1)), time: clock)
         #expect(try await limiter.acquire(before: .zero) == .zero)
+    }
+
+    @Test("C3: a task that has been cancelled before takes no permit, though there are some")
+    func cancelledBefore() async {
+        let limiter = RateLimiter(.requests(2, per: .seconds(1)), time: clock)
+        let outcome = await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await Result { () async throws(ServiceError) in try await limiter.acquire() }
+        }.value
+        #expect(outcome == .failure(.cancelled))
+        #expect(limiter.snapshot.available == 2)
+    }
+
+    @Test("C3: who leaves a long line leaves alone, however many have been served before")
+    func leavesLongLine() {
+        var line = WaitingLine()
+        let waiters = (0..<100).map { _ in line.join(cost: 2, isUrgent: false, deadline: .distantFuture) }
+        for waiter in waiters.prefix(60) { line.leave(waiter) }
+        line.leave(waiters[80])
+        line.leave(waiters[80])
+        let left = waiters.indices.filter { $0 >= 60 && $0 != 80 }.map { waiters[$0] }
+        #expect(line.all.elementsEqual(left, by: ===))
+        #expect(line.count == 39)
+        #expect(line.costAhead(ofUrgent: false) == 78)
     }
 }

@@ -146,4 +146,15 @@ private final class Bucket {
         bucket.drain(until: .distantFuture)
         #expect(bucket.earliest(ofLast: .max, at: .zero) == .distantFuture)
     }
+
+    @Test("what a bucket remembers does not grow with the number of tokens that were taken")
+    func memory() {
+        /// How many values are in there, however they are kept.
+        func size(of value: Any) -> Int {
+            Mirror(reflecting: value).children.reduce(1) { $0 + size(of: $1.value) }
+        }
+        var bucket = TokenBucket(.requests(5, per: .seconds(1)))
+        for step in 0..<5000 where !bucket.take(1, at: .ms(Int64(step) * 200)) { Issue.record("refused at \(step)") }
+        #expect(size(of: bucket) < 1000)
+    }
 }
