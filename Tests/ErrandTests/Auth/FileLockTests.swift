@@ -41,6 +41,24 @@ struct FileLockTests {
         #expect(close(new) == 0)
     }
 
+    @Test("a lock on the session file counts only if that is still the file that others find")
+    func replacedUnderWaiter() async throws {
+        let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .milliseconds(500))
+        try file.save(session)
+        let old = open(scratch.path("session"), O_RDONLY)
+        #expect(flock(old, LOCK_EX) == 0)
+        async let waiter = waitProblem { try await patient.exclusively { Issue.record("two at once") } }
+        // Long enough for the waiter to have opened the file; if it has not, there is less to see.
+        try await Task.sleep(for: .milliseconds(100))
+        try scratch.write("{}", to: "other")
+        let new = open(scratch.path("other"), O_RDONLY)
+        #expect(flock(new, LOCK_EX) == 0)
+        #expect(rename(scratch.path("other"), scratch.path("session")) == 0)
+        #expect(close(old) == 0)
+        #expect(await waiter == .locked)
+        #expect(close(new) == 0)
+    }
+
     @Test("C83: twenty processes refresh while somebody keeps deleting the lock file; no refresh token comes twice")
     func keepsBeingDeleted() async throws {
         try file.save(session)

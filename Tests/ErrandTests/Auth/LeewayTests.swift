@@ -144,4 +144,23 @@ struct LeewayTests {
         }
         #expect(scene.server.refreshes.isEmpty)
     }
+
+    @Test("T9: after a refresh beside has failed, a call during the backoff asks for none")
+    func noneInBackoff() async throws {
+        let scene = AuthScene(seed: 1, lifetime: .seconds(600), takes: .zero)
+        scene.server.plan(.fail(.reset))
+        try await scene.clock.play {
+            await scene.tokens.signIn(scene.server.signIn("ann"))
+            try await scene.clock.sleep(for: .seconds(541))
+            _ = try await scene.me()
+            try await scene.clock.sleep(for: .nanoseconds(1))
+            #expect(scene.server.refreshes.count == 1)
+            _ = try await scene.me()
+            try await scene.clock.sleep(for: .seconds(20))
+            #expect(scene.server.refreshes.count == 1)
+            _ = try await scene.me()
+            try await scene.clock.sleep(for: .nanoseconds(1))
+            #expect(scene.server.refreshes.count == 2)
+        }
+    }
 }

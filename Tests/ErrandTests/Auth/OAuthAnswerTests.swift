@@ -95,6 +95,16 @@ struct OAuthAnswerTests {
         #expect("\(error)" == "The server's answer could not be read: expected JWT at token_type, found Bearer")
     }
 
+    @Test(
+        "a type that is not a plain word, and so might be a secret, is not shown",
+        arguments: ["eyJhbGciOiJIUzI1NiJ9", "a1b2c3d4", "seventeen-letters", "abcdefghijklmnopq"])
+    func typeThatIsNoWord(type: String) async throws {
+        let error = try await #require(throws: ServiceError.self) {
+            try await token(#"{"access_token":"a","token_type":"\#(type)"}"#)
+        }
+        #expect("\(error)".hasSuffix("expected Bearer at token_type, found another type"))
+    }
+
     @Test("a client whose decoder turns names into camelCase reads the same")
     func camelCase() async throws {
         let decoder = JSONDecoder()

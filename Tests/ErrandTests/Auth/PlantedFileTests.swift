@@ -172,5 +172,22 @@ struct PlantedFileTests {
                 == ["sync /app/session.new", "rename \(scratch.path("app/session"))", "sync /app"]
                 .map { $0.replacingOccurrences(of: folder, with: "") })
     }
+
+    @Test(
+        "C81: where the new file cannot take the old one's name, the old one stays and nothing else is left",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+    func notRenamed() async throws {
+        try scratch.write(
+            "#include <errno.h>\nint rename(const char *from, const char *to) { errno = EPERM; return -1; }\n",
+            to: "refuse.c")
+        try Program.clang.run(["-shared", "-fPIC", "-o", scratch.path("refuse.so"), scratch.path("refuse.c")])
+        try file.save(session)
+        let child = try Child(
+            "TokenSharer", ["save", scratch.path("app/session")],
+            environment: ["LD_PRELOAD": scratch.path("refuse.so")])
+        #expect(try await child.end().status != 0)
+        #expect(try file.load() == session)
+        #expect(!scratch.exists("app/session.new"))
+    }
     #endif
 }

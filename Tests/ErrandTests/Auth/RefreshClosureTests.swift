@@ -77,14 +77,24 @@ struct RefreshClosureTests {
         }
     }
 
-    @Test("signing out or in inside the closure does not wait for the refresh that it is in", arguments: [true, false])
-    func changesSession(signsIn: Bool) async throws {
+    @Test(
+        "signing out or in inside the closure, or in a task of it, does not wait for the refresh that it is in",
+        arguments: [true, false], [true, false])
+    func changesSession(signsIn: Bool, inATask: Bool) async throws {
         let clock = TestClock()
         let disk = MemoryTokenPersistence()
         let own = Mutex<TokenStore?>(nil)
         let tokens = TokenStore(persistence: disk, time: clock) { _ in
             let store = own.withLock { $0 }
-            if signsIn { await store?.signIn(Token(access: "bo")) } else { await store?.signOut() }
+            let change = { @Sendable in
+                if signsIn { await store?.signIn(Token(access: "bo")) } else { await store?.signOut() }
+            }
+            // When its session ends the refresh is cancelled, but no task that it has begun.
+            if inATask {
+                await Task(executorPreference: clock.executor) { await change() }.value
+            } else {
+                await change()
+            }
             throw ServiceError.refused
         }
         own.withLock { $0 = tokens }

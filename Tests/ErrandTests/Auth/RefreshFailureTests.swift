@@ -119,7 +119,7 @@ struct RefreshFailureTests {
     @Test("T9: a foreign error of the closure is told by its type; a cancellation there is none here")
     func foreignErrors() async throws {
         struct Odd: Error { var secret = "hunter2" }
-        for error in [Odd(), CancellationError()] as [any Error] {
+        for error in [Odd(), CancellationError(), ServiceError.cancelled] as [any Error] {
             let clock = TestClock()
             let tokens = TokenStore(time: clock) { _ in throw error }
             try await clock.play {

@@ -98,10 +98,14 @@ struct ShortLifeTests {
         #expect(scene.server.refreshes == ["refresh.ann.0", "refresh.ann.1"])
     }
 
-    @Test("T12: a token that has expired while it was saved is sent once all the same, and not replaced without end")
-    func expiredWhileSaving() async throws {
+    @Test(
+        "T12: a token that has expired while it was saved is sent once all the same, and not replaced without end",
+        arguments: [1, 2])
+    func expiredWhileSaving(seconds: Int) async throws {
         let (clock, network) = (TestClock(), scripted())
-        let (disk, server) = (SlowPersistence(clock, takes: .seconds(2)), AuthServer(clock, lifetime: .seconds(1)))
+        let (disk, server) = (
+            SlowPersistence(clock, takes: .seconds(seconds)), AuthServer(clock, lifetime: .seconds(1))
+        )
         let tokens = TokenStore(persistence: disk, time: clock) { old in
             if server.refreshes.count >= 10 { throw ServiceError.refused }
             return try await server.refresh(old)
@@ -113,5 +117,23 @@ struct ShortLifeTests {
             for _ in 0..<3 { _ = try await client.run(.me) }
         }
         #expect(server.refreshes.count == 3)
+    }
+
+    @Test("T12: a redirect is an acceptance too: where each token does for one download, nothing is capped")
+    func redirected() async throws {
+        let (clock, network, server) = (TestClock(), scripted(), AuthServer(TestClock(), takes: .zero))
+        let tokens = TokenStore(time: clock) { try await server.refresh($0) }
+        network.on(.get, "https://api.test/file") { request in
+            let isGood = server.answer(request).isSuccess
+            server.refuseAccess(of: "ann")
+            return HTTPResponse(status: isGood ? 302 : 401, headers: ["Location": "https://files.test/1"])
+        }
+        network.on(.get, "https://files.test/1") { ScriptedReply.json(#""content""#).always }
+        let client = testClient(network, clock) { $0.tokens = tokens }
+        try await clock.play {
+            await tokens.signIn(server.signIn("ann"))
+            for _ in 0..<10 { _ = try await client.run(Endpoint<String>.get("file")) }
+        }
+        #expect(server.refreshes.count == 9)
     }
 }

@@ -66,4 +66,49 @@ struct SigningLayerTests {
         #expect(network.sent.map { Instant.zero.duration(to: $0.at) } == [.zero, .seconds(10), .seconds(20)])
         #expect(network.sent.last?.request.url.path == "/me")
     }
+
+    @Test("T13: a replay goes before those who stand in line without a token")
+    func urgentReplay() async throws {
+        let scene = AuthScene(takes: .milliseconds(1500)) { $0.rateLimit = .requests(1, per: .seconds(1)) }
+        scene.network.on(.get, "/open") { ScriptedReply.json(#""open""#).times(3) }
+        let (clock, client) = (scene.clock, scene.client)
+        try await clock.play {
+            await scene.tokens.signIn(scene.server.signIn("ann"))
+            scene.server.refuseAccess(of: "ann")
+            async let mine = scene.me()
+            try await clock.sleep(for: .milliseconds(1))
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<3 { group.addTask { try await client.run(.get("open").authentication(.none)) } }
+                for try await _ in group {}
+            }
+            _ = try await mine
+        }
+        #expect(scene.network.sent.map(\.request.url.path) == ["/me", "/open", "/me", "/open", "/open"])
+    }
+
+    @Test("T13: a refresh goes before those who stand in line without a token")
+    func urgentRefresh() async throws {
+        let (clock, network) = (TestClock(), scripted())
+        let limiter = RateLimiter(.requests(1, per: .seconds(1)), time: clock)
+        let login = testClient(network, clock) { $0.limiter = limiter }
+        network.on(.post, "/token") { .json(#""new""#) }
+        network.on(.get, "/me") {
+            ScriptedReply.status(401).after(.milliseconds(10))
+            ScriptedReply.json(#""ann""#)
+        }
+        network.on(.get, "/open") { ScriptedReply.json(#""open""#).times(3) }
+        let tokens = TokenStore(time: clock) { _ in Token(access: try await login.run(.post("token"))) }
+        let client = testClient(network, clock) { ($0.limiter, $0.tokens) = (limiter, tokens) }
+        try await clock.play {
+            await tokens.signIn(Token(access: "old"))
+            async let mine: String = client.run(.me)
+            try await clock.sleep(for: .milliseconds(1))
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<3 { group.addTask { try await client.run(.get("open").authentication(.none)) } }
+                for try await _ in group {}
+            }
+            _ = try await mine
+        }
+        #expect(network.sent.map(\.request.url.path) == ["/me", "/token", "/me", "/open", "/open", "/open"])
+    }
 }
