@@ -115,6 +115,23 @@ struct ArchiveTests {
         #expect(try await archive.load() == ann, "a look waits for nobody")
         #expect(close(other) == 0)
     }
+
+    @Test("C82: a file that is too large is put aside only by whoever holds the lock")
+    func tooLargeInUse() async throws {
+        try await archive.save(ann)
+        #expect(truncate(scratch.path("app/account"), 64 << 20 + 1) == 0)
+        let other = open(scratch.path("app/account.lock"), O_RDWR)
+        #expect(flock(other, LOCK_EX) == 0)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await problem { () async throws(ArchiveError) in _ = try await archive.load() }
+        }
+        #expect(await task.value == .cancelled)
+        #expect(scratch.exists("app/account") && !scratch.exists("app/account.damaged"))
+        #expect(close(other) == 0)
+        #expect(await problem { () async throws(ArchiveError) in _ = try await archive.load() } == .damaged)
+        #expect(scratch.exists("app/account.damaged"))
+    }
 }
 
 /// What kind of problem an archive met; `nil` if it met none.

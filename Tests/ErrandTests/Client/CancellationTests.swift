@@ -151,8 +151,23 @@ struct CallStage: Sendable, CustomTestStringConvertible {
         #expect(clock.sleepers == 0)
     }
 
-    @Test("a middleware that swallows the cancellation does not turn it into something else")
-    func swallowed() async {
+    @Test("C20: a call that is cancelled right before its send sends nothing")
+    func beforeTheSend() async throws {
+        let network = scripted()
+        let client = testClient(network, TestClock()) {
+            // Asked in the caller's own task, after which nothing is waited for before the send.
+            $0.connectivity = Connectivity {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return true
+            }
+        }
+        let error = await Task { await failure { () async throws(ServiceError) in try await client.run(.me) } }.value
+        #expect(error == .cancelled)
+        #expect(network.sent.isEmpty)
+    }
+
+    @Test("a middleware that swallows the cancellation does not turn it into something else", arguments: [true, false])
+    func swallowed(byOwner: Bool) async {
         struct Swallowing: Middleware {
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
                 do {
@@ -169,7 +184,7 @@ struct CallStage: Sendable, CustomTestStringConvertible {
         await clock.run {
             let task = Task(executorPreference: clock.executor) { let _: Int = try await client.run(.get("x")) }
             try? await clock.sleep(for: .seconds(1))
-            client.cancelAll()
+            if byOwner { task.cancel() } else { client.cancelAll() }
             await #expect(throws: ServiceError.cancelled) { try await task.value }
         }
     }

@@ -81,4 +81,13 @@ import Testing
             #expect(clock.alarmCount == 0, "\(end)")
         }
     }
+
+    @Test("C25: a call that has ended leaves no alarm, neither for its timeout nor for its deadline")
+    func alarms() async throws {
+        let (clock, network) = (TestClock(), scripted())
+        network.on(.get, "/x") { .json("1") }
+        let client = testClient(network, clock)
+        #expect(try await client.run(Endpoint<Int>.get("x").timeout(.seconds(30)).deadline(.seconds(60))) == 1)
+        #expect(clock.alarmCount == 0)
+    }
 }

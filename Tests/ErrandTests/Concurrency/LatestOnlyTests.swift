@@ -23,7 +23,11 @@ import Testing
         try await clock.run {
             var tasks: [Task<Int, any Error>] = []
             for index in 0..<3 {
-                tasks.append(Task(executorPreference: clock.executor) { try await slow(index) })
+                tasks.append(
+                    Task(executorPreference: clock.executor) {
+                        // Those that are overtaken would take longer than the last one.
+                        try await slow(index, .seconds(index < 2 ? 60 : 2))
+                    })
                 try await clock.sleep(for: .seconds(1))
             }
             for task in tasks.dropLast() {
@@ -32,6 +36,7 @@ import Testing
             #expect(clock.elapsed == .seconds(3))
             #expect(try await tasks.last?.value == 2)
             #expect(clock.elapsed == .seconds(4))
+            #expect(clock.sleepers == 0, "what was overtaken does not run on")
         }
     }
 

@@ -106,4 +106,18 @@ struct RedirectSecretsTests {
         #expect(error.status == 401)
         #expect(network.sent.map { $0.request.headers["Authorization"] } == ["Bearer old", nil, nil])
     }
+
+    @Test("C90: a password that a redirect has left behind is not shown when the next response repeats it")
+    func passwordOfTheFirstRequest() async throws {
+        let network = scripted()
+        network.on(.post, "/login") { .status(303, headers: ["Location": "/welcome"]) }
+        network.on(.get, "/welcome") { .json(#"{"message": "the word open-sesame-17 is too old"}"#, status: 403) }
+        let client = testClient(network, TestClock())
+        let error = try await #require(throws: ServiceError.self) {
+            try await client.run(Endpoint<Int>.post("login", body: .json(["password": "open-sesame-17"])))
+        }
+        #expect(error.status == 403)
+        #expect(error.description.hasPrefix("the word"))
+        #expect(!error.description.contains("open-sesame"))
+    }
 }

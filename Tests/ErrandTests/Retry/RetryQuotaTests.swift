@@ -85,4 +85,17 @@ import Testing
         // 10 were left, and four successes made it 14: enough for one retry.
         #expect(network.sent.count == 135 + 4 + 2)
     }
+
+    @Test("C16: a connection that ended before the server worked on the request costs nothing of it")
+    func turnedAway() async throws {
+        let (clock, network) = (TestClock(seed: 2), scripted())
+        network.on(.get, "/x") { ScriptedReply.failure(.reset, mayHaveReachedServer: false).always }
+        let client = testClient(network, clock)
+        await clock.run {
+            for _ in 0..<50 {
+                await #expect(throws: ServiceError.self) { _ = try await client.run(Endpoint<NoContent>.get("x")) }
+            }
+        }
+        #expect(network.sent.count == 150)
+    }
 }

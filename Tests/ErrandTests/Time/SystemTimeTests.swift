@@ -64,4 +64,13 @@ import Testing
             try await group.waitForAll()
         }
     }
+
+    @Test("an alarm that is far away holds up none that is near", .timeLimit(.minutes(1)))
+    func near() async throws {
+        let far = time.schedule(at: time.now.advanced(by: .seconds(3600)), for: .watch) {}
+        let flight = Flight<Void>()
+        _ = time.schedule(at: time.now.advanced(by: .milliseconds(10)), for: .watch) { flight.land(.success(())) }
+        try await flight.value()
+        far.cancel()
+    }
 }
