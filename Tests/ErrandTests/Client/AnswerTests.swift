@@ -81,6 +81,19 @@ struct AnswerTests {
         #expect(try await outcome(reply, as: [String: [Int]].self).get() == ["data": [1, 2]])
     }
 
+    @Test("C70: a decoder of the user's own is not given the byte order mark")
+    func ownDecoderWithoutMark() async throws {
+        struct Text: ResponseDecoder {
+            func decode<Value: Decodable>(_ type: Value.Type, from data: Data, below keys: [String]) throws -> Value {
+                try #require(String(decoding: data, as: UTF8.self) as? Value)
+            }
+        }
+        let network = scripted()
+        network.on(.get, "/x", .json("\u{FEFF}Ann"))
+        let client = testClient(network, TestClock()) { $0.decoder = Text() }
+        #expect(try await Array(client.run(Endpoint<String>.get("x")).utf8) == Array("Ann".utf8))
+    }
+
     @Test("C70: UTF-16, with a byte order mark, is a value or a typed error")
     func otherEncodings() async throws {
         let bytes = try #require("[1]".data(using: .utf16))

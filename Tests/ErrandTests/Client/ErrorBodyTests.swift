@@ -100,6 +100,22 @@ struct ErrorBodyTests {
         #expect(rejection.headers["retry-after"] == "7")
     }
 
+    @Test("C72: a 429 without Retry-After carries the wait until the quota's reset")
+    func quota() async throws {
+        let headers: HTTPHeaders = ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30"]
+        let limited = try await outcome(.status(429, headers: headers), as: Int.self).failure
+        #expect(limited?.retryAfter == .seconds(30))
+    }
+
+    @Test("C72: of a thousand wrong fields, with a thousand complaints each, a hundred are kept")
+    func manyFields() async throws {
+        let complaints = String(repeating: #""no","#, count: 999)
+        let fields = (0..<1000).map { #""field\#($0)":["no"]"# }.joined(separator: ",")
+        #expect(try await rejection("{\"errors\":{\(fields)}}").fieldErrors.count == 100)
+        let one = try await rejection(#"{"errors":{"name":[\#(complaints)"no"]}}"#)
+        #expect(one.fieldErrors["name"]?.count == 100)
+    }
+
     @Test("C72: a message of a novel's length is cut, and a huge body is not searched")
     func long() async throws {
         let novel = String(repeating: "a", count: 10_000)

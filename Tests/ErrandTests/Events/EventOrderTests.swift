@@ -125,6 +125,28 @@ struct EventOrderTests {
         #expect(after == 0)
     }
 
+    @Test("an event has neither the headers nor the body of a response", arguments: [404, 503])
+    func withoutContent(status: Int) async throws {
+        let (network, clock) = (scripted(), TestClock())
+        network.on(.get, "/x") { .json(#"{"message":"no","iban":"DE02"}"#, status: status) }
+        let client = testClient(network, clock) { $0.retry = .never }
+        let events = client.events
+        let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("x")) }
+        await client.shutdown()
+        let told = await events.reduce(into: [ServiceError]()) { told, event in
+            if let failure = event.failure { told.append(failure) }
+        }
+        for (error, isWhole) in [(error, true), (try #require(told.first), false)] {
+            switch error {
+            case .rejected(let rejection), .serverFailure(let rejection):
+                #expect(rejection.message == "no")
+                #expect(rejection.body.isEmpty != isWhole)
+                #expect(rejection.headers.fields.isEmpty != isWhole)
+            default: Issue.record("\(error)")
+            }
+        }
+    }
+
     @Test("a line of a log is one line, whatever a server's message has in it")
     func oneLine() async throws {
         let (network, clock) = (scripted(), TestClock())

@@ -85,6 +85,7 @@ struct RedactorTests {
             ("the bearer token is missing, error code=42", "the bearer token is missing, error code=42"),
             ("basic authentication", "basic authentication"),
             (#"{"code": 7, "key": "a"}"#, #"{"code": 7, "key": "a"}"#),
+            (#"{"kind":"api","key":"a"}"#, #"{"kind":"api","key":"a"}"#),
             ("sort_key=name 1+1=2 100% \\o/ &co", "sort_key=name 1+1=2 100% \\o/ &co"),
         ])
     func named(text: String, shown: String) {
@@ -124,5 +125,35 @@ struct RedactorTests {
         let (shown, isCut) = Redactor.standard.beginning(of: "äöü".utf8, length: 3)
         #expect(shown == "äöü" && !isCut)
         #expect(Redactor.standard.beginning(of: "äöüx".utf8, length: 3) == ("äöü", true))
+    }
+
+    @Test("C90: a text that is cut behind a long secret does not end in half a character", arguments: 0..<4)
+    func cutBehindASecret(shift: Int) {
+        let secret = String(repeating: "0123456789", count: 150)
+        let text = String(repeating: "x", count: shift) + secret + String(repeating: "€", count: 10_000)
+        let (shown, isCut) = Redactor(hiding: [secret]).beginning(of: text.utf8, length: 200)
+        #expect(isCut && shown.hasSuffix("€"), "\(shown)")
+    }
+
+    @Test(
+        "C90: a secret is found behind a false start, and where it overlaps with itself",
+        arguments: [
+            ("aab1aab2", "no aab1aab1aab2, sorry", "no aab1‹redacted›, sorry"),
+            ("ab1ab1ab", "ab1ab1ab1ab", "‹redacted›"), ("0000", "x0000000x", "x‹redacted›x"),
+        ])
+    func repetitive(secret: String, text: String, shown: String) {
+        #expect(Redactor(hiding: [secret]).text(text) == shown)
+    }
+
+    @Test("C90: what was sent as a secret, and is no more than a word of JSON, does not hide that word")
+    func ordinaryWords() async throws {
+        let network = scripted()
+        network.onAny { .json(#"{"message":"the date is null, and that is true or false"}"#, status: 422) }
+        let body = RequestBody.data(
+            Data(#"{"password":null,"token":true,"secret":false}"#.utf8), contentType: "application/json")
+        let error = try await #require(throws: ServiceError.self) {
+            try await testClient(network, TestClock()).run(Endpoint<Int>.post("x", body: body))
+        }
+        #expect(error.description == "the date is null, and that is true or false")
     }
 }

@@ -130,6 +130,15 @@ struct PagingPositionTests {
         #expect(String(decoding: try encoder.encode(position), as: UTF8.self) == json)
     }
 
+    @Test("a position that somebody has changed to less than nothing begins with its page")
+    func negative() async throws {
+        let position = try JSONDecoder().decode(PagePosition.self, from: Data(#"{"taken": -3}"#.utf8))
+        #expect(position == .start)
+        network.page("/feed?sort=new&page=1", Feed(items: [1, 2], total: 1))
+        let reading = await Reading(client.items(of: .feed, \.items, by: byNumber, from: position))
+        #expect(reading.had == [1, 2] && reading.error == nil)
+    }
+
     /// The position after it was written and read.
     private func saved(_ position: PagePosition) throws -> PagePosition {
         try JSONDecoder().decode(PagePosition.self, from: JSONEncoder().encode(position))
