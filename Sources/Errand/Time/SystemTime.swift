@@ -26,7 +26,8 @@ public final class SystemTime: TimeSource {
     private let alarms = AlarmHeap.Shared()
     private let sleeper = Lock<Sleeper?>(nil)
 
-    private init() {}
+    /// Creates one with alarms of its own, for tests: a process shares one.
+    init() {}
 
     /// The present moment; it goes on while the machine sleeps, as the server's time does.
     public var now: Instant {

@@ -79,7 +79,7 @@ struct PrivateFileTests {
         #expect(scratch.exists("session/inner"))
     }
 
-    @Test("C80: a pipe in the way is told, and nobody waits for its other end")
+    @Test("C80: a pipe in the way is told, and nobody waits for its other end", .timeLimit(.minutes(1)))
     func pipeInTheWay() throws {
         #expect(mkfifo(scratch.path("session"), 0o600) == 0)
         #expect(problem { try file.load() } == .notAFile)

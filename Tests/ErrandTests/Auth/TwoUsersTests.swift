@@ -56,7 +56,9 @@ struct TwoUsersTests {
         }
     }
 
-    @Test("signing out before anybody has asked for the session removes what was saved, and is told")
+    @Test(
+        "signing out before anybody has asked for the session removes what was saved, and is told",
+        .timeLimit(.minutes(1)))
     func signOutFirst() async throws {
         let clock = TestClock()
         let disk = MemoryTokenPersistence()

@@ -3,7 +3,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("The life of a client") struct LifeCycleTests {
+@Suite("The life of a client", .timeLimit(.minutes(1))) struct LifeCycleTests {
     private let clock = TestClock()
     private let network = ScriptedTransport()
 

@@ -1,7 +1,7 @@
 @testable import Errand
 import Testing
 
-@Suite("A broadcast") struct BroadcastTests {
+@Suite("A broadcast", .timeLimit(.minutes(1))) struct BroadcastTests {
     @Test("each listener gets all that is sent after it came, in order")
     func order() async {
         let broadcast = Broadcast<Int>()
