@@ -1,0 +1,156 @@
+#if os(Linux)
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+/// What becomes of the second request on a connection under TLS, frame by frame.
+@Suite(
+    "A second request on a connection under TLS",
+    .enabled(
+        if: Program.openssl.isInstalled && Program.python3.isInstalled, "openssl or python3 is not installed"),
+    .timeLimit(.minutes(2)))
+struct CurlKeptFrameTests {
+    private let authority: TestAuthority
+    private let transport: CurlTransport
+
+    init() throws {
+        authority = try TestAuthority()
+        transport = authority.transport()
+    }
+
+    private func client(_ server: PythonServer) -> APIClient {
+        APIClient(server.url) {
+            $0.transport = transport
+            $0.rateLimit = .unlimited
+            $0.retry = .never
+            // Real time: a busy machine is no reason to fail.
+            $0.timeout = .seconds(60)
+        }
+    }
+
+    private func failure(_ method: HTTPMethod, _ client: APIClient) async throws -> TransportFailure {
+        let error = await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Int>(method, "x")) }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        return failure
+    }
+
+    /// Responds to the first request, notes the second, and does something about it.
+    private static func answeringOnce(_ reaction: String) -> String {
+        """
+        def serve(connection, number):
+            greet(connection)
+            stream, _ = next_request(connection)
+            connection.sendall(frame(HEADERS, END_HEADERS, stream, OK) + frame(DATA, END_STREAM, stream, b"1"))
+            stream, _ = next_request(connection)
+            note("second")
+            \(reaction)
+            next_request(connection)
+        """
+    }
+
+    @Test("C44: it is refused: a GET was not worked on; of a POST, libcurl leaves that open", arguments: [true, false])
+    func refused(isSafe: Bool) async throws {
+        let script = Self.answeringOnce(#"connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 7)))"#)
+        let server = try PythonServer(authority.issue(), speaking: "h2", script)
+        let client = client(server)
+        #expect(try await client.run(.get("x")) == 1)
+        let failure = try await failure(isSafe ? .get : .post, client)
+        #expect(failure.kind == .reset && failure.mayHaveReachedServer == !isSafe)
+        #expect(server.stop() == ["second"])
+    }
+
+    @Test("C44: the server wants HTTP/1.1 for it: it was not worked on")
+    func downgraded() async throws {
+        let script = Self.answeringOnce(#"connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 13)))"#)
+        let server = try PythonServer(authority.issue(), speaking: "h2", script)
+        let client = client(server)
+        #expect(try await client.run(.get("x")) == 1)
+        let failure = try await failure(.post, client)
+        #expect(failure.kind == .reset && !failure.mayHaveReachedServer)
+        #expect(failure.message.contains("HTTP/1.1"))
+        #expect(server.stop() == ["second"])
+    }
+
+    @Test("C11: over HTTP/1.1 it is read, and the connection ends: it may have been done, though it is a GET")
+    func readAndEnded() async throws {
+        let script = """
+            def serve(connection, number):
+                head(connection)
+                connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\n\\r\\n1")
+                head(connection)
+                note("second")
+                end(connection)
+            """
+        let server = try PythonServer(authority.issue(), script)
+        let client = client(server)
+        #expect(try await client.run(.get("x")) == 1)
+        let failure = try await failure(.get, client)
+        #expect(failure.kind == .reset && failure.mayHaveReachedServer)
+        #expect(server.stop() == ["second"])
+    }
+
+    @Test("C41: frames that came since the first over HTTP/2, and belong to no request, cost no connection")
+    func unaskedFrames() async throws {
+        let script = """
+            def serve(connection, number):
+                note("connection")
+                greet(connection)
+                while True:
+                    stream, _ = next_request(connection)
+                    connection.sendall(frame(HEADERS, END_HEADERS, stream, OK) + frame(DATA, END_STREAM, stream, b"1"))
+                    time.sleep(0.03)
+                    connection.sendall(frame(PING, 0, 0, b"12345678"))
+            """
+        let server = try PythonServer(authority.issue(), speaking: "h2", script)
+        let client = client(server)
+        for _ in 0..<3 {
+            #expect(try await client.run(.get("x")) == 1)
+            // Until the frame is there: nobody can be asked for that.
+            try await Task.sleep(for: .milliseconds(120))
+        }
+        #expect(server.stop() == ["connection"])
+    }
+
+    /// What comes of a second response before its time is up: nothing but its head, or other frames all the time.
+    enum Slowness: String, CaseIterable {
+        case headOnly = "connection.sendall(frame(HEADERS, END_HEADERS, stream, OK))"
+        case frames = "ping(connection)"
+    }
+
+    @Test(
+        "C44: it is out of time, but its response has begun or other frames come: the connection is kept",
+        arguments: Slowness.allCases)
+    func slow(slowness: Slowness) async throws {
+        let script = """
+            # Until the client gives its request up.
+            def ping(connection):
+                while True:
+                    if not connection.pending() and not select.select([connection], [], [], 0.05)[0]:
+                        connection.sendall(frame(PING, 0, 0, b"12345678"))
+                    elif next_frame(connection)[0] == RESET: return
+
+            def serve(connection, number):
+                note("connection")
+                greet(connection)
+                while True:
+                    stream, _ = next_request(connection)
+                    if stream == 3:
+                        \(slowness.rawValue)
+                    else:
+                        connection.sendall(frame(HEADERS, END_HEADERS, stream, OK))
+                        connection.sendall(frame(DATA, END_STREAM, stream, b"1"))
+            """
+        let server = try PythonServer(authority.issue(), speaking: "h2", script)
+        let client = client(server)
+        #expect(try await client.run(.get("x")) == 1)
+        let error = await #expect(throws: ServiceError.self) {
+            try await client.run(Endpoint<Int>.get("x").timeout(.seconds(1)))
+        }
+        guard case .timedOut = error else { throw try #require(error) }
+        #expect(try await client.run(.get("x")) == 1)
+        #expect(server.stop() == ["connection"])
+    }
+}
+#endif
