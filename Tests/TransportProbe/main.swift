@@ -17,8 +17,8 @@ import Darwin
 //     TransportProbe get URL [proxy=none|PROXY] [pin=HASH] [identity=FILE] [authorities=FILE]
 //         sends one request; prints the status and the body, or the kind of failure, whether the server may have
 //         seen the request, and what was said
-//     TransportProbe series URL...
-//         sends requests one after the other with one transport; prints for each the status or the kind of failure
+//     TransportProbe series [METHOD]URL...
+//         sends requests, GETs unless it is said, one after the other with one transport, a POST with a body; prints for each the status or the kind of failure
 //     TransportProbe lookup SLOW QUICK
 //         SLOW names a host whose lookup hangs, QUICK one that answers; prints how many milliseconds each of these
 //         took: a cancelled call to SLOW, one with a timeout, the slowest of the calls to QUICK beside them, and the
@@ -34,7 +34,11 @@ import Darwin
 /// The status or the kind of failure, and what was said.
 func outcome(of url: String, _ transport: CurlTransport) async throws -> (word: String, words: String) {
     do {
-        let request = HTTPRequest(method: .get, url: try HTTPURL(url))
+        let method = url.prefix { $0.isUppercase }
+        var request = HTTPRequest(
+            method: method.isEmpty ? .get : HTTPMethod(rawValue: String(method)),
+            url: try HTTPURL(String(url.dropFirst(method.count))))
+        if request.method == .post { request.body = .bytes(Data("sent".utf8)) }
         return ("\(try await transport.send(request, context: TransportContext()).status)", "")
     } catch ServiceError.transport(let failure) {
         return (failure.kind.rawValue, failure.message)

@@ -36,6 +36,27 @@ struct RefreshClosureTests {
         #expect(login.request.headers["Authorization"] == nil)
     }
 
+    @Test("T5: cancelAll() ends the calls that wait for a refresh, but not the call that the refresh makes")
+    func cancelAll() async throws {
+        let (clock, network, later) = (TestClock(), scripted(), Later())
+        network.on(.post, "/token", .json(#""new""#).after(.seconds(2)))
+        let tokens = TokenStore(time: clock) { _ in Token(access: try await later.client().run(.post("token"))) }
+        let client = testClient(network, clock) { $0.tokens = tokens }
+        later.set(client)
+        try await clock.play {
+            await tokens.signIn(Token(access: "old", expiry: clock.date))
+            let call = Task(executorPreference: clock.executor) {
+                await failure { () async throws(ServiceError) in try await client.run(.me) }
+            }
+            try await clock.sleep(for: .seconds(1))
+            client.cancelAll()
+            #expect(await call.value == .cancelled)
+            try await clock.sleep(for: .seconds(2))
+            #expect(try await tokens.token().access == "new")
+        }
+        try network.verify()
+    }
+
     @Test("a task that the closure has left behind is signed like any other once the refresh is over")
     func leftBehind() async throws {
         let clock = TestClock()

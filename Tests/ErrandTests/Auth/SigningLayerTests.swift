@@ -24,6 +24,29 @@ struct SigningLayerTests {
         }
     }
 
+    @Test("an error shows none of the three tokens that a call has sent which was tried again")
+    func echoAfterRetry() async throws {
+        let (clock, network, made) = (TestClock(), scripted(), Noted(0))
+        network.on(.get, "/me") {
+            ScriptedReply.status(401)
+            ScriptedReply.status(503)
+            ScriptedReply.status(401)
+            ScriptedReply.json(#"{"message": "not token-4710, token-4711 or token-4712 may do it"}"#, status: 403)
+        }
+        let tokens = TokenStore(time: clock) { _ in
+            made.update { $0 += 1 }
+            return Token(access: "token-471\(made.value)")
+        }
+        let client = testClient(network, clock) { $0.tokens = tokens }
+        try await clock.play {
+            await tokens.signIn(Token(access: "token-4710"))
+            let error = await failure { () async throws(ServiceError) in try await client.run(.me) }
+            guard case .rejected(let rejection) = error else { throw try #require(error) }
+            let message = try #require(rejection.message)
+            #expect(message.hasPrefix("not") && message.hasSuffix("may do it") && !message.contains("471"))
+        }
+    }
+
     @Test("T13: a call that has waited for its token goes before those who stand in line")
     func urgent() async throws {
         let scene = AuthScene(lifetime: .zero, takes: .milliseconds(1500)) {

@@ -18,7 +18,7 @@ import Testing
     func end() {
         var state = RateLimiter.State(.requests(1, per: .seconds(1)))
         _ = state.pause(until: .ms(5000), at: .zero)
-        guard case .waiting(let waiter) = state.admit(cost: 1, isUrgent: false, deadline: .distantFuture, at: .zero)
+        guard case .waiting(let waiter) = state.acquire(cost: 1, isUrgent: false, deadline: .distantFuture, at: .zero)
         else {
             Issue.record("it does not wait")
             return

@@ -91,6 +91,25 @@ struct CurlKeptFrameTests {
         #expect(server.stop() == ["second"])
     }
 
+    @Test("C44: that one was refused says nothing about the next, which is read before its connection ends")
+    func nextAfterRefusal() async throws {
+        let script = """
+            def serve(connection, number):
+                greet(connection)
+                stream, _ = next_request(connection)
+                note("request")
+                if number == 1:
+                    connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 7)))
+                    next_request(connection)
+                end(connection)
+            """
+        let server = try PythonServer(authority.issue(), speaking: "h2", script)
+        let client = client(server)
+        #expect(try await !failure(.post, client).mayHaveReachedServer)
+        #expect(try await failure(.post, client).mayHaveReachedServer)
+        #expect(server.stop() == ["request", "request"])
+    }
+
     @Test("C41: frames that came since the first over HTTP/2, and belong to no request, cost no connection")
     func unaskedFrames() async throws {
         let script = """

@@ -1,0 +1,68 @@
+#if os(Linux)
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// libcurl's handles are used again, and what was set for one request must be nothing to the next.
+@Suite("A handle that has served before", .timeLimit(.minutes(2))) struct CurlHandleTests {
+    private let server: LoopbackServer
+    private let transport = CurlTransport()
+
+    init() throws {
+        server = try LoopbackServer()
+        server.onAny { request in
+            request.path == "/fail" ? .close : .status(200, body: Data((request.method == .head ? "" : "body").utf8))
+        }
+    }
+
+    private func send(
+        _ method: HTTPMethod, _ path: String, _ headers: HTTPHeaders = [:], _ body: HTTPBody? = nil,
+        delivery: TransportContext.Delivery = .whole
+    ) async throws -> Data {
+        let url = try HTTPURL(server.baseURL + path)
+        let request = HTTPRequest(method: method, url: url, headers: headers, body: body)
+        let response = try await transport.send(request, context: TransportContext(delivery: delivery))
+        return try await response.body.collect(upTo: 100)
+    }
+
+    /// What may come before a plain GET.
+    private enum Former: String, CaseIterable { case post, stream, head, delete, expect, streamed, failed }
+
+    @Test("a GET is sent as if it were the first, whatever came before it", arguments: Former.allCases)
+    private func plain(after former: Former) async throws {
+        _ = try await send(.get, "/x")
+        switch former {
+        case .post: _ = try await send(.post, "/x", ["Content-Type": "text/plain"], .bytes(Data("sent".utf8)))
+        case .stream: _ = try await send(.put, "/x", [:], .stream(HTTPBody.bytes(Data("sent".utf8)).chunks))
+        case .head: _ = try await send(.head, "/x")
+        case .delete: _ = try await send(.delete, "/x")
+        case .expect: _ = try await send(.post, "/x", ["Expect": ""], .bytes(Data("sent".utf8)))
+        case .streamed: _ = try await send(.get, "/x", delivery: .stream)
+        case .failed: await #expect(throws: ServiceError.self) { _ = try await send(.post, "/fail") }
+        }
+        #expect(try await send(.get, "/x") == Data("body".utf8))
+        let (first, last) = (try #require(server.received.first), try #require(server.received.last))
+        #expect(last.method == .get && last.body.isEmpty)
+        #expect(last.headers == first.headers)
+    }
+
+    #if !URLSession
+    /// Some versions of libcurl have a fault by which a handle that had a response cannot be used again.
+    @Test(
+        "so it is with every libcurl whose handles can be used again",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"),
+        arguments: ["POST", "HEAD", "DELETE"])
+    func otherVersion(method: String) async throws {
+        let library = try StubLibrary(version: 0x080600, lacking: [], before: InstalledLibrary.path)
+        let url = "\(server.baseURL)/x"
+        let probe = try Child(
+            "TransportProbe", ["series", url, method + url, url], environment: library.environment)
+        #expect(try await probe.end().lines.prefix(3) == ["200", "200", "200"])
+        #expect(server.received.map(\.method.rawValue) == ["GET", method, "GET"])
+        #expect(server.received.map(\.body.count) == [0, method == "POST" ? 4 : 0, 0])
+        #expect(server.received.first?.headers == server.received.last?.headers)
+    }
+    #endif
+}
+#endif
