@@ -84,6 +84,39 @@ struct CurlEarlyResponseTests {
         }
     }
 
+    /// How a response breaks off of which `[1]` has come.
+    enum Break: String, CaseIterable {
+        /// With an error of the stream, where nothing says how long the response is.
+        case error = """
+            connection.sendall(frame(HEADERS, END_HEADERS, stream, OK) + frame(DATA, 0, stream, b"[1]"))
+            reset = frame(RESET, 0, stream, struct.pack(">I", 2))
+            """
+        /// Without an error, two bytes before its end: `content-length: 5` comes after the status.
+        case early = """
+            fields = OK + bytes([0x0F, 0x0D, 1]) + b"5"
+            connection.sendall(frame(HEADERS, END_HEADERS, stream, fields) + frame(DATA, 0, stream, b"[1]"))
+            """
+    }
+
+    @Test(
+        "C42: an early response that breaks off is none",
+        .enabled(if: hasPython, "openssl or python3 is not installed"),
+        arguments: Break.allCases, [10, 100_000])
+    func brokenOff(way: Break, count: Int) async throws {
+        let authority = try TestAuthority()
+        let lines = way.rawValue.split(separator: "\n").map(String.init)
+            + ["time.sleep(0.02)", "connection.sendall(reset)"]
+        let server = try serve(authority, lines.joined(separator: "\n" + String(repeating: " ", count: 8)))
+        let client = client(server.url, authority.transport())
+        for _ in 0..<5 {
+            let error = await #expect(throws: ServiceError.self) {
+                try await client.run(Endpoint<[Int]>.post("early", body: Self.body(count)))
+            }
+            guard case .transport(let failure) = error else { throw try #require(error) }
+            #expect(failure.mayHaveReachedServer)
+        }
+    }
+
     @Test("C42: when a server responds early, the stream that was being sent is let go")
     func streamLetGo() async throws {
         let server = try LoopbackServer()
