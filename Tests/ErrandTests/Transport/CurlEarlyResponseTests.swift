@@ -104,7 +104,8 @@ struct CurlEarlyResponseTests {
         arguments: Break.allCases, [10, 100_000])
     func brokenOff(way: Break, count: Int) async throws {
         let authority = try TestAuthority()
-        let lines = way.rawValue.split(separator: "\n").map(String.init)
+        let lines =
+            way.rawValue.split(separator: "\n").map(String.init)
             + ["time.sleep(0.02)", "connection.sendall(reset)"]
         let server = try serve(authority, lines.joined(separator: "\n" + String(repeating: " ", count: 8)))
         let client = client(server.url, authority.transport())
