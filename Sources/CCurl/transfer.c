@@ -172,7 +172,6 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
         if (transfer->head_complete && !is_interim(transfer)) return object(transfer, CCURL_SETTLED);
         transfer->head_length = transfer->head_complete = 0;
         transfer->length = -1;
-        transfer->is_within_length = 0;
     } else if (transfer->head_complete) {
         transfer->trailer_length += length;
         return transfer->trailer_length > transfer->head_limit ? object(transfer, CCURL_TRAILER_TOO_LARGE) : length;

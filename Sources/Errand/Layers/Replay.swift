@@ -6,9 +6,9 @@ struct Replay: Layer {
         -> HTTPResponse
     {
         let response = try await next(request, context)
-        // A 401 after a redirect over another origin is no word about our token: that hop did not carry it.
+        // A 401 after a redirect over another origin says nothing of our token, which that hop did not carry.
         guard response.status == 401, let refused = response.token, let session = context.session,
-            tokens.refresh != nil, !response.hasLeftOrigin, request.body?.isReplayable ?? true
+            tokens.refresh != nil, request.body?.isReplayable ?? true
         else {
             return response
         }
@@ -19,7 +19,7 @@ struct Replay: Layer {
         replay.isUrgent = true
         // The response to the replay is final, a second 401 too: whatever is wrong, another token would not help.
         let final = try await next(request, replay)
-        if final.status == 401, !final.hasLeftOrigin, let token = final.token { await tokens.noteRefusal(of: token) }
+        if final.status == 401, let token = final.token { await tokens.noteRefusal(of: token) }
         return final
     }
 }

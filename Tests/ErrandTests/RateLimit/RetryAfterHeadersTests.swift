@@ -57,6 +57,8 @@ import Testing
     @Test(
         "C7: what is malformed, or leaves something over, asks for nothing",
         arguments: [
+            // A named policy that lacks a number takes it from no other, whatever its name looks like.
+            (200, ["RateLimit": #""a=b";r=0, "c=d";t=9"#]),
             (200, [:]), (200, ["Retry-After": "30"]), (404, ["Retry-After": "30"]), (429, ["Retry-After": ""]),
             (429, ["Retry-After": "-1"]), (429, ["Retry-After": "+3"]), (429, ["Retry-After": "1.5"]),
             (429, ["Retry-After": "3 s"]), (429, ["Retry-After": "３"]), (429, ["Retry-After": "Sun, 99 Nov 1994"]),

@@ -118,20 +118,35 @@ struct CurlEarlyResponseTests {
         }
     }
 
-    @Test("C42: when a server responds early, the stream that was being sent is let go")
-    func streamLetGo() async throws {
-        let server = try LoopbackServer()
-        server.onHead(.post, "/x") { _ in .status(413, body: Data()) }
+    /// Sends a stream that does not end, and waits until it is let go.
+    private func sendEndlessStream(to url: String, by transport: CurlTransport) async throws -> HTTPResponse {
         let ended = AsyncStream<Void>.makeStream()
-        let (chunks, feed) = HTTPBody.Chunks.makeStream()
-        feed.yield(Data(count: 100))
-        // A reader that is cancelled ends the stream; one that is forgotten waits for ever, and the stream stays.
-        feed.onTermination = { _ in ended.continuation.finish() }
-        let request = HTTPRequest(method: .post, url: try HTTPURL(server.baseURL + "/x"), body: .stream(chunks))
-        let response = try await CurlTransport().send(request, context: TransportContext())
-        #expect(response.status == 413)
+        let response = try await transport.send(
+            endless(url, finishing: ended.continuation), context: TransportContext())
         for await _ in ended.stream {}
-        withExtendedLifetime(feed) {}
+        return response
+    }
+
+    /// A request whose body's stream has nobody but its reader: a reader that is cancelled ends it, and so does a
+    /// response that comes before it is read; a reader that is forgotten waits for ever, and the stream stays.
+    private func endless(_ url: String, finishing end: AsyncStream<Void>.Continuation) throws -> HTTPRequest {
+        let chunks = HTTPBody.Chunks { feed in
+            feed.yield(Data(count: 100))
+            feed.onTermination = { _ in end.finish() }
+        }
+        return HTTPRequest(method: .post, url: try HTTPURL(url), body: .stream(chunks))
+    }
+
+    @Test(
+        "C42: when a server refuses early, the stream that was being sent is let go",
+        arguments: ["Content-Length: 0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"])
+    func streamLetGo(rest: String) async throws {
+        let server = try LoopbackServer()
+        server.onHead(.post, "/x") { _ in .raw("HTTP/1.1 413 Content Too Large\r\n\(rest)", then: .readBody) }
+        for _ in 0..<10 {
+            let response = try await sendEndlessStream(to: server.baseURL + "/x", by: CurlTransport())
+            #expect(response.status == 413)
+        }
     }
 }
 #endif

@@ -110,6 +110,35 @@ import Testing
             #expect(server.received.count { $0.method == .post } == round)
         }
     }
+
+    @Test("C11: a POST after which the connection was reset may have been done: a reset does not tell what was read")
+    func readAndReset() async throws {
+        server.on(.get, "/warm", .json("1").always)
+        server.on(.post, "/x", .reset.always)
+        let client = client(.standard)
+        for _ in 1...10 {
+            _ = try await client.run(Endpoint<Int>.get("warm"))
+            let error = await #expect(throws: ServiceError.self) {
+                try await client.run(Endpoint<Int>.post("x", body: .json([1])))
+            }
+            #expect(error?.mayHaveReachedServer == true)
+        }
+        #expect(server.received.count { $0.method == .post } == 10)
+    }
+
+    @Test("C41: a connection that dies makes those to its own server doubtful, and no other's")
+    func othersKept() async throws {
+        let other = try LoopbackServer()
+        other.on(.get, "/x", .json("2").always)
+        server.on(.get, "/warm", .json("1").always)
+        server.on(.get, "/x", .close.always)
+        let (mine, others) = (client(.never), APIClient(other.baseURL) { $0.transport = transport })
+        #expect(try await others.run(Endpoint<Int>.get("x")) == 2)
+        #expect(try await mine.run(Endpoint<Int>.get("warm")) == 1)
+        await #expect(throws: ServiceError.self) { try await mine.run(Endpoint<Int>.get("x")) }
+        #expect(try await others.run(Endpoint<Int>.get("x")) == 2)
+        #expect(other.connections == 1)
+    }
 }
 
 /// Has the server close its connections at the last moment before a request goes out on one of them, the first, third,

@@ -47,6 +47,15 @@ import Testing
         #expect(try await response.body.collect(upTo: 10) == Data("ab".utf8))
     }
 
+    @Test("the length of a packed body is not known, for it is unpacked")
+    func packedLength() async throws {
+        let body = Data(repeating: 7, count: 10_000)
+        server.on(.get, "/x", .gzip(body))
+        let response = try await send(request(.get, "/x"))
+        #expect(response.headers["Content-Length"] != nil && response.body.length == nil)
+        #expect(try await response.body.collect(upTo: 20_000) == body)
+    }
+
     @Test("a large body comes whole, whatever pace its reader has")
     func whole() async throws {
         let body = Data((0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })

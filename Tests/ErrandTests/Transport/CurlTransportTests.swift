@@ -56,6 +56,24 @@ import Testing
         #expect(server.received.map { $0.headers["Content-Length"] } == ["0", "0", "0", nil, nil, nil])
     }
 
+    @Test("a large body asks for no word to go on, a HEAD takes no body along, and an empty header is sent")
+    func nothingOfLibcurlsOwn() async throws {
+        server.onAny { _ in .json("1") }
+        let transport = CurlTransport()
+        let large = Data(count: 3 << 20)
+        for (method, body) in [(HTTPMethod.post, large), (.head, Data("body".utf8)), (.get, Data())] {
+            var request = HTTPRequest(method: method, url: try HTTPURL(server.baseURL + "/x"))
+            request.headers["X-Empty"] = ""
+            request.body = body.isEmpty ? nil : .bytes(body)
+            let response = try await transport.send(request, context: TransportContext())
+            #expect(response.status == 200)
+        }
+        await transport.shutdown()
+        #expect(server.received.map(\.method) == [.post, .head, .get])
+        #expect(server.received.map(\.body.count) == [large.count, 0, 0])
+        #expect(server.received.allSatisfy { $0.headers["Expect"] == nil && $0.headers["X-Empty"] == "" })
+    }
+
     @Test("C20: what was cancelled before it was handed over sends nothing")
     func cancelledBefore() async throws {
         server.onAny { _ in .json("1") }
