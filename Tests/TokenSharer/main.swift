@@ -56,7 +56,12 @@ case "hold":
         raise(SIGSTOP)
     }
 case "save":
-    try file.save(SavedSession(id: UUID(), token: Token(access: "a"), received: Date()))
+    do {
+        try file.save(SavedSession(id: UUID(), token: Token(access: "a"), received: Date()))
+    } catch {
+        // An error that nobody catches ends a program like a crash, which sanitizers and debuggers look into at length.
+        exit(1)
+    }
 case "fill":
     let tokens = TokenStore(persistence: file) { _ in Token(access: "rotated", refresh: "rotated") }
     var events = tokens.events.makeAsyncIterator()
