@@ -99,8 +99,9 @@ struct ccurl_loop {
     size_t capacity;
     int count;
     struct epoll_event events[CCURL_MOST_EVENTS];
-    // The requests with a body whose response has begun.
+    // The requests with a body whose response has begun, and when to look at them at the latest; -1 for no such time.
     ccurl_transfer *answered;
+    int64_t look_due;
     // How many handles were let go during their lookup.
     int orphans;
     // See ccurl_loop_watch.
@@ -139,7 +140,7 @@ void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer);
 void ccurl_transfer_refresh(ccurl_transfer *transfer);
 // Notes that the response of the transfer has begun, and whether its status is not 2xx.
 void ccurl_upload_note_response(ccurl_transfer *transfer, int is_error);
-// Takes the transfer off the list of those whose response has begun.
+// Looks after the transfer no more.
 void ccurl_upload_forget(ccurl_transfer *transfer);
 // Whether what has come is the response, although that is libcurl's result.
 int ccurl_upload_is_response(ccurl_transfer *transfer, int result);

@@ -65,7 +65,7 @@ static int note_timer(void *multi, long milliseconds, void *context) {
 ccurl_loop *ccurl_loop_new(void) {
     ccurl_loop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
-    loop->due = -1;
+    loop->due = loop->look_due = -1;
     atomic_init(&loop->worked_on, NOTHING);
     pthread_mutex_init(&loop->guard, NULL);
     loop->multi = ccurl_api.multi_init();
@@ -149,8 +149,9 @@ int ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
 
 void ccurl_loop_wait(ccurl_loop *loop, int may_wait) {
     int64_t wait = may_wait ? LONGEST_WAIT : 0;
-    if (may_wait && loop->due >= 0) {
-        int64_t left = (loop->due - ccurl_now() + 999) / 1000;
+    int64_t due = loop->due < 0 || (loop->look_due >= 0 && loop->look_due < loop->due) ? loop->look_due : loop->due;
+    if (may_wait && due >= 0) {
+        int64_t left = (due - ccurl_now() + 999) / 1000;
         wait = left < 0 ? 0 : left < wait ? left : wait;
     }
     loop->count = epoll_wait(loop->epoll, loop->events, CCURL_MOST_EVENTS, (int)wait);

@@ -4,8 +4,8 @@
 // (RFC 9113, 8.1). libcurl 7.88 does one of two things then: it goes on sending, finds the stream closed, and drops the
 // response it has delivered (its result is HTTP2_STREAM, without words), or it waits for ever for room to send the
 // rest. After an error over HTTP/1.1 it stops sending, but not if the body's stream has paused it: then it waits for
-// that stream. So a response that is complete by its Content-Length ends such a request, and that result of libcurl's
-// is none.
+// that stream. So the loop looks after every such request once its response has begun: one that is complete by its
+// Content-Length is taken; otherwise libcurl is made to send, which is when it notices.
 #include "ccurl.h"
 
 #if defined(__linux__)
@@ -25,6 +25,11 @@
 #define HTTP2_STREAM 92
 #define PAUSED 0x10000001
 #define ABORTED 0x10000000
+#define PAUSE_SENDING 4
+
+// How often libcurl is made to send while nothing of the response comes, in microseconds: the end of a stream may come
+// by itself, and libcurl tells of it to nobody.
+#define LOOK_INTERVAL 50000
 
 static size_t give_upload(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
@@ -101,9 +106,20 @@ int ccurl_upload_is_response(ccurl_transfer *transfer, int result) {
 }
 
 ccurl_transfer *ccurl_upload_next_complete(ccurl_loop *loop) {
-    ccurl_transfer *transfer = loop->answered;
-    while (transfer && !(has_whole_body(transfer) && has_more_to_send(transfer))) transfer = transfer->next_answered;
-    return transfer;
+    loop->look_due = -1;
+    if (!loop->answered) return NULL;
+    int64_t now = ccurl_now();
+    for (ccurl_transfer *transfer = loop->answered; transfer; transfer = transfer->next_answered) {
+        int is_whole = has_whole_body(transfer);
+        if (is_whole && has_more_to_send(transfer)) return transfer;
+        loop->look_due = now + LOOK_INTERVAL;
+        if (is_whole || transfer->is_paused || now - transfer->looked < LOOK_INTERVAL) continue;
+        transfer->looked = now;
+        // Only a change makes libcurl send.
+        ccurl_api.easy_pause(transfer->easy, PAUSE_SENDING);
+        ccurl_loop_resume(loop, transfer);
+    }
+    return NULL;
 }
 
 #endif

@@ -88,8 +88,9 @@ typedef struct ccurl_transfer {
     uint8_t *upload;
     size_t upload_length, upload_position;
     // Whether it has one, and whether it is in the loop's list of those whose response may come before all of it was
-    // sent. Whether the hook has paused the response.
+    // sent, and when it was looked at last. Whether the hook has paused the response.
     int has_upload, is_answered, is_paused;
+    int64_t looked;
     struct ccurl_transfer *next_answered, *previous_answered;
     // The lines of the request's head.
     void *headers;
