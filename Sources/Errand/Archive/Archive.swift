@@ -92,8 +92,8 @@ public struct Archive<Model: Codable & Sendable>: Sendable {
         return ArchiveFile.read(data, version: version, migrate: migrate).map(Optional.some)
     }
 
-    /// Runs `body` while nobody else writes or removes the file. A process that hangs is waited for ten
-    /// seconds. Where nobody can write, or the file system has no locks, it runs without one.
+    /// Runs `body` while nobody else writes or removes the file. A process that hangs is waited for ten seconds. Where
+    /// nobody can write, or the file system has no locks, it runs without one.
     private func alone<Value>(_ body: () throws(ArchiveError) -> Value) async throws(ArchiveError) -> Value {
         let lock: FileLock?
         do throws(TokenPersistenceError) {

@@ -16,25 +16,50 @@ final class FileLock: Sendable {
     /// How long to wait before asking again. Waiting in the kernel would hold up a thread that other tasks need.
     private static let pause = Duration.milliseconds(10)
 
+    /// How much longer to wait. Each new version of the file shows that whoever holds the lock does not hang: many may
+    /// be at work in turn, and nobody knows who is next.
+    private struct Patience {
+        let timeout: Duration
+        private let file: PrivateFile
+        private var version: ino_t?
+        // The other process lives in real time, so this wait does too.
+        private var end: ContinuousClock.Instant
+
+        init(with file: PrivateFile, _ timeout: Duration) {
+            self.file = file
+            self.timeout = timeout
+            version = file.inode
+            end = .now.advanced(by: timeout)
+        }
+
+        mutating func isOver() -> Bool {
+            let present = file.inode
+            if present != version {
+                version = present
+                end = .now.advanced(by: timeout)
+            }
+            return .now >= end
+        }
+    }
+
     private let descriptors: [CInt]
 
     private init(descriptors: [CInt]) {
         self.descriptors = descriptors
     }
 
-    /// Waits for the lock, but not longer than `timeout`; `nil` where there can be none: nobody can write there, or the
-    /// file system has no locks.
+    /// Waits for the lock, but not longer than `timeout` for one who holds it and does not change the file; `nil` where
+    /// there can be none: nobody can write there, or the file system has no locks.
     static func acquire(
         beside file: PrivateFile, within timeout: Duration
     ) async throws(TokenPersistenceError) -> FileLock? {
-        // The other process lives in real time, so this wait does too.
-        let end = ContinuousClock.now.advanced(by: timeout)
+        var patience = Patience(with: file, timeout)
         var isFirst = true
         while true {
             guard let descriptor = try file.openLock(makingFolder: isFirst) else { return nil }
             isFirst = false
             do {
-                guard try await lock(descriptor, of: file, until: end, timeout) else {
+                guard try await lock(descriptor, of: file, &patience) else {
                     _ = close(descriptor)
                     return nil
                 }
@@ -47,7 +72,7 @@ final class FileLock: Sendable {
                 continue
             }
             do {
-                let own = try await lockItself(file, until: end, timeout)
+                let own = try await lockItself(file, &patience)
                 return FileLock(descriptors: [descriptor] + own)
             } catch {
                 _ = close(descriptor)
@@ -65,12 +90,12 @@ final class FileLock: Sendable {
     }
 
     private static func lockItself(
-        _ file: PrivateFile, until end: ContinuousClock.Instant, _ timeout: Duration
+        _ file: PrivateFile, _ patience: inout Patience
     ) async throws(TokenPersistenceError) -> [CInt] {
         while let descriptor = file.openForLock() {
             do {
                 // Some file systems lock only what is open for writing. The lock file is locked all the same.
-                guard try await lock(descriptor, of: file, until: end, timeout) else {
+                guard try await lock(descriptor, of: file, &patience) else {
                     _ = close(descriptor)
                     return []
                 }
@@ -86,7 +111,7 @@ final class FileLock: Sendable {
 
     /// Waits for the lock on one file; `false` if the file system has none.
     private static func lock(
-        _ descriptor: CInt, of file: PrivateFile, until end: ContinuousClock.Instant, _ timeout: Duration
+        _ descriptor: CInt, of file: PrivateFile, _ patience: inout Patience
     ) async throws(TokenPersistenceError) -> Bool {
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             switch errno {
@@ -97,11 +122,9 @@ final class FileLock: Sendable {
                 throw file.failure(
                     .unwritable, "cannot be locked: \(file.lockPath): \(String(cString: strerror(code)))")
             }
-            guard ContinuousClock.now < end else {
-                throw file.failure(
-                    .locked,
-                    "is locked: another process has held \(file.lockPath) for \(timeout.displayText); see whether it hangs"
-                )
+            guard !patience.isOver() else {
+                let holder = "another process has held \(file.lockPath) for \(patience.timeout.displayText)"
+                throw file.failure(.locked, "is locked: \(holder); see whether it hangs")
             }
             // It fails if the task is cancelled, and then only.
             guard (try? await Task.sleep(for: pause)) != nil else {

@@ -35,8 +35,8 @@ public struct FileTokenPersistence: TokenPersistence {
     ///
     /// - Parameters:
     ///   - path: Where the file is.
-    ///   - lockTimeout: How long to wait for another process that has locked the file. It should be longer than a refresh
-    ///     takes.
+    ///   - lockTimeout: How long to wait for another process that has locked the file and does not change it. It should
+    ///     be longer than a refresh takes.
     public init(path: String, lockTimeout: Duration = .seconds(10)) {
         file = PrivateFile(path: path)
         self.lockTimeout = lockTimeout

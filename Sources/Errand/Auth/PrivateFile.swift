@@ -170,17 +170,13 @@ struct PrivateFile: Sendable {
     /// Refuses a file that somebody else may have written: with a session of theirs, this user's data would go to them.
     private func refuseOthers(_ status: stat) throws(TokenPersistenceError) {
         guard status.st_uid == geteuid() else {
-            throw failure(
-                .notPrivate,
-                "belongs to another user (\(status.st_uid), not \(geteuid())) and is not used; find out who put it there, "
-                    + "and remove it")
+            let owner = "belongs to another user (\(status.st_uid), not \(geteuid()))"
+            throw failure(.notPrivate, "\(owner) and is not used; find out who put it there, and remove it")
         }
         let mode = status.st_mode & 0o777
         guard mode & 0o077 == 0 else {
-            throw failure(
-                .notPrivate,
-                "is open to other users (mode \(String(mode, radix: 8))) and is not used; remove it, or chmod it to 600 "
-                    + "if nobody else has written it")
+            let problem = "is open to other users (mode \(String(mode, radix: 8))) and is not used"
+            throw failure(.notPrivate, "\(problem); remove it, or chmod it to 600 if nobody else has written it")
         }
     }
 

@@ -59,6 +59,22 @@ struct FileLockTests {
         #expect(close(new) == 0)
     }
 
+    @Test("many who are at work in turn are waited for, although together they take longer than one may")
+    func busy() async throws {
+        let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .seconds(3))
+        try file.save(session)
+        let other = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
+        #expect(flock(other, LOCK_EX) == 0)
+        async let waiter = waitProblem { try await patient.exclusively {} }
+        for _ in 0..<8 {
+            // Far shorter than the wait, and longer than it in all.
+            try await Task.sleep(for: .milliseconds(500))
+            try file.save(session)
+        }
+        #expect(close(other) == 0)
+        #expect(await waiter == nil)
+    }
+
     @Test("C83: twenty processes refresh while somebody keeps deleting the lock file; no refresh token comes twice")
     func keepsBeingDeleted() async throws {
         try file.save(session)
@@ -71,6 +87,7 @@ struct FileLockTests {
         let deleter = Task {
             while !Task.isCancelled {
                 _ = unlink(path)
+                // Long enough for a child to lock the file now and then.
                 try await Task.sleep(for: .milliseconds(3))
             }
         }
