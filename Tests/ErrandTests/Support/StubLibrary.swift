@@ -10,8 +10,7 @@ final class StubLibrary: Sendable {
     convenience init(version: Int = 0x075801, lacking: [Int] = [], line: String = "", result: Int = 0) throws {
         try self.init(
             source: """
-                #define VERSION_NUMBER \(version)
-                #define LACKING {\((lacking + [0]).map(String.init).joined(separator: ", "))}
+                \(Self.beginning(version, lacking))
                 #define LINE "\(line)\\r\\n"
                 #define RESULT \(result)
                 \(Self.source)
@@ -23,8 +22,7 @@ final class StubLibrary: Sendable {
     convenience init(version: Int, lacking: [Int], before path: String) throws {
         try self.init(
             source: """
-                #define VERSION_NUMBER \(version)
-                #define LACKING {\((lacking + [0]).map(String.init).joined(separator: ", "))}
+                \(Self.beginning(version, lacking))
                 #define PATH "\(path)"
                 \(Self.forwarding)
                 """)
@@ -57,12 +55,25 @@ final class StubLibrary: Sendable {
         return try await probe.end().lines.joined(separator: "\n")
     }
 
-    private static let forwarding = """
-        #include <dlfcn.h>
+    /// What both have: the version, and which options are not known.
+    private static func beginning(_ version: Int, _ lacking: [Int]) -> String {
+        """
         #include <stdarg.h>
         #include <stddef.h>
-        #include <stdio.h>
+        #define VERSION_NUMBER \(version)
         typedef struct { int age; const char *version; unsigned number; } version_info;
+        static int is_lacking(int option) {
+            static const int lacking[] = {\((lacking + [0]).map(String.init).joined(separator: ", "))};
+            for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
+                if (lacking[i] == option) return 1;
+            return 0;
+        }
+        """
+    }
+
+    private static let forwarding = """
+        #include <dlfcn.h>
+        #include <stdio.h>
         static void *library;
         static _Atomic int handles;
         __attribute__((constructor)) static void open_library(void) { library = dlopen(PATH, RTLD_NOW | RTLD_LOCAL); }
@@ -85,9 +96,7 @@ final class StubLibrary: Sendable {
             REAL("curl_easy_cleanup", void, void *)(easy);
         }
         int curl_easy_setopt(void *easy, int option, ...) {
-            static const int lacking[] = LACKING;
-            for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
-                if (lacking[i] == option) return 48;
+            if (is_lacking(option)) return 48;
             va_list arguments;
             va_start(arguments, option);
             void *value = va_arg(arguments, void *);
@@ -127,10 +136,7 @@ final class StubLibrary: Sendable {
         """
 
     private static let source = """
-        #include <stdarg.h>
-        #include <stddef.h>
         #include <stdlib.h>
-        typedef struct { int age; const char *version; unsigned number; } version_info;
         typedef struct { int message; void *easy; union { void *other; int result; } data; } message;
         static version_info info = {0, "stub", VERSION_NUMBER};
         static void *added, *reader;
@@ -141,9 +147,7 @@ final class StubLibrary: Sendable {
         void curl_easy_reset(void *easy) {}
         void curl_easy_cleanup(void *easy) { free(easy); }
         int curl_easy_setopt(void *easy, int option, ...) {
-            static const int lacking[] = LACKING;
-            for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
-                if (lacking[i] == option) return 48;
+            if (is_lacking(option)) return 48;
             va_list arguments;
             va_start(arguments, option);
             if (option == 10103) *(void **)easy = va_arg(arguments, void *);

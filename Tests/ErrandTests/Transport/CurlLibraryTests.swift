@@ -1,6 +1,8 @@
 // With the trait, FoundationNetworking opens libcurl before anybody can be asked, and a program without it does not
 // start.
 #if os(Linux) && !URLSession
+import Errand
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -71,6 +73,23 @@ import Testing
         // CURLE_COULDNT_CONNECT; before 7.80 nothing is told of connections.
         let said = try await StubLibrary(version: 0x074400, lacking: [20312, 10313], result: 7).probe()
         #expect(said.hasPrefix("refused false"), "\(said)")
+    }
+
+    @Test(
+        "C11: before 7.80, what must not be sent twice and has no body to read again goes out on a new connection",
+        .enabled(if: Program.clang.isInstalled, needsCompiler))
+    func noSecondSend() async throws {
+        let server = try LoopbackServer()
+        server.onAny { _ in .json("1") }
+        let library = try StubLibrary(version: 0x074F00, lacking: [20312, 10313], before: InstalledLibrary.path)
+        let url = server.baseURL + "/x"
+        let probe = try Child(
+            "TransportProbe", ["series", url, "PATCH\(url)", "POST\(url)"], environment: library.environment)
+        let (lines, status) = try await probe.end()
+        #expect(Array(lines.prefix(3)) == ["200", "200", "200"])
+        #expect(status == 0)
+        // The POST uses one of the two again: its body would have to be read a second time, which libcurl cannot.
+        #expect(server.received.map(\.method) == [.get, .patch, .post] && server.connections == 2)
     }
 }
 #endif
