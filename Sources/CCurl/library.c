@@ -36,8 +36,8 @@ static void open_library(void) {
         static char reason[512];
         const char *own = dlerror();
         snprintf(reason, sizeof reason,
-                 "libcurl cannot be opened (%s): install it, on Debian and Ubuntu with `apt install libcurl4`, on Fedora "
-                 "with `dnf install libcurl`, on Alpine with `apk add libcurl`",
+                 "libcurl cannot be opened (%s): install it, on Debian and Ubuntu with `apt install libcurl4`, on "
+                 "Fedora with `dnf install libcurl`, on Alpine with `apk add libcurl`",
                  own ? own : "libcurl.so.4");
         problem = reason;
         return;
@@ -79,7 +79,8 @@ static void open_library(void) {
         return;
     }
     version = ccurl_api.version_info(0);
-    if (version->version_num < OLDEST) problem = "the libcurl that is installed is older than 7.68: install a newer one";
+    if (version->version_num < OLDEST)
+        problem = "the libcurl that is installed is older than 7.68: install a newer one";
 }
 
 int ccurl_open(void) {

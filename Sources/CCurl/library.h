@@ -140,7 +140,7 @@ void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer);
 void ccurl_transfer_refresh(ccurl_transfer *transfer);
 // Notes that the response of the transfer has begun, and whether its status is not 2xx.
 void ccurl_upload_note_response(ccurl_transfer *transfer, int is_error);
-// Looks after the transfer no more.
+// Takes the transfer off the list of those whose response has begun.
 void ccurl_upload_forget(ccurl_transfer *transfer);
 // Whether what has come is the response, although that is libcurl's result.
 int ccurl_upload_is_response(ccurl_transfer *transfer, int result);

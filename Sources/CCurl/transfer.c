@@ -74,10 +74,12 @@ static int object(ccurl_transfer *transfer, int objection) {
 // Whether bytes of the other side's lie in the TLS library, unread.
 static int has_unread(ccurl_transfer *transfer) {
     tls_session *session = NULL;
-    if (ccurl_api.easy_getinfo(transfer->easy, INFO_TLS_SESSION, &session) != 0 || !session || !session->connection) return 0;
+    if (ccurl_api.easy_getinfo(transfer->easy, INFO_TLS_SESSION, &session) != 0) return 0;
+    if (!session || !session->connection) return 0;
     if (session->library == TLS_OPENSSL && ccurl_api.openssl_has_pending)
         return ccurl_api.openssl_has_pending(session->connection);
-    return session->library == TLS_GNUTLS && ccurl_api.gnutls_pending && ccurl_api.gnutls_pending(session->connection) > 0;
+    if (session->library != TLS_GNUTLS || !ccurl_api.gnutls_pending) return 0;
+    return ccurl_api.gnutls_pending(session->connection) > 0;
 }
 
 // Whether the kept connection that the request is to go out on is not fit for it: the other side has closed it, or

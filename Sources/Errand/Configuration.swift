@@ -35,7 +35,9 @@ public struct Configuration: Sendable {
     public var longestServerPause: Duration = .seconds(3600)
     /// When calls are tried again.
     public var retry: RetryPolicy = .standard
-    /// The limit of one attempt, its body included: 30 seconds by default. Zero lets nothing be sent; a few hundred years are no limit.
+    /// The limit of one attempt, its body included: 30 seconds by default.
+    ///
+    /// Zero lets nothing be sent; a few hundred years are no limit.
     public var timeout: Duration = .seconds(30)
     /// The limit of a whole call: waiting, refreshing, backing off and all attempts; `nil` for none.
     public var deadline: Duration?

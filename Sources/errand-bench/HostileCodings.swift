@@ -38,10 +38,8 @@ extension HostileMutation {
             reply.pack(name, Data(magic) + random.data(0...200))
         },
         HostileMutation("a coding that nobody knows", nil) { reply, random in
-            reply.lines.append(
-                Data(
-                    "Content-Encoding: \(random.one(of: ["rot13", "gzip, gzip", ",", "identity", "br, zstd, br", "gzip;q=1"]))"
-                        .utf8))
+            let codings = ["rot13", "gzip, gzip", ",", "identity", "br, zstd, br", "gzip;q=1"]
+            reply.lines.append(Data("Content-Encoding: \(random.one(of: codings))".utf8))
         },
         HostileMutation("very many codings", ["transport_malformed"]) { reply, _ in
             let codings = Array(repeating: "gzip", count: 1000).joined(separator: ", ")

@@ -110,7 +110,8 @@ static int serve(peer *peer) {
         }
         memmove(peer->bytes, peer->bytes + head, peer->length - head);
         peer->length -= head;
-        if (is_bytes ? !begin_bytes(peer, count) : !(has_body && (peer->body > 0 || peer->in_chunks)) && !send_model(peer)) return 0;
+        int is_uploading = has_body && (peer->body > 0 || peer->in_chunks);
+        if (is_bytes ? !begin_bytes(peer, count) : !is_uploading && !send_model(peer)) return 0;
     }
 }
 

@@ -61,12 +61,12 @@ enum Parser: String, CaseIterable {
             _ = Redactor.standard.text(ofURL: text)
             _ = redactor.beginning(of: bytes, length: 100)
         case .answer:
-            let judge = ResponseInterpreter(
+            let interpreter = ResponseInterpreter(
                 decoder: JSONDecoder(), acceptedContentTypes: ["application/json"], time: .system)
             for status in [200, 404] {
                 let response = HTTPResponse(status: status, headers: [:], body: .bytes(Data(bytes)))
                 do throws(ServiceError) {
-                    _ = try judge.value([String: [Int]].self, below: ["a"], in: response) { .standard }
+                    _ = try interpreter.value([String: [Int]].self, below: ["a"], in: response) { .standard }
                 } catch {
                     _ = "\(error)"
                 }

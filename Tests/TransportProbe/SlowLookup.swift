@@ -25,6 +25,7 @@ struct SlowLookup {
         }
         print(cancelled.inMilliseconds, timedOut.inMilliseconds, try await slowest.inMilliseconds)
         let last = Task { _ = try await slow.run(Endpoint<Int>.get("")) }
+        // As before: a lookup tells nobody that it has begun.
         try await Task.sleep(for: .milliseconds(200))
         print(await clock.measure { await transport.shutdown() }.inMilliseconds)
         _ = await last.result
@@ -46,6 +47,7 @@ struct SlowLookup {
             let start = clock.now
             _ = try await client.run(Endpoint<Int>.get(""))
             slowest = max(slowest, start.duration(to: clock.now))
+            // So that the calls last about as long as what happens beside them.
             try await Task.sleep(for: .milliseconds(10))
         }
         return slowest

@@ -18,7 +18,8 @@ import Darwin
 //         sends one request; prints the status and the body, or the kind of failure, whether the server may have
 //         seen the request, and what was said
 //     TransportProbe series [METHOD]URL...
-//         sends requests, GETs unless it is said, one after the other with one transport, a POST with a body; prints for each the status or the kind of failure
+//         sends requests, GETs unless it is said, one after the other with one transport, a POST with a body; prints
+//         for each the status or the kind of failure
 //     TransportProbe lookup SLOW QUICK
 //         SLOW names a host whose lookup hangs, QUICK one that answers; prints how many milliseconds each of these
 //         took: a cancelled call to SLOW, one with a timeout, the slowest of the calls to QUICK beside them, and the

@@ -128,6 +128,13 @@ struct PrivateFile: Sendable {
         return failure(kind, rename(path, aside) == 0 ? "\(what); it was kept aside as \(aside)" : what)
     }
 
+    /// What tells one version of the file from the next, which is another file under the same name; `nil` if there is
+    /// none.
+    var inode: ino_t? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_ino : nil
+    }
+
     /// Whether the folder of the file is there, readable or not.
     var hasFolder: Bool {
         var status = stat()

@@ -37,8 +37,8 @@ extension Token: CustomStringConvertible, CustomDebugStringConvertible, CustomRe
     public var description: String {
         // Foundation cannot put a date into words that is no number, and ends the process.
         let expiry = expiry.flatMap { $0.timeIntervalSince1970.isNaN ? nil : "\($0)" } ?? "unknown"
-        return
-            "Token(\(type) \(Redactor.mask), refresh: \(refresh == nil ? "none" : Redactor.mask), expiry: \(expiry), scopes: \(scopes))"
+        let refresh = refresh == nil ? "none" : Redactor.mask
+        return "Token(\(type) \(Redactor.mask), refresh: \(refresh), expiry: \(expiry), scopes: \(scopes))"
     }
     /// The token without its secrets.
     public var debugDescription: String { description }

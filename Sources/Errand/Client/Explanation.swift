@@ -53,8 +53,8 @@ struct Explanation {
         let times = "\(rules.retry.attempts) attempts"
         if request.method.isIdempotent { return "\(times), because \(request.method) can be repeated without harm" }
         if request.isRepeatable { return "\(times), because the call has an idempotency key" }
-        return
-            "\(times), but only if it is certain that nothing was sent: \(request.method) without an idempotency key might be done twice"
+        let reason = "\(request.method) without an idempotency key might be done twice"
+        return "\(times), but only if it is certain that nothing was sent: \(reason)"
     }
 
     /// The method, and what keeps curl from reading more into the URL than it says.

@@ -2,8 +2,8 @@
 ///
 /// An operation that cannot be told of a stop runs in a child task, with `runInChild`: a stop cancels the child and
 /// waits for its end. One that listens for stops runs in the caller's own task, with `run`, at a third of the cost.
-/// Either way the reason of the stop becomes the error, and nothing of the operation runs on after the end. A value that
-/// was there before the stop took effect is kept.
+/// Either way the reason of the stop becomes the error, and nothing of the operation runs on after the end. A value
+/// that was there before the stop took effect is kept.
 ///
 /// States: not begun, running (the caller may be waiting for a child, or be listening), stopped, over. The first stop
 /// counts; one after the end does nothing.

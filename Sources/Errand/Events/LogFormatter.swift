@@ -5,7 +5,7 @@
 ///
 /// ```text
 /// #7 GET users/7/friends  sent GET https://api.example.com/users/7/friends?sort=name (attempt 1)
-/// #7 GET users/7/friends  answered 200 OK, 512 bytes, after 48 ms (connected after 2 ms, encrypted after 19 ms, first byte after 47 ms)
+/// #7 GET users/7/friends  answered 200 OK, 512 bytes, after 48 ms (connected after 2 ms, first byte after 47 ms)
 /// ```
 public struct LogFormatter: Sendable {
     /// Makes a formatter.
@@ -22,7 +22,8 @@ public struct LogFormatter: Sendable {
         case .waitedForPermit(let pause): "waited \(pause.displayText) for the rate limit"
         case .waitedForToken(let pause): "waited \(pause.displayText) for an access token"
         case .sent(let request, let attempt):
-            "sent \(request.method) \(request.url)\(request.bodyLength.map { ", \($0) bytes" } ?? "") (attempt \(attempt))"
+            "sent \(request.method) \(request.url)"
+                + "\(request.bodyLength.map { ", \($0) bytes" } ?? "") (attempt \(attempt))"
         case .answered(let status, let bytes, let pause, let timings):
             "answered \(status) \(HTTPStatus.reason(status)), \(bytes) bytes, after \(pause.displayText)"
                 + (timings.map { " (\($0))" } ?? "")

@@ -1,5 +1,5 @@
-/// What came back: a status, headers and a body. Inside the pipeline every status is a value; only the client judges
-/// it.
+/// What came back: a status, headers and a body. Inside the pipeline every status is a value; only the client decides
+/// which are errors.
 public struct HTTPResponse: Sendable {
     /// The status code.
     public var status: Int

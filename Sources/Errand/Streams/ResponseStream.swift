@@ -6,10 +6,10 @@ import Foundation
 
 /// The body of a streamed response while it is read, and the call that lasts as long.
 ///
-/// States: idle (nobody waits for a chunk), waiting (its reader does), over. The call can be stopped in each. While the
-/// reader waits, the stop reaches that wait, which then ends the call; an idle stream ends at once, so that its
-/// connection is closed and nobody waits for a reader who does not come. Whoever goes from waiting to idle looks whether
-/// the call was stopped just then.
+/// States: idle (nobody waits for a chunk), waiting (the reader does), over. The call can be stopped in each state.
+/// While the reader waits, the stop ends that wait, which then ends the call. An idle stream ends at once, so that its
+/// connection is closed, and `shutdown()` does not depend on a reader that may never come back. After each wait, the
+/// reader checks whether the call was stopped just then.
 final class ResponseStream: Sendable {
     private struct State {
         /// `nil` when it is over.

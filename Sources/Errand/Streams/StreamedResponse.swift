@@ -9,9 +9,9 @@ public import Foundation
 ///     let response = try await client.stream(.get("logs/today"))
 ///     for try await chunk in response.chunks { file.write(chunk) }
 ///
-/// The call lasts until the body has been read to its end or the last copy of the response is gone: until then it counts
-/// in ``APIClient/activity``, ``APIClient/cancelAll()`` and ``APIClient/shutdown()`` end it, and its deadline holds. While
-/// nobody reads, the connection is not read either, so a body of any length takes little memory.
+/// The call lasts until the body has been read to its end or the last copy of the response is gone. Until then it
+/// counts in ``APIClient/activity``, ``APIClient/cancelAll()`` and ``APIClient/shutdown()`` end it, and its deadline
+/// holds. While nobody reads, the connection is not read either, so a body of any length takes little memory.
 public struct StreamedResponse: Sendable {
     /// The status, from 200 to 299: any other is thrown as an error.
     public let status: Int
@@ -26,8 +26,8 @@ public struct StreamedResponse: Sendable {
 extension StreamedResponse {
     /// The body of a response, as an asynchronous sequence of chunks of any size.
     ///
-    /// It can be iterated once; a second iterator throws `.invalidRequest`. An error ends the sequence: a connection that
-    /// breaks off is `.transport(.truncated)`, a pause longer than the endpoint's `timeout` is `.timedOut`.
+    /// It can be iterated once; a second iterator throws `.invalidRequest`. An error ends the sequence: a connection
+    /// that breaks off is `.transport(.truncated)`, a pause longer than the endpoint's `timeout` is `.timedOut`.
     public struct Chunks: AsyncSequence, Sendable {
         let stream: ResponseStream
 
@@ -55,8 +55,8 @@ extension StreamedResponse {
 extension APIClient {
     /// Runs the call, and returns as soon as the head of the response is there.
     ///
-    /// Until then it is a call like any other: with a permit, a token, redirects and retries. A status that is not 2xx is
-    /// thrown with what the server says about it. The endpoint's `timeout` bounds the wait for the head and each wait
+    /// Until then it is a call like any other: with a permit, a token, redirects and retries. A status that is not 2xx
+    /// is thrown with what the server says about it. The endpoint's `timeout` bounds the wait for the head and each wait
     /// for a chunk, its `deadline` the whole call, the time that you spend between two chunks included.
     /// ``Configuration/responseByteLimit`` does not apply.
     @concurrent

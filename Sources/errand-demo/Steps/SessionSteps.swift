@@ -16,8 +16,8 @@ extension Step {
             try await scene.pins.signIn(name: ann.userName, password: "a wrong one")
         }
         let account = try await scene.pins.signIn(name: ann.userName, password: ann.password)
-        return
-            "refused first (“\(refusal)”), then signed in as \(account.user.userName) with \(account.token.type) token ‹redacted›"
+        let signedIn = "signed in as \(account.user.userName) with \(account.token.type) token ‹redacted›"
+        return "refused first (“\(refusal)”), then \(signedIn)"
     }
 
     static let refreshOnce = Step(

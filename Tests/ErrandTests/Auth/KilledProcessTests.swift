@@ -18,6 +18,7 @@ struct KilledProcessTests {
         for _ in 0..<40 {
             let child = try Child("rewrite", scratch.path("session"))
             child.firstWord()
+            // Another process is killed at a moment of real time: any point of its write may be hit.
             try await Task.sleep(for: .microseconds(Int.random(in: 0...8000)))
             child.kill()
             let (_, status) = try await child.end()

@@ -13,8 +13,8 @@ struct OAuthAnswerTests {
     func whole() async throws {
         let scene = OAuthScene(
             .json(
-                #"{"access_token":"a","token_type":"bearer","expires_in":3600,"refresh_token":"r","scope":"x y","id":7}"#
-            ))
+                #"{"access_token":"a","token_type":"bearer","expires_in":3600,"refresh_token":"r","scope":"x y","#
+                    + #""id":7}"#))
         let token = try await scene.signIn(scopes: ["x", "y", "z"])
         #expect(
             token

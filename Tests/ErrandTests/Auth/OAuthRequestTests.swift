@@ -51,7 +51,8 @@ struct OAuthRequestTests {
         _ = try await scene.oauth.token(.password(user: "a&b=c", "p+q %"))
         #expect(
             scene.forms == [
-                "grant_type=password&username=a%26b%3Dc&password=p%2Bq%20%25&client_id=a%3Ab&client_secret=c%25%C3%A9%26"
+                "grant_type=password&username=a%26b%3Dc&password=p%2Bq%20%25"
+                    + "&client_id=a%3Ab&client_secret=c%25%C3%A9%26"
             ])
     }
 

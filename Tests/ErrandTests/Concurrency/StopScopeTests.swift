@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(
-        "in the caller's task it listens while it waits; the reason of a stop is its error, and a value that came first is kept"
+        "in the caller's task it listens while it waits; the reason of a stop is its error, an earlier value is kept"
     )
     func inCallersTask() async throws {
         for stopsEarly in [true, false] {

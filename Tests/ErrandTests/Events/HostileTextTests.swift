@@ -44,23 +44,23 @@ struct HostileTextTests {
 
     @Test("C70: what a server says in an error, and where an answer cannot be decoded", arguments: texts)
     func answers(text: String) {
-        let judge = ResponseInterpreter(
+        let interpreter = ResponseInterpreter(
             decoder: JSONDecoder(), acceptedContentTypes: ["application/json"], time: .system)
-        func judged(_ status: Int, _ body: Data) {
+        func interpret(_ status: Int, _ body: Data) {
             let response = HTTPResponse(status: status, body: .bytes(body))
             let redactor = Redactor(hiding: ["hunter2-7c"])
             let error = #expect(throws: ServiceError.self) {
-                try judge.value([String: [Int]].self, below: [], in: response) { redactor }
+                try interpreter.value([String: [Int]].self, below: [], in: response) { redactor }
             }
             _ = error?.debugDescription
         }
         func json(_ text: String) -> String {
             (try? JSONEncoder().encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? ""
         }
-        expectProportion(text, "message") { judged(422, Data("{\"message\":\(json($0))}".utf8)) }
-        expectProportion(text, "field") { judged(422, Data("{\"errors\":{\(json($0)):\(json($0))}}".utf8)) }
-        expectProportion(text, "name") { judged(200, Data("{\(json($0)):7}".utf8)) }
-        expectProportion(text, "page") { judged(200, Data($0.utf8)) }
+        expectProportion(text, "message") { interpret(422, Data("{\"message\":\(json($0))}".utf8)) }
+        expectProportion(text, "field") { interpret(422, Data("{\"errors\":{\(json($0)):\(json($0))}}".utf8)) }
+        expectProportion(text, "name") { interpret(200, Data("{\(json($0)):7}".utf8)) }
+        expectProportion(text, "page") { interpret(200, Data($0.utf8)) }
     }
 
     @Test("headers: dates, pauses, links and URLs", arguments: texts)

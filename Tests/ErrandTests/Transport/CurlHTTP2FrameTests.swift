@@ -48,8 +48,8 @@ struct CurlHTTP2FrameTests {
             while True:
                 stream, _ = next_request(connection)
                 note("request")
-                if number == 1: connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 7)))
-                else: connection.sendall(frame(HEADERS, END_HEADERS, stream, OK) + frame(DATA, END_STREAM, stream, b"1"))
+                answer = frame(HEADERS, END_HEADERS, stream, OK) + frame(DATA, END_STREAM, stream, b"1")
+                connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 7)) if number == 1 else answer)
         """
 
     @Test("C44: a request that is refused was sent once, and was not worked on")

@@ -41,9 +41,9 @@ struct CurlFault: Sendable {
     static func warning(about version: String) -> String? {
         let faults = all(of: version).map { "\($0.name) (\($0.harm))" }
         guard !faults.isEmpty else { return nil }
-        return
-            "libcurl \(version) is known for faults that a server can use: \(faults.joined(separator: ", ")). Update it, "
-            + "unless your distribution has mended them without a new version"
+        let known = faults.joined(separator: ", ")
+        return "libcurl \(version) is known for faults that a server can use: \(known). "
+            + "Update it, unless your distribution has mended them without a new version"
     }
 }
 
