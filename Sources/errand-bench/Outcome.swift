@@ -8,6 +8,7 @@ func outcomeName(of result: Result<Int, ServiceError>) -> String {
     case .failure(.timedOut(let timeout)): timeout.bound == .deadline ? "timed_out" : "timed_out_attempt"
     case .failure(.transport(let failure)): "transport_\(failure.kind)"
     case .failure(.rejected): "rejected"
+    case .failure(.rateLimited): "rate_limited"
     case .failure(.serverFailure): "server_failure"
     case .failure(.undecodable): "undecodable"
     case .failure: "other"
