@@ -29,8 +29,8 @@ public final class URLSessionTransport: Transport {
         /// way then comes on top.
         public var readAhead = 256 << 10
         #if canImport(Security)
-        /// Judges a server in the place of the system: given what it showed and its host, `true` to go on. A closure
-        /// that pins a key still has to ask the system (`SecTrustEvaluateWithError`). Refusal is
+        /// Decides whether a server is trusted, in the place of the system: given what it showed and its host, `true`
+        /// to go on. A closure that pins a key still has to ask the system (`SecTrustEvaluateWithError`). Refusal is
         /// `.transport(.untrustedCertificate)`.
         public var trusts: (@Sendable (SecTrust, String) -> Bool)?
         #endif
