@@ -48,7 +48,7 @@ public final class RateLimiter: Sendable {
 
     /// Waits for the permits and takes them.
     func take(
-        cost: Int, isUrgent: Bool, before deadline: Instant, in scope: StopScope = StopScope()
+        cost: Int, isUrgent: Bool, before deadline: Instant, in scope: CallScope = CallScope()
     ) async throws(ServiceError) -> Grant {
         let cost = try permits(for: cost)
         if scope.isStopped { throw .cancelled }
@@ -132,7 +132,7 @@ public final class RateLimiter: Sendable {
     }
 
     /// Waits until the waiter is served, and returns when that was.
-    private func turn(of waiter: WaitingLine.Waiter, in scope: StopScope) async throws(ServiceError) -> Instant {
+    private func turn(of waiter: WaitingLine.Waiter, in scope: CallScope) async throws(ServiceError) -> Instant {
         let alarm = time.schedule(at: waiter.deadline, for: .sleeper) { [time] in
             waiter.turn.land(.failure(.waitTooLong(time.now.duration(to: waiter.deadline))))
         }
@@ -175,14 +175,22 @@ public final class RateLimiter: Sendable {
     private func setAlarm() {
         let now = time.now
         // Nobody in line, no alarm: so a limiter that goes leaves none behind, because each waiter keeps it alive.
-        state.withLock { state in
+        let (replaced, instant) = state.withLock { state -> (Alarm?, Instant?) in
             let next = state.nextService(at: now)
-            guard state.service?.instant != next else { return }
-            state.service?.alarm.cancel()
-            state.service = next.map { instant in
-                (instant, time.schedule(at: instant, for: .watch) { [weak self] in self?.alarmFired(for: instant) })
-            }
+            guard state.service?.instant != next else { return (nil, nil) }
+            defer { state.service = next.map { ($0, nil) } }
+            return (state.service?.alarm, next)
         }
+        replaced?.cancel()
+        guard let instant else { return }
+        // The clock may be a user's own, so it is not called under the lock.
+        let alarm = time.schedule(at: instant, for: .watch) { [weak self] in self?.alarmFired(for: instant) }
+        let isWanted = state.withLock { state in
+            guard state.service?.instant == instant, state.service?.alarm == nil else { return false }
+            state.service?.alarm = alarm
+            return true
+        }
+        if !isWanted { alarm.cancel() }
     }
 
     private func alarmFired(for instant: Instant) {

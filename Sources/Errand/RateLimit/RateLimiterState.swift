@@ -4,7 +4,7 @@ extension RateLimiter {
         private(set) var bucket: TokenBucket
         var line = WaitingLine()
         /// When the first waiter is served next, and the alarm for it.
-        var service: (instant: Instant, alarm: Alarm)?
+        var service: (instant: Instant, alarm: Alarm?)?
         /// The end of the pause during which nobody is served.
         private var pausedUntil: Instant?
         /// The bucket as it would be without the pause, which has drained it: an early end goes back to it.

@@ -9,7 +9,7 @@ struct WaitingLine {
         let isUrgent: Bool
         let deadline: Instant
         /// Lands when the turn has come, with the instant at which the permits were taken.
-        let turn = Flight<Instant>()
+        let turn = Flight<Instant, ServiceError>()
         fileprivate let place: Int
 
         fileprivate init(cost: Int, isUrgent: Bool, deadline: Instant, place: Int) {

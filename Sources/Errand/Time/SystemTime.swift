@@ -20,7 +20,8 @@ public final class SystemTime: TimeSource {
 
     private struct Sleeper {
         var wakesAt: Instant
-        var task: Task<Void, Never>
+        /// `nil` until it has been started.
+        var task: Task<Void, Never>?
     }
 
     private let alarms = AlarmHeap.Shared()
@@ -61,11 +62,22 @@ public final class SystemTime: TimeSource {
     }
 
     private func ensureAwake(by instant: Instant) {
-        sleeper.withLock { sleeper in
-            if let sleeper, sleeper.wakesAt <= instant { return }
-            sleeper?.task.cancel()
-            sleeper = Sleeper(wakesAt: instant, task: sleep(until: instant))
+        let (isNeeded, replaced) = sleeper.withLock { sleeper -> (Bool, Task<Void, Never>?) in
+            if let sleeper, sleeper.wakesAt <= instant { return (false, nil) }
+            defer { sleeper = Sleeper(wakesAt: instant) }
+            return (true, sleeper?.task)
         }
+        guard isNeeded else { return }
+        replaced?.cancel()
+        let task = sleep(until: instant)
+        let isReplaced = sleeper.withLock { sleeper in
+            // It has slept already.
+            guard sleeper != nil else { return false }
+            guard sleeper?.wakesAt == instant, sleeper?.task == nil else { return true }
+            sleeper?.task = task
+            return false
+        }
+        if isReplaced { task.cancel() }
     }
 
     /// The task is owned by the process-wide clock, which cancels it when an earlier alarm replaces it.
