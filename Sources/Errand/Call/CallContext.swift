@@ -12,6 +12,8 @@ public struct CallContext: Sendable {
     /// Whether a redirect has led to another origin: what is secret must not be added to the request. It stays so if a
     /// later redirect leads back.
     public internal(set) var hasLeftOrigin = false
+    /// Whether a middleware of the user's has the request already: what it calls runs in its child task.
+    var isInMiddleware = false
     /// Whether the send follows another of its attempt, and goes to the head of the limiter's queue.
     var isUrgent = false
     /// What the call has waited for before this send, if it has.

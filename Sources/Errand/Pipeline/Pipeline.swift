@@ -22,7 +22,6 @@ import Foundation
 final class Pipeline: Sendable {
     let builder: RequestBuilder
     private let first: Middleware.Next
-    private let hasMiddlewares: Bool
 
     init(
         _ configuration: Configuration, limiter: RateLimiter, transport: any Transport
@@ -43,17 +42,13 @@ final class Pipeline: Sendable {
             longestPause: configuration.longestServerPause,
             secretNames: configuration.secretNames.isEmpty ? nil : builder.secretNames)
         first = layers.reversed().reduce(sender.send) { next, layer in Self.entering(layer, then: next) }
-        hasMiddlewares = !configuration.perCall.isEmpty || !configuration.perAttempt.isEmpty
     }
 
     /// Sends a request through all layers.
     func send(
         _ request: HTTPRequest, as call: Call, signedFor session: UUID?
     ) async throws(ServiceError) -> HTTPResponse {
-        let context = CallContext(call: call, session: session)
-        // The user's middlewares may wait for whatever they like; our own layers enter a scope where they wait.
-        guard hasMiddlewares else { return try await first(request, context) }
-        return try await call.runInChild { () async throws(ServiceError) in try await self.first(request, context) }
+        try await first(request, CallContext(call: call, session: session))
     }
 
     private static func entering(_ layer: any Layer, then next: @escaping Middleware.Next) -> Middleware.Next {
@@ -64,11 +59,26 @@ final class Pipeline: Sendable {
 }
 
 /// A user's middleware as a layer: its errors are translated here, and nowhere else.
+///
+/// Our own layers enter a scope where they wait. A middleware may wait for whatever it likes, so it runs in a child
+/// task, which can be cancelled; another one below it is in that child already.
 private struct MiddlewareLayer: Layer {
     let middleware: any Middleware
 
     func intercept(
         _ request: HTTPRequest, _ context: CallContext, next: @escaping Next
+    ) async throws(ServiceError) -> HTTPResponse {
+        guard !context.isInMiddleware else { return try await response(to: request, context, next: next) }
+        var context = context
+        context.isInMiddleware = true
+        let inChild = context
+        return try await context.call.runInChild { () async throws(ServiceError) in
+            try await response(to: request, inChild, next: next)
+        }
+    }
+
+    private func response(
+        to request: HTTPRequest, _ context: CallContext, next: @escaping Next
     ) async throws(ServiceError) -> HTTPResponse {
         do {
             return try await middleware.intercept(request, context, next: next)
