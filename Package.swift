@@ -41,7 +41,9 @@ let package = Package(
         .executableTarget(
             name: "TransportProbe", dependencies: ["Errand"], path: "Tests/TransportProbe", swiftSettings: house),
         // What the tests of several targets need.
-        .target(name: "ErrandTestSupport", dependencies: ["Errand"], path: "Tests/Support", swiftSettings: house),
+        .target(
+            name: "ErrandTestSupport", dependencies: ["Errand", "ErrandTesting"], path: "Tests/Support",
+            swiftSettings: house),
         .testTarget(
             name: "ErrandTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport"], swiftSettings: house),
         .testTarget(

@@ -28,7 +28,7 @@ public actor APIClient {
     nonisolated let calls = CallsInFlight()
     private nonisolated let hub = EventHub()
     private nonisolated let ownTransport: (any Transport)?
-    private var closing: Flight<Void>?
+    private var closing: Flight<Void, Never>?
 
     /// Makes a client of a named server.
     public init(_ environment: ServerEnvironment, _ configure: (inout Configuration) -> Void = { _ in }) {
@@ -102,7 +102,7 @@ public actor APIClient {
     /// It waits for every call to end, so a middleware of the client must not wait for it.
     public func shutdown() async {
         if let closing { return await closing.landed() }
-        let closing = Flight<Void>()
+        let closing = Flight<Void, Never>()
         self.closing = closing
         await calls.close()
         await ownTransport?.shutdown()

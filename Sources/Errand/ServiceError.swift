@@ -58,16 +58,6 @@ extension ServiceError {
         }
     }
 
-    /// Whether the same call may succeed a little later without anybody changing anything.
-    public var isTransient: Bool {
-        switch self {
-        case .noInternetConnection, .timedOut, .rateLimited: true
-        case .rejected(let rejection), .serverFailure(let rejection): RetryPolicy.isTransient(status: rejection.status)
-        case .transport(let failure): failure.kind.isTransient
-        case .cancelled, .invalidRequest, .signInRequired, .sessionExpired, .undecodable, .paging: false
-        }
-    }
-
     /// Whether the server may have seen the request, and acted on it, in any attempt of the call.
     public var mayHaveReachedServer: Bool {
         switch self {
@@ -126,6 +116,11 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
     }
 }
 
+/// An error of ours that adds something to a `ServiceError`.
+protocol ServiceErrorWrapper: Error {
+    var error: ServiceError { get }
+}
+
 extension ServiceError {
     /// Translates an error of foreign code where it comes in; `otherwise` says what it is there if it is none of ours.
     ///
@@ -135,7 +130,7 @@ extension ServiceError {
     init(_ error: any Error, otherwise: (any Error) -> ServiceError) {
         switch error {
         case let error as ServiceError: self = error
-        case let error as PagingError: self = error.error
+        case let error as any ServiceErrorWrapper: self = error.error
         case is CancellationError where Task.isCancelled: self = .cancelled
         default: self = otherwise(error)
         }

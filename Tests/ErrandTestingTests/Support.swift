@@ -1,17 +1,5 @@
 import Errand
 import ErrandTesting
-import Synchronization
-
-/// A value that several tasks of a test write to and read.
-final class Noted<Value: Sendable>: Sendable {
-    private let storage: Mutex<Value>
-
-    init(_ value: Value) { storage = Mutex(value) }
-
-    var value: Value { storage.withLock { $0 } }
-
-    func update(_ change: (inout Value) -> Void) { storage.withLock { change(&$0) } }
-}
 
 extension ScriptedTransport {
     /// Sends a request as a client would.

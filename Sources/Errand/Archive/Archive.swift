@@ -57,7 +57,7 @@ public struct Archive<Model: Codable & Sendable>: Sendable {
             throw ArchiveError(.unencodable, "a \(Model.self) of \(data.count) bytes is too large for an archive")
         }
         try await alone { () throws(ArchiveError) in
-            try ArchiveError.translating { () throws(TokenPersistenceError) in try file.write(data) }
+            try ArchiveError.translating { () throws(StorageError) in try file.write(data) }
         }
     }
 
@@ -81,13 +81,13 @@ public struct Archive<Model: Codable & Sendable>: Sendable {
     @concurrent
     public func remove() async throws(ArchiveError) {
         try await alone { () throws(ArchiveError) in
-            try ArchiveError.translating { () throws(TokenPersistenceError) in try file.remove() }
+            try ArchiveError.translating { () throws(StorageError) in try file.remove() }
         }
     }
 
     /// What is in the file, or what is wrong with it; fails if it cannot be read at all.
     private func content(isAlone: Bool) throws(ArchiveError) -> Result<Model?, ArchiveFile.Problem> {
-        let data = try ArchiveError.translating { () throws(TokenPersistenceError) in try file.read(isAlone: isAlone) }
+        let data = try ArchiveError.translating { () throws(StorageError) in try file.read(isAlone: isAlone) }
         guard let data else { return .success(nil) }
         return ArchiveFile.read(data, version: version, migrate: migrate).map(Optional.some)
     }
@@ -96,7 +96,7 @@ public struct Archive<Model: Codable & Sendable>: Sendable {
     /// nobody can write, or the file system has no locks, it runs without one.
     private func alone<Value>(_ body: () throws(ArchiveError) -> Value) async throws(ArchiveError) -> Value {
         let lock: FileLock?
-        do throws(TokenPersistenceError) {
+        do throws(StorageError) {
             lock = try await FileLock.acquire(beside: file, within: .seconds(10))
         } catch {
             if error.kind == .locked, Task.isCancelled {

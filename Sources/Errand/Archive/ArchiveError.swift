@@ -1,7 +1,7 @@
 /// Why a value could not be saved, loaded or removed. It holds nothing of the value.
 public struct ArchiveError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong.
-    public enum Kind: String, Sendable, Hashable, CaseIterable {
+    @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The file or its folder cannot be read.
         case unreadable
         /// The file or its folder cannot be written.
@@ -42,9 +42,9 @@ public struct ArchiveError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// Translates what a private file throws: its problems have the same names here.
     static func translating<Value>(
-        _ body: () throws(TokenPersistenceError) -> Value
+        _ body: () throws(StorageError) -> Value
     ) throws(ArchiveError) -> Value {
-        do throws(TokenPersistenceError) {
+        do throws(StorageError) {
             return try body()
         } catch {
             throw ArchiveError(Kind(rawValue: error.kind.rawValue) ?? .unreadable, error.message)

@@ -15,7 +15,7 @@ final class Call: PhaseReporter {
         /// Why the call has been stopped from outside.
         var stop: ServiceError?
         /// The outermost scope that the call is in at this moment.
-        var scope: StopScope?
+        var scope: CallScope?
         /// What is called at a stop, besides.
         var onStop: (@Sendable () -> Void)?
         var isOver = false

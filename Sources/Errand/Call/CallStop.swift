@@ -31,19 +31,19 @@ extension Call {
     func runInChild<Value: Sendable>(
         timeout: Instant = .distantFuture, _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
-        try await run(timeout: timeout) { (scope: StopScope) async throws(ServiceError) in
+        try await run(timeout: timeout) { (scope: CallScope) async throws(ServiceError) in
             try await scope.runInChild(operation)
         }
     }
 
     /// Runs an operation in the caller's own task: each of its waits uses the scope, so it needs no child task.
     func run<Value: Sendable>(
-        timeout: Instant = .distantFuture, _ operation: (StopScope) async throws(ServiceError) -> Value
+        timeout: Instant = .distantFuture, _ operation: (CallScope) async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
         // Nothing is begun for a caller who has left, least of all a send.
         if Task.isCancelled { throw .cancelled }
         let (end, bound) = timeout < deadline ? (timeout, Timeout.Bound.attempt) : (deadline, .deadline)
-        let scope = StopScope()
+        let scope = CallScope()
         var alarm: Alarm?
         if end < .distantFuture {
             guard end > time.now else { throw timedOut(bound) }
@@ -63,7 +63,7 @@ extension Call {
     }
 
     /// Remembers the scope, unless the call is in one already: a stop of the outer scope reaches this one too.
-    private func enter(_ scope: StopScope) throws(ServiceError) -> Bool {
+    private func enter(_ scope: CallScope) throws(ServiceError) -> Bool {
         let (stop, isOutermost) = exchange { state in
             guard state.stop == nil, state.scope == nil else { return (state.stop, false) }
             state.scope = scope

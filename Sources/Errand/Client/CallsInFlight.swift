@@ -7,7 +7,7 @@ final class CallsInFlight: Sendable {
     private struct State {
         var calls: [Int: Call] = [:]
         var isClosed = false
-        var drained: Flight<Void>?
+        var drained: Flight<Void, Never>?
     }
 
     private let state = Lock(State())
@@ -62,7 +62,7 @@ final class CallsInFlight: Sendable {
     func close() async {
         let drained = state.withLock { state in
             state.isClosed = true
-            let drained = state.drained ?? Flight<Void>()
+            let drained = state.drained ?? Flight<Void, Never>()
             state.drained = drained
             if state.calls.isEmpty { drained.land(.success(())) }
             return drained

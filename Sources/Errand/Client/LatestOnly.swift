@@ -6,7 +6,7 @@
 /// The operation that was overtaken ends with `.cancelled`, even if its answer had just come: an old answer never
 /// arrives after a newer question. Cancelling the calling task cancels the operation.
 public final class LatestOnly: Sendable {
-    private let current = Lock<StopScope?>(nil)
+    private let current = Lock<CallScope?>(nil)
 
     /// Makes one with nothing running.
     public init() {}
@@ -16,7 +16,7 @@ public final class LatestOnly: Sendable {
     public func run<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws(ServiceError) -> Value {
-        let scope = StopScope()
+        let scope = CallScope()
         let previous = current.withLock { current in
             defer { current = scope }
             return current

@@ -37,7 +37,12 @@ struct ResponseInterpreter: Sendable {
         do {
             return try decoder.decode(type, from: body.withoutByteOrderMark, below: keys)
         } catch {
-            throw ServiceError(error) { failure($0.place, $0.expectation(of: type), $0.finding(in: body)) }
+            throw ServiceError(error) { error in
+                let cause = DecodingFailure.Cause(error, decoding: type, isQuoting: true)
+                let isNoJSON = if case DecodingError.dataCorrupted = error { true } else { false }
+                let isPage = isNoJSON && body.first == UInt8(ascii: "<")
+                return failure(cause.path, cause.expected, isPage ? "a page of HTML or XML" : cause.found)
+            }
         }
     }
 
@@ -83,45 +88,5 @@ extension Data {
     /// Some servers put a byte order mark before their JSON, which does not belong there (RFC 8259, 8.1).
     fileprivate var withoutByteOrderMark: Data {
         starts(with: [0xEF, 0xBB, 0xBF]) ? dropFirst(3) : self
-    }
-}
-
-extension String {
-    /// Of "Expected to decode Int but found a string instead." what was found; what was expected is told beside it.
-    fileprivate var findingOfFoundation: String {
-        let end = " instead."
-        guard let start = firstRange(of: " but found ")?.upperBound, hasSuffix(end) else { return self }
-        return String(self[start...].dropLast(end.count))
-    }
-}
-
-extension Error {
-    fileprivate var place: String {
-        switch self as? DecodingError {
-        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            context.codingPath.joined
-        case .keyNotFound(let key, let context): (context.codingPath + [key]).joined
-        default: ""
-        }
-    }
-
-    fileprivate func expectation(of type: Any.Type) -> String {
-        switch self as? DecodingError {
-        case .typeMismatch(let type, _), .valueNotFound(let type, _): "\(type)"
-        case .keyNotFound: "a value"
-        default: "\(type)"
-        }
-    }
-
-    fileprivate func finding(in body: Data) -> String {
-        switch self as? DecodingError {
-        case .keyNotFound: return "nothing"
-        case .valueNotFound: return "null"
-        case .typeMismatch(_, let context): return context.debugDescription.findingOfFoundation
-        case .dataCorrupted(let context):
-            if body.first == UInt8(ascii: "<") { return "a page of HTML or XML" }
-            return context.debugDescription
-        default: return "what \(foreignName(of: self)) refuses"
-        }
     }
 }

@@ -4,8 +4,8 @@
 /// States of a waiter: not yet here (a cancellation before it arrives is seen by the check at the door), waiting
 /// (its continuation is in the table), gone (landed or left; whoever takes the continuation out of the table resumes
 /// it).
-final class Flight<Value: Sendable>: Sendable {
-    typealias Outcome = Result<Value, ServiceError>
+final class Flight<Value: Sendable, Failure: Error>: Sendable {
+    typealias Outcome = Result<Value, Failure>
 
     private struct State {
         var outcome: Outcome?
@@ -41,7 +41,9 @@ final class Flight<Value: Sendable>: Sendable {
     }
 
     /// Waits for the result; leaves at once with `.cancelled` when the task is cancelled or the scope stopped.
-    func value(in scope: StopScope = StopScope()) async throws(ServiceError) -> Value {
+    func value(
+        in scope: StopScope<Failure> = StopScope()
+    ) async throws(Failure) -> Value where Failure: CancellationFailure {
         if let outcome { return try outcome.get() }
         let seat = state.withLock { state in
             state.nextSeat += 1

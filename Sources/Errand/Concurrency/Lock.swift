@@ -7,8 +7,8 @@ import Synchronization
 
 /// A value that one thread at a time may touch.
 ///
-/// It is a `Mutex`, and tells the thread sanitizer when it is taken and given back: on Linux the sanitizer does not see
-/// into `Mutex`, and would take every value behind one for a race.
+/// It is a `Mutex`. In a debug build it tells the thread sanitizer when it is taken and given back: on Linux the
+/// sanitizer does not see into `Mutex`, and would take every value behind one for a race.
 package struct Lock<State: Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
 
@@ -18,7 +18,7 @@ package struct Lock<State: Sendable>: ~Copyable, Sendable {
 
     /// Runs `body` with the value while nobody else has it.
     package borrowing func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-        #if os(Linux)
+        #if os(Linux) && DEBUG
         guard let detector = RaceDetector.present else { return mutex.withLock { body(&$0) } }
         return withUnsafePointer(to: mutex) { pointer in
             let address = UnsafeMutableRawPointer(mutating: pointer)
@@ -34,7 +34,7 @@ package struct Lock<State: Sendable>: ~Copyable, Sendable {
     }
 }
 
-#if os(Linux)
+#if os(Linux) && DEBUG
 /// The thread sanitizer, in a program that was built with it.
 private struct RaceDetector: Sendable {
     typealias Note = @convention(c) (UnsafeMutableRawPointer) -> Void

@@ -1,3 +1,8 @@
+/// An error that can say that a task was cancelled.
+package protocol CancellationFailure: Error {
+    static var cancelled: Self { get }
+}
+
 /// Runs one operation that others may stop, each for a reason of its own.
 ///
 /// An operation that cannot be told of a stop runs in a child task, with `runInChild`: a stop cancels the child and
@@ -7,9 +12,9 @@
 ///
 /// States: not begun, running (the caller may be waiting for a child, or be listening), stopped, over. The first stop
 /// counts; one after the end does nothing.
-package final class StopScope: Sendable {
+package final class StopScope<Failure: CancellationFailure>: Sendable {
     private struct State {
-        var reason: ServiceError?
+        var reason: Failure?
         /// Called at a stop. There are several where a child of the operation runs in the same scope.
         var listeners: [(id: Int, onStop: @Sendable () -> Void)] = []
         var lastID = 0
@@ -20,18 +25,13 @@ package final class StopScope: Sendable {
     package init() {}
 
     /// Why it was stopped, if it was.
-    private var reason: ServiceError? { state.withLock { $0.reason } }
+    var reason: Failure? { state.withLock { $0.reason } }
 
     /// Whether what runs in the scope, in the present task, has to end.
     package var isStopped: Bool { Task.isCancelled || reason != nil }
 
-    /// Whether it was stopped because its time was up.
-    package var isOutOfTime: Bool {
-        if case .timedOut = reason { true } else { false }
-    }
-
     /// Stops the operation, or keeps it from starting.
-    func stop(_ reason: ServiceError) {
+    func stop(_ reason: Failure) {
         let listeners: [@Sendable () -> Void] = state.withLock { state in
             guard state.reason == nil else { return [] }
             state.reason = reason
@@ -43,10 +43,10 @@ package final class StopScope: Sendable {
 
     /// Runs the operation in the caller's own task. Each of its waits must use `wait` or `runInChild`.
     func run<Value: Sendable>(
-        _ operation: (StopScope) async throws(ServiceError) -> Value
-    ) async throws(ServiceError) -> Value {
+        _ operation: (StopScope) async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         if let reason { throw reason }
-        do throws(ServiceError) {
+        do throws(Failure) {
             return try await operation(self)
         } catch {
             throw reason ?? error
@@ -70,17 +70,17 @@ package final class StopScope: Sendable {
 
     /// Runs the operation in a child task.
     package func runInChild<Value: Sendable>(
-        _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
-    ) async throws(ServiceError) -> Value {
+        _ operation: @escaping @Sendable () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         if let reason { throw reason }
-        let slot = Slot<Result<Value, ServiceError>>()
-        let over = Flight<Void>()
+        let slot = Slot<Result<Value, Failure>>()
+        let over = Flight<Void, Never>()
         let id = addListener { over.land(.success(())) }
         defer { removeListener(id) }
         // A group that keeps no results costs a third less, and the one result is at hand anyway.
         await withDiscardingTaskGroup { group in
             group.startTask {
-                do throws(ServiceError) {
+                do throws(Failure) {
                     slot.put(.success(try await operation()))
                 } catch {
                     slot.put(.failure(error))
@@ -101,8 +101,8 @@ package final class StopScope: Sendable {
     /// Runs an operation that may throw anything in a child task.
     package func result<Value: Sendable>(
         of operation: @escaping @Sendable () async throws -> Value
-    ) async throws(ServiceError) -> Result<Value, any Error> {
-        try await runInChild { () async throws(ServiceError) in
+    ) async throws(Failure) -> Result<Value, any Error> {
+        try await runInChild { () async throws(Failure) in
             do {
                 return .success(try await operation())
             } catch {

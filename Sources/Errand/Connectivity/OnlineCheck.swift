@@ -17,7 +17,7 @@ struct OnlineCheck: Layer {
         guard case .wait(let limit) = rule else { throw .noInternetConnection }
         let end = call.time.now.advanced(by: limit)
         call.note(.waitingForNetwork)
-        try await call.run { (scope: StopScope) async throws(ServiceError) in
+        try await call.run { (scope: CallScope) async throws(ServiceError) in
             while !connectivity() {
                 let now = call.time.now
                 guard now < end else { throw .noInternetConnection }

@@ -40,19 +40,12 @@ private struct Envelope<Value: Decodable>: DecodableWithConfiguration {
             value = try Value(from: decoder)
             return
         }
-        var container = try decoder.container(keyedBy: Key.self)
-        var current = Key(stringValue: first)
+        var container = try decoder.container(keyedBy: MemberName.self)
+        var current = MemberName(stringValue: first)
         for name in keys.dropFirst() {
-            container = try container.nestedContainer(keyedBy: Key.self, forKey: current)
-            current = Key(stringValue: name)
+            container = try container.nestedContainer(keyedBy: MemberName.self, forKey: current)
+            current = MemberName(stringValue: name)
         }
         value = try container.decode(Value.self, forKey: current)
-    }
-
-    private struct Key: CodingKey {
-        var stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
     }
 }

@@ -104,18 +104,9 @@ extension LossyList: Hashable where Element: Hashable {
 extension DecodingFailure {
     /// Why an element is left out. The words of the error itself stay out: they may quote what was found.
     fileprivate init(leavingOut type: Any.Type, at element: String, _ error: any Error) {
-        let (path, expected, found): ([any CodingKey], Any.Type?, String) =
-            switch error as? DecodingError {
-            case .typeMismatch(let type, let context): (context.codingPath, type, "a value of another type")
-            case .valueNotFound(let type, let context): (context.codingPath, type, "null")
-            case .keyNotFound(let key, let context): (context.codingPath + [key], nil, "nothing")
-            case .dataCorrupted(let context): (context.codingPath, type, "a value that it refuses")
-            default: ([], type, "what \(foreignName(of: error)) refuses")
-            }
+        let cause = Cause(error, decoding: type, isQuoting: false)
         // Not every error knows where it is; of what element it is, is known here.
-        let place = path.joined
         self.init(
-            path: place.hasPrefix(element) ? place : element, expected: expected.map { "\($0)" } ?? "a value",
-            found: found)
+            path: cause.path.hasPrefix(element) ? cause.path : element, expected: cause.expected, found: cause.found)
     }
 }

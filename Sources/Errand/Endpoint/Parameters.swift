@@ -53,19 +53,12 @@ extension Parameters: ExpressibleByDictionaryLiteral, Encodable, CustomStringCon
 
     /// The parameters as the members of one object.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: Name.self)
-        for (name, value) in items { try container.encode(value, forKey: Name(stringValue: name)) }
+        var container = encoder.container(keyedBy: MemberName.self)
+        for (name, value) in items { try container.encode(value, forKey: MemberName(stringValue: name)) }
     }
 
     /// The names; values may be secrets.
     public var description: String { "parameters \(items.map(\.name).joined(separator: ", "))" }
     /// Shows the description only.
     public var customMirror: Mirror { Mirror(self, children: ["names": items.map(\.name)]) }
-
-    private struct Name: CodingKey {
-        var stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
 }

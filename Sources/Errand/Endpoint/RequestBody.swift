@@ -69,16 +69,3 @@ extension RequestBody: CustomStringConvertible, CustomReflectable {
     /// Shows the description only.
     public var customMirror: Mirror { Mirror(self, children: ["kind": description]) }
 }
-
-extension [any CodingKey] {
-    /// The path as a person would write it: `users[3].id`.
-    var joined: String {
-        reduce(into: "") { text, key in
-            if let index = key.intValue {
-                text += "[\(index)]"
-            } else {
-                text += text.isEmpty ? key.stringValue : ".\(key.stringValue)"
-            }
-        }
-    }
-}

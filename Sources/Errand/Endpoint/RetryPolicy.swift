@@ -31,14 +31,6 @@ public struct RetryPolicy: Sendable, Hashable {
     /// One attempt.
     public static let never = RetryPolicy(attempts: 1)
 
-    /// Whether an answer of that status may be another one a little later.
-    static func isTransient(status: Int) -> Bool {
-        switch status {
-        case 408, 429, 500, 502, 503, 504: true
-        default: false
-        }
-    }
-
     var problem: String? {
         if attempts < 1 { return "a retry policy of \(attempts) attempts; it must be 1 or more" }
         if backoff.base < .zero || backoff.cap < .zero { return "a retry policy with a negative pause" }

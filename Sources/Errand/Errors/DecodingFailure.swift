@@ -26,3 +26,55 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible {
         return "The server's answer could not be read: expected \(expected)\(place), found \(found)".printable
     }
 }
+
+extension DecodingFailure {
+    /// What the error of a decoder says.
+    struct Cause {
+        /// Where in the answer.
+        let path: String
+        /// What was expected there.
+        let expected: String
+        /// What was found there.
+        let found: String
+
+        /// Reads an error. The decoder's own words are used only if `isQuoting`: they may quote what was found.
+        init(_ error: any Error, decoding type: Any.Type, isQuoting: Bool) {
+            let (path, expected, found): ([any CodingKey], Any.Type?, String) =
+                switch error as? DecodingError {
+                case .typeMismatch(let type, let context):
+                    (context.codingPath, type, isQuoting ? context.finding : "a value of another type")
+                case .valueNotFound(let type, let context): (context.codingPath, type, "null")
+                case .keyNotFound(let key, let context): (context.codingPath + [key], nil, "nothing")
+                case .dataCorrupted(let context):
+                    (context.codingPath, type, isQuoting ? context.debugDescription : "a value that it refuses")
+                default: ([], type, "what \(foreignName(of: error)) refuses")
+                }
+            self.path = path.joined
+            self.expected = expected.map { "\($0)" } ?? "a value"
+            self.found = found
+        }
+    }
+}
+
+extension DecodingError.Context {
+    /// Of "Expected to decode Int but found a string instead." what was found; what was expected is told beside it.
+    fileprivate var finding: String {
+        let end = " instead."
+        guard let start = debugDescription.firstRange(of: " but found ")?.upperBound, debugDescription.hasSuffix(end)
+        else { return debugDescription }
+        return String(debugDescription[start...].dropLast(end.count))
+    }
+}
+
+extension [any CodingKey] {
+    /// The path as a person would write it: `users[3].id`.
+    var joined: String {
+        reduce(into: "") { text, key in
+            if let index = key.intValue {
+                text += "[\(index)]"
+            } else {
+                text += text.isEmpty ? key.stringValue : ".\(key.stringValue)"
+            }
+        }
+    }
+}

@@ -1,7 +1,13 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// What is wrong with a request that was not sent.
 public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
     /// The part that is wrong.
-    public enum Subject: String, Sendable, Hashable, CaseIterable {
+    @nonexhaustive public enum Subject: String, Sendable, Hashable, CaseIterable {
         /// A URL: the client's base URL, or the one a redirect names.
         case url
         /// The path of the endpoint.
@@ -45,5 +51,48 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
             subject == .bodyAlreadyRead
             ? "The response cannot be read" : "The request cannot be sent\(mayHaveReachedServer ? " again" : "")"
         return "\(beginning): \(reason)".printable
+    }
+}
+
+extension ServiceError {
+    static func badURL(_ text: String, _ reason: String) -> ServiceError {
+        ServiceError(HTTPFault.url(text, reason))
+    }
+
+    /// Checks something that HTTP may not allow.
+    static func checking<Value>(_ body: () throws(HTTPFault) -> Value) throws(ServiceError) -> Value {
+        do throws(HTTPFault) {
+            return try body()
+        } catch {
+            throw ServiceError(error)
+        }
+    }
+
+    private init(_ fault: HTTPFault) {
+        let subject: InvalidRequest.Subject =
+            switch fault.part {
+            case .url: .url
+            case .method: .method
+            case .header: .header
+            }
+        self = .invalidRequest(InvalidRequest(subject, fault.reason))
+    }
+}
+
+extension HTTPURL {
+    /// Reads an absolute URL; throws `.invalidRequest` with what is wrong. A fragment is dropped, credentials in a
+    /// URL are refused.
+    public init(_ text: String) throws(ServiceError) {
+        self = try ServiceError.checking { () throws(HTTPFault) in try HTTPURL(reading: text) }
+    }
+
+    /// Reads a Foundation URL in the same way.
+    public init(_ url: URL) throws(ServiceError) {
+        try self.init(url.absoluteString)
+    }
+
+    /// The URL that `reference` means from here (RFC 3986, 5.2); the scheme stays http or https.
+    package func resolving(_ reference: String) throws(ServiceError) -> HTTPURL {
+        try ServiceError.checking { () throws(HTTPFault) in try resolved(reference) }
     }
 }

@@ -1,7 +1,7 @@
 /// Why a list cannot be read on, page by page, though every call has succeeded.
 public struct PagingFault: Sendable, Hashable, CustomStringConvertible {
     /// The kinds of fault.
-    public enum Kind: String, Sendable, Hashable, CaseIterable {
+    @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The next page is one that was there before: the list goes round in a circle.
         case repeated
         /// The next page lies on another origin. It was not asked for, so no token has left.

@@ -49,7 +49,7 @@ extension Rejection: CustomStringConvertible, CustomReflectable {
     public var description: String {
         if let message { return message.printable }
         let answer = "The server answered \(status) (\(HTTPStatus.reason(status)))"
-        if RetryPolicy.isTransient(status: status) || status >= 500 {
+        if HTTPStatus.isTransient(status) || status >= 500 {
             return "\(answer); try again \(retryAfter.map { "in \($0.displayText)" } ?? "later")"
         }
         switch status {

@@ -1,7 +1,7 @@
 /// Why the session of a call is over.
 public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible {
     /// What ended it.
-    public enum Reason: String, Sendable, Hashable, CaseIterable {
+    @nonexhaustive public enum Reason: String, Sendable, Hashable, CaseIterable {
         /// The server refused to refresh the access token.
         case refreshRefused
         /// The token has expired, and the server replaces none.

@@ -1,7 +1,7 @@
 /// Which limit of time was hit, and what the call was doing then.
 public struct Timeout: Sendable, Hashable, CustomStringConvertible {
     /// What was limited.
-    public enum Bound: Sendable, Hashable {
+    @nonexhaustive public enum Bound: Sendable, Hashable {
         /// One attempt, by the endpoint's or the client's `timeout`.
         case attempt
         /// The whole call, by its `deadline`.
@@ -35,7 +35,7 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// What a call is doing.
-public enum Phase: UInt8, Sendable, Hashable, CaseIterable {
+@nonexhaustive public enum Phase: UInt8, Sendable, Hashable, CaseIterable {
     /// Getting ready: building the request, the user's own middlewares.
     case preparing
     /// Waiting for the network to come back.

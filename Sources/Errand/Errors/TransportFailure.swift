@@ -1,7 +1,13 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// What failed between here and the server.
 public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
     /// The kinds of failure.
-    public enum Kind: String, Sendable, Hashable, CaseIterable {
+    @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The host's name could not be looked up.
         case dns
         /// Nobody listens there.
@@ -35,14 +41,6 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
         case middleware
         /// Anything else.
         case other
-
-        /// Whether it may be gone a moment later. A refused certificate or an oversized body will be the same again.
-        var isTransient: Bool {
-            switch self {
-            case .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated, .outOfResources, .storage: true
-            case .untrustedCertificate, .malformed, .tooLarge, .unsupported, .unavailable, .middleware, .other: false
-            }
-        }
 
         /// Whether such a failure leaves open that the server has seen the request.
         var mayComeAfterSending: Bool {
@@ -95,6 +93,20 @@ extension TransportFailure.Kind {
         case .middleware: "The app's own handling of the call failed"
         case .other: "The call failed"
         }
+    }
+}
+
+extension HTTPBody {
+    /// The whole body. More than `limit` bytes are `.tooLarge`: a stream is left at the chunk that goes over it.
+    public func collect(upTo limit: Int) async throws -> Data {
+        try await collect(upTo: limit, otherwise: ServiceError.bodyTooLarge(limit))
+    }
+
+    /// The whole body, if the scope is not stopped before it is there.
+    package func collect(upTo limit: Int, in scope: CallScope) async throws -> Data {
+        // A stream cannot listen for stops.
+        guard bytes == nil else { return try await collect(upTo: limit) }
+        return try await scope.result(of: { try await collect(upTo: limit) }).get()
     }
 }
 

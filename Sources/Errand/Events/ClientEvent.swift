@@ -2,7 +2,7 @@
 /// and the headers of the answer.
 public struct ClientEvent: Sendable, Hashable {
     /// What happened.
-    public enum Kind: Sendable, Hashable {
+    @nonexhaustive public enum Kind: Sendable, Hashable {
         /// The call began.
         case began
         /// It waited so long for a permit of the rate limiter, and has it now.
@@ -32,7 +32,7 @@ public struct ClientEvent: Sendable, Hashable {
     }
 
     /// Why a call is tried again.
-    public enum RetryReason: Sendable, Hashable {
+    @nonexhaustive public enum RetryReason: Sendable, Hashable {
         /// The server answered so.
         case status(Int)
         /// No answer came.

@@ -68,30 +68,23 @@ public struct HTTPBody: Sendable {
         }
     }
 
-    /// The whole body. More than `limit` bytes are `.tooLarge`: a stream is left at the chunk that goes over it.
-    public func collect(upTo limit: Int) async throws -> Data {
+    /// The whole body. More than `limit` bytes are that error: a stream is left at the chunk that goes over it.
+    func collect(upTo limit: Int, otherwise tooLarge: @autoclosure () -> some Error) async throws -> Data {
         switch storage {
         case .bytes(let data):
-            guard data.count <= limit else { throw ServiceError.bodyTooLarge(limit) }
+            guard data.count <= limit else { throw tooLarge() }
             return data
         case .stream(let length, _, let open):
-            if let length, length > limit { throw ServiceError.bodyTooLarge(limit) }
+            if let length, length > limit { throw tooLarge() }
             var collected = Data()
             for try await chunk in open() {
-                guard collected.count + chunk.count <= limit else { throw ServiceError.bodyTooLarge(limit) }
+                guard collected.count + chunk.count <= limit else { throw tooLarge() }
                 collected.append(chunk)
             }
             // A stream that is iterated in a cancelled task ends without a word; that is not its end.
             try Task.checkCancellation()
             return collected
         }
-    }
-
-    /// The whole body, if the scope is not stopped before it is there.
-    package func collect(upTo limit: Int, in scope: StopScope) async throws -> Data {
-        if case .bytes = storage { return try await collect(upTo: limit) }
-        // A stream cannot listen for stops.
-        return try await scope.result(of: { try await collect(upTo: limit) }).get()
     }
 }
 

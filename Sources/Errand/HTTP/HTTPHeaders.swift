@@ -107,6 +107,18 @@ extension HTTPHeaders.Field: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["field": description]) }
 }
 
+extension Redactor {
+    /// The value of a header as it may be shown; URLs in it come without their secrets.
+    func value(of field: HTTPHeaders.Field) -> String { masked(field).printable }
+
+    /// The value of a header without its secrets, and its control characters as they are.
+    func masked(_ field: HTTPHeaders.Field) -> String {
+        if field.isSecret || names.contains(field.name, in: .header) { return Self.mask }
+        let isURL = field.name.equalsIgnoringCase("Location") || field.name.equalsIgnoringCase("Content-Location")
+        return masked(field.value, isURL: isURL)
+    }
+}
+
 extension String {
     /// Compares as HTTP compares names: ASCII letters without regard to case.
     func equalsIgnoringCase(_ other: String) -> Bool {

@@ -14,10 +14,9 @@ enum HTTPSyntax {
     }
 
     /// Checks what the request's head is made of.
-    static func check(_ request: HTTPRequest) throws(ServiceError) {
+    static func check(_ request: HTTPRequest) throws(HTTPFault) {
         guard isToken(request.method.rawValue) else {
-            throw .invalidRequest(
-                InvalidRequest(.method, "the method \(quoted(request.method.rawValue)) is not a token"))
+            throw HTTPFault(.method, "the method \(quoted(request.method.rawValue)) is not a token")
         }
         for field in request.headers.fields {
             try check(field)
@@ -27,7 +26,7 @@ enum HTTPSyntax {
 
     /// How the body is framed is the transport's to say: of one that is longer than its header says, the rest would be
     /// the next request on the connection.
-    private static func checkFraming(_ field: HTTPHeaders.Field, of body: HTTPBody?) throws(ServiceError) {
+    private static func checkFraming(_ field: HTTPHeaders.Field, of body: HTTPBody?) throws(HTTPFault) {
         // By its length first: this is asked of every header of every request.
         switch field.name.utf8.count {
         case 14 where field.name.equalsIgnoringCase("Content-Length"):
@@ -36,17 +35,17 @@ enum HTTPSyntax {
         default: return
         }
         let reason = "the header \(field.name) says otherwise than the body is sent; leave it to the transport"
-        throw .invalidRequest(InvalidRequest(.header, reason))
+        throw HTTPFault(.header, reason)
     }
 
-    private static func check(_ field: HTTPHeaders.Field) throws(ServiceError) {
+    private static func check(_ field: HTTPHeaders.Field) throws(HTTPFault) {
         guard isToken(field.name) else {
-            throw .invalidRequest(InvalidRequest(.header, "the header name \(quoted(field.name)) is not a token"))
+            throw HTTPFault(.header, "the header name \(quoted(field.name)) is not a token")
         }
         guard isFieldValue(field.value) else {
             // The value is not shown: it may be a secret.
             let reason = "the value of the header \(field.name) has a control character, or a space at an end"
-            throw .invalidRequest(InvalidRequest(.header, reason))
+            throw HTTPFault(.header, reason)
         }
     }
 

@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
-
 /// An absolute http or https URL that has been checked: a scheme, a host, a port, a path and perhaps a query, and
 /// nothing else.
 ///
@@ -40,21 +34,15 @@ public struct HTTPURL: Sendable, Hashable {
         parts = Parts(origin: origin, path: path, query: query, names: secretNames)
     }
 
-    /// Reads an absolute URL; throws `.invalidRequest` with what is wrong. A fragment is dropped, credentials in a
-    /// URL are refused.
-    public init(_ text: String) throws(ServiceError) {
+    /// Reads an absolute URL. A fragment is dropped, credentials in a URL are refused.
+    init(reading text: String) throws(HTTPFault) {
         let reference = try Reference(text)
-        guard let scheme = reference.scheme else { throw .badURL(text, "it has no scheme (https://…)") }
-        guard let authority = reference.authority else { throw .badURL(text, "it has no host") }
+        guard let scheme = reference.scheme else { throw .url(text, "it has no scheme (https://…)") }
+        guard let authority = reference.authority else { throw .url(text, "it has no host") }
         self.init(
             origin: try Origin(scheme: scheme, authority: authority, of: text),
             path: reference.path.isEmpty ? "/" : reference.path,
             query: reference.query)
-    }
-
-    /// Reads a Foundation URL in the same way.
-    public init(_ url: URL) throws(ServiceError) {
-        try self.init(url.absoluteString)
     }
 
     /// The path and the query, as they stand in a request's first line.
@@ -67,19 +55,18 @@ public struct HTTPURL: Sendable, Hashable {
     public var absoluteString: String { origin.description + target }
 
     /// The URL that `reference` means from here (RFC 3986, 5.2); the scheme stays http or https.
-    package func resolving(_ reference: String) throws(ServiceError) -> HTTPURL {
-        do throws(ServiceError) {
+    func resolved(_ reference: String) throws(HTTPFault) -> HTTPURL {
+        do throws(HTTPFault) {
             let url = try target(of: reference)
             return HTTPURL(origin: url.origin, path: url.path, query: url.query, secretNames: secretNames)
         } catch {
-            guard case .invalidRequest(let fault) = error else { throw error }
-            throw .invalidRequest(InvalidRequest(fault.subject, Redactor(secretNames).text(fault.reason)))
+            throw HTTPFault(error.part, Redactor(secretNames).text(error.reason))
         }
     }
 
-    private func target(of reference: String) throws(ServiceError) -> HTTPURL {
+    private func target(of reference: String) throws(HTTPFault) -> HTTPURL {
         let parsed = try Reference(reference)
-        if parsed.scheme != nil { return try HTTPURL(reference).withoutDots }
+        if parsed.scheme != nil { return try HTTPURL(reading: reference).withoutDots }
         if let authority = parsed.authority {
             let origin = try Origin(scheme: origin.scheme, authority: authority, of: reference)
             return HTTPURL(origin: origin, path: parsed.path, query: parsed.query).withoutDots
@@ -127,9 +114,9 @@ extension HTTPURL {
         var path: String
         var query: String?
 
-        init(_ text: String) throws(ServiceError) {
+        init(_ text: String) throws(HTTPFault) {
             guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") }) else {
-                throw .badURL(text, "it has a space, a backslash or a control character")
+                throw .url(text, "it has a space, a backslash or a control character")
             }
             var rest = text.prefix { $0 != "#" }
             if let colon = rest.firstIndex(of: ":"), Self.isScheme(rest[..<colon]) {
@@ -157,9 +144,9 @@ extension HTTPURL {
 
         private static func encoded(
             _ text: Substring, _ place: PercentEncoding, of whole: String
-        ) throws(ServiceError) -> String {
+        ) throws(HTTPFault) -> String {
             guard let encoded = place.keepingEscapes(text) else {
-                throw .badURL(whole, "it has a % that is not followed by two hexadecimal digits")
+                throw .url(whole, "it has a % that is not followed by two hexadecimal digits")
             }
             return encoded
         }
@@ -167,9 +154,9 @@ extension HTTPURL {
 }
 
 extension Origin {
-    fileprivate init(scheme: String, authority: Substring, of text: String) throws(ServiceError) {
-        guard scheme == "https" || scheme == "http" else { throw .badURL(text, "its scheme is neither https nor http") }
-        guard !authority.contains("@") else { throw .badURL(text, "it carries a user name or a password") }
+    fileprivate init(scheme: String, authority: Substring, of text: String) throws(HTTPFault) {
+        guard scheme == "https" || scheme == "http" else { throw .url(text, "its scheme is neither https nor http") }
+        guard !authority.contains("@") else { throw .url(text, "it carries a user name or a password") }
         var host = authority
         var port: Int?
         let end = authority.hasPrefix("[") ? authority.lastIndex(of: "]") ?? authority.startIndex : authority.startIndex
@@ -179,15 +166,15 @@ extension Origin {
             if !digits.isEmpty {
                 guard let number = UInt16(digits), number > 0, digits.utf8.allSatisfy({ $0 != UInt8(ascii: "+") })
                 else {
-                    throw .badURL(text, "its port is not a number from 1 to 65535")
+                    throw .url(text, "its port is not a number from 1 to 65535")
                 }
                 port = Int(number)
             }
         }
-        guard !host.isEmpty else { throw .badURL(text, "it has no host") }
+        guard !host.isEmpty else { throw .url(text, "it has no host") }
         // No name is longer in DNS, and longer ones have overrun a buffer of libcurl's on the way to a SOCKS proxy.
-        guard host.utf8.count <= 255 else { throw .badURL(text, "its host is longer than 255 bytes") }
-        guard Self.isHost(host) else { throw .badURL(text, "its host has a character that a host cannot have") }
+        guard host.utf8.count <= 255 else { throw .url(text, "its host is longer than 255 bytes") }
+        guard Self.isHost(host) else { throw .url(text, "its host has a character that a host cannot have") }
         self.init(scheme: scheme, host: host.lowercased(), port: port)
     }
 
@@ -198,12 +185,5 @@ extension Origin {
                 && inside.utf8.allSatisfy { PercentEncoding.isHexDigit($0) || $0 == 0x3A || $0 == 0x2E }
         }
         return host.utf8.allSatisfy { PercentEncoding.isAlphanumeric($0) || $0 == 0x2D || $0 == 0x2E || $0 == 0x5F }
-    }
-}
-
-extension ServiceError {
-    static func badURL(_ text: String, _ reason: String) -> ServiceError {
-        let shown = Redactor.standard.text(ofURL: text)
-        return .invalidRequest(InvalidRequest(.url, "\(HTTPSyntax.quoted(shown)) is not a URL to call: \(reason)"))
     }
 }

@@ -5,7 +5,7 @@ public import Foundation
 #endif
 
 /// What ended a list that was read page by page, and where reading can go on.
-public struct PagingError: Error, Sendable, Hashable {
+public struct PagingError: Error, Sendable, Hashable, ServiceErrorWrapper {
     /// What went wrong.
     public let error: ServiceError
     /// The first place in the list that has not been had. With `.paging` it is what the server named as the next page;

@@ -67,7 +67,7 @@ extension RateLimiter {
             return Permit(of: self, cost: cost, taken: taken)
         }
         call.note(.waitingForPermit)
-        let grant = try await call.run { (scope: StopScope) async throws(ServiceError) in
+        let grant = try await call.run { (scope: CallScope) async throws(ServiceError) in
             try await take(cost: cost, isUrgent: isUrgent, before: call.deadline, in: scope)
         }
         call.tell(.waitedForPermit(grant.asked.duration(to: grant.taken)))
@@ -78,7 +78,7 @@ extension RateLimiter {
 extension Call {
     /// Waits for a token of the session that is good now.
     fileprivate func token(of session: UUID, from tokens: TokenStore) async throws(ServiceError) -> Token {
-        try await waitForToken { (scope: StopScope) async throws(ServiceError) in
+        try await waitForToken { (scope: CallScope) async throws(ServiceError) in
             try await tokens.token(of: session, in: scope)
         }
     }
@@ -88,7 +88,7 @@ extension Call {
     /// When it fails, the phase stays `.waitingForToken`: a retry sees from it that another attempt would only ask
     /// again.
     func waitForToken(
-        _ ask: (StopScope) async throws(ServiceError) -> Token
+        _ ask: (CallScope) async throws(ServiceError) -> Token
     ) async throws(ServiceError) -> Token {
         note(.waitingForToken)
         let start = time.now

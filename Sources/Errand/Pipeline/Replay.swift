@@ -13,7 +13,7 @@ struct Replay: Layer {
             return response
         }
         var replay = context
-        replay.awaitedToken = try await context.call.waitForToken { (scope: StopScope) async throws(ServiceError) in
+        replay.awaitedToken = try await context.call.waitForToken { (scope: CallScope) async throws(ServiceError) in
             try await tokens.replacement(for: refused, of: session, in: scope)
         }
         replay.isUrgent = true

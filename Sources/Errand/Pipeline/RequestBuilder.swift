@@ -52,7 +52,7 @@ struct RequestBuilder: Sendable {
                 origin: origin, path: try path(of: endpoint), query: query, secretNames: secretNames),
             headers: headers(of: endpoint, body: body?.contentType, key: rules.idempotencyKey))
         request.body = body.map { .bytes($0.data) }
-        try HTTPSyntax.check(request)
+        try ServiceError.checking { () throws(HTTPFault) in try HTTPSyntax.check(request) }
         try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: isSigned)
         return request
     }

@@ -36,7 +36,7 @@ struct Sender: Sendable {
         let start = call.time.now
         do throws(ServiceError) {
             let response = try await call.run(timeout: start.advanced(by: call.rules.timeout)) {
-                (scope: StopScope) async throws(ServiceError) in
+                (scope: CallScope) async throws(ServiceError) in
                 guard !hearsOfStops else { return try await exchange(request, in: call, in: scope) }
                 return try await scope.runInChild { () async throws(ServiceError) in
                     try await exchange(request, in: call, in: scope)
@@ -57,7 +57,7 @@ struct Sender: Sendable {
     /// Checks the request as the last middleware left it.
     private func check(_ request: HTTPRequest, in call: Call) throws(ServiceError) {
         do throws(ServiceError) {
-            try HTTPSyntax.check(request)
+            try ServiceError.checking { () throws(HTTPFault) in try HTTPSyntax.check(request) }
             try request.checkCleartext(isAllowed: allowsCleartext, isSigned: false)
         } catch {
             // A middleware may break a retry, a replay, or a redirect's next request: the first one was sent.
@@ -66,7 +66,7 @@ struct Sender: Sendable {
     }
 
     private func exchange(
-        _ request: HTTPRequest, in call: Call, in scope: StopScope
+        _ request: HTTPRequest, in call: Call, in scope: CallScope
     ) async throws(ServiceError) -> HTTPResponse {
         let context = TransportContext(
             delivery: call.delivery, bodyLimit: call.delivery == .stream ? .max : bodyLimit,

@@ -27,16 +27,6 @@ struct Redactor: Sendable {
         reach = max(256, 12 * (forms.map(\.count).max() ?? 0))
     }
 
-    /// The value of a header as it may be shown; URLs in it come without their secrets.
-    func value(of field: HTTPHeaders.Field) -> String { masked(field).printable }
-
-    /// The value of a header without its secrets, and its control characters as they are.
-    func masked(_ field: HTTPHeaders.Field) -> String {
-        if field.isSecret || names.contains(field.name, in: .header) { return Self.mask }
-        let isURL = field.name.equalsIgnoringCase("Location") || field.name.equalsIgnoringCase("Content-Location")
-        return masked(field.value, isURL: isURL)
-    }
-
     /// A text as it may be shown.
     func text(_ text: String) -> String { masked(text).printable }
 
@@ -46,7 +36,8 @@ struct Redactor: Sendable {
     /// Something that may be a URL, as it may be shown: neither its secret parameters nor a password before the host.
     func text(ofURL text: String) -> String { masked(text, isURL: true).printable }
 
-    private func masked(_ text: String, isQuery: Bool = false, isURL: Bool = false) -> String {
+    /// A text without its secrets, and its control characters as they are.
+    func masked(_ text: String, isQuery: Bool = false, isURL: Bool = false) -> String {
         let bytes = Array(text.utf8)
         let userInfo = isURL ? NamedSecrets(names: names, bytes: bytes).userInfoOfURL() : nil
         let ranges = secretRanges(in: bytes, isQuery: isQuery) + [userInfo].compactMap(\.self)

@@ -26,7 +26,7 @@ struct Retry: Layer {
             } catch {
                 outcome = .failure(error)
             }
-            if case .success(let response) = outcome, !RetryPolicy.isTransient(status: response.status) {
+            if case .success(let response) = outcome, !HTTPStatus.isTransient(response.status) {
                 if response.status < 400 { quota.deposit(paid) }
                 return response
             }
@@ -36,7 +36,7 @@ struct Retry: Layer {
             call.tell(.retrying(after: retry.reason, pause: retry.pause))
             call.note(.backingOff)
             let end = call.time.now.advanced(by: retry.pause)
-            try await call.run { (scope: StopScope) async throws(ServiceError) in
+            try await call.run { (scope: CallScope) async throws(ServiceError) in
                 try await call.time.sleep(until: end, in: scope)
             }
         }
@@ -89,25 +89,12 @@ extension Result where Success == HTTPResponse, Failure == ServiceError {
         case .failure(let error): error.mayHaveReachedServer
         }
     }
-}
 
-extension Result where Success == HTTPResponse, Failure == ServiceError {
     /// Whether the connection ended before the server worked on the request: servers end each of theirs after a number
     /// of requests or a time, and with HTTP/2 that turns many calls away at once. It says nothing of the backend's
     /// health.
     fileprivate var wasTurnedAway: Bool {
         guard case .failure(.transport(let failure)) = self else { return false }
         return failure.kind == .reset && !failure.mayHaveReachedServer
-    }
-}
-
-extension ServiceError {
-    /// Whether another attempt may fare better: the connection failed, or the attempt took too long.
-    fileprivate var isWorthRetrying: Bool {
-        switch self {
-        case .timedOut(let timeout): timeout.bound == .attempt
-        case .transport(let failure): failure.kind.isTransient
-        default: false
-        }
     }
 }

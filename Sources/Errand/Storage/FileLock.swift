@@ -52,7 +52,7 @@ final class FileLock: Sendable {
     /// there can be none: nobody can write there, or the file system has no locks.
     static func acquire(
         beside file: PrivateFile, within timeout: Duration
-    ) async throws(TokenPersistenceError) -> FileLock? {
+    ) async throws(StorageError) -> FileLock? {
         var patience = Patience(with: file, timeout)
         var isFirst = true
         while true {
@@ -91,7 +91,7 @@ final class FileLock: Sendable {
 
     private static func lockItself(
         _ file: PrivateFile, _ patience: inout Patience
-    ) async throws(TokenPersistenceError) -> [CInt] {
+    ) async throws(StorageError) -> [CInt] {
         while let descriptor = file.openForLock() {
             do {
                 // Some file systems lock only what is open for writing. The lock file is locked all the same.
@@ -112,7 +112,7 @@ final class FileLock: Sendable {
     /// Waits for the lock on one file; `false` if the file system has none.
     private static func lock(
         _ descriptor: CInt, of file: PrivateFile, _ patience: inout Patience
-    ) async throws(TokenPersistenceError) -> Bool {
+    ) async throws(StorageError) -> Bool {
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             switch errno {
             case EINTR: continue

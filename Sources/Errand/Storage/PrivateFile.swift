@@ -31,7 +31,7 @@ struct PrivateFile: Sendable {
 
     /// The bytes; `nil` if there is no file. One that is too large is put out of the way only by whoever holds the
     /// lock.
-    func read(isAlone: Bool = true) throws(TokenPersistenceError) -> Data? {
+    func read(isAlone: Bool = true) throws(StorageError) -> Data? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             switch errno {
@@ -70,7 +70,7 @@ struct PrivateFile: Sendable {
     }
 
     /// Writes the file whole or not at all.
-    func write(_ data: Data) throws(TokenPersistenceError) {
+    func write(_ data: Data) throws(StorageError) {
         try makeFolder()
         try refuseLinksAndFolders()
         // One who was killed while writing has left its draft here; whoever holds the lock may throw it away.
@@ -92,7 +92,7 @@ struct PrivateFile: Sendable {
     }
 
     /// Removes the file, if there is one.
-    func remove() throws(TokenPersistenceError) {
+    func remove() throws(StorageError) {
         var status = stat()
         // One that another user has put here was never used: it stays for a person to look at.
         if lstat(path, &status) == 0, status.st_uid != geteuid() { try refuseOthers(status) }
@@ -108,8 +108,8 @@ struct PrivateFile: Sendable {
     /// Gives the file another name, for a person to look at, and says what was wrong with it; `nil` if meanwhile
     /// somebody has put another in its place, which stays there. For one who does not hold the lock.
     func setAside(
-        _ kind: TokenPersistenceError.Kind, _ what: String, ifStillHolding data: Data
-    ) throws(TokenPersistenceError) -> TokenPersistenceError? {
+        _ kind: StorageError.Kind, _ what: String, ifStillHolding data: Data
+    ) throws(StorageError) -> StorageError? {
         guard rename(path, aside) == 0 else { return failure(kind, what) }
         let other = PrivateFile(path: aside, content: content, largest: largest)
         // Looked at where nobody replaces it any more: before, it could change between the look and the renaming. What
@@ -124,7 +124,7 @@ struct PrivateFile: Sendable {
     }
 
     /// Gives the file another name, for a person to look at, and says what was wrong with it.
-    func setAside(_ kind: TokenPersistenceError.Kind, _ what: String) -> TokenPersistenceError {
+    func setAside(_ kind: StorageError.Kind, _ what: String) -> StorageError {
         return failure(kind, rename(path, aside) == 0 ? "\(what); it was kept aside as \(aside)" : what)
     }
 
@@ -141,7 +141,7 @@ struct PrivateFile: Sendable {
         return stat(folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    var missingFolder: TokenPersistenceError {
+    var missingFolder: StorageError {
         failure(.missingFolder, "cannot be found: its folder \(folder) is missing; put it back, or sign in again")
     }
 
@@ -149,7 +149,7 @@ struct PrivateFile: Sendable {
 
     /// Opens, and if need be makes, a file for a lock beside this one; `nil` if nobody can write here: then there is
     /// nothing to protect.
-    func openLock(makingFolder: Bool) throws(TokenPersistenceError) -> CInt? {
+    func openLock(makingFolder: Bool) throws(StorageError) -> CInt? {
         if makingFolder { try makeFolder() }
         let descriptor = open(lockPath, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
         guard descriptor < 0 else { return descriptor }
@@ -175,7 +175,7 @@ struct PrivateFile: Sendable {
     }
 
     /// Refuses a file that somebody else may have written: with a session of theirs, this user's data would go to them.
-    private func refuseOthers(_ status: stat) throws(TokenPersistenceError) {
+    private func refuseOthers(_ status: stat) throws(StorageError) {
         guard status.st_uid == geteuid() else {
             let owner = "belongs to another user (\(status.st_uid), not \(geteuid()))"
             throw failure(.notPrivate, "\(owner) and is not used; find out who put it there, and remove it")
@@ -192,7 +192,7 @@ struct PrivateFile: Sendable {
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    private func makeFolder() throws(TokenPersistenceError) {
+    private func makeFolder() throws(StorageError) {
         var status = stat()
         if stat(folder, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFDIR else {
@@ -209,7 +209,7 @@ struct PrivateFile: Sendable {
         }
     }
 
-    private func refuseLinksAndFolders() throws(TokenPersistenceError) {
+    private func refuseLinksAndFolders() throws(StorageError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         switch status.st_mode & S_IFMT {
@@ -249,7 +249,7 @@ struct PrivateFile: Sendable {
 
     private func reason(_ code: CInt = errno) -> String { String(cString: strerror(code)) }
 
-    func failure(_ kind: TokenPersistenceError.Kind, _ what: String) -> TokenPersistenceError {
-        TokenPersistenceError(kind, "\(content) \(path) \(what)")
+    func failure(_ kind: StorageError.Kind, _ what: String) -> StorageError {
+        StorageError(kind, "\(content) \(path) \(what)")
     }
 }

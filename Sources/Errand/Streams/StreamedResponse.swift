@@ -56,8 +56,8 @@ extension APIClient {
     /// Runs the call, and returns as soon as the head of the response is there.
     ///
     /// Until then it is a call like any other: with a permit, a token, redirects and retries. A status that is not 2xx
-    /// is thrown with what the server says about it. The endpoint's `timeout` bounds the wait for the head and each wait
-    /// for a chunk, its `deadline` the whole call, the time that you spend between two chunks included.
+    /// is thrown with what the server says about it. The endpoint's `timeout` bounds the wait for the head and each
+    /// wait for a chunk, its `deadline` the whole call, the time that you spend between two chunks included.
     /// ``Configuration/responseByteLimit`` does not apply.
     @concurrent
     public nonisolated func stream<Response>(

@@ -34,26 +34,16 @@ extension TimeSource {
         Double(random() >> 11) / Double(1 << 53)
     }
 
-    /// Waits until `instant`; ends early, with `.cancelled`, when the task is cancelled.
-    public func sleep(until instant: Instant) async throws(ServiceError) {
-        try await sleep(until: instant, in: StopScope())
-    }
-
     /// Waits until `instant`; ends early, with `.cancelled`, when the scope is stopped.
-    func sleep(until instant: Instant, in scope: StopScope) async throws(ServiceError) {
+    func sleep<Failure>(until instant: Instant, in scope: StopScope<Failure>) async throws(Failure) {
         guard instant > now else {
             if scope.isStopped { throw .cancelled }
             return
         }
-        let flight = Flight<Void>()
+        let flight = Flight<Void, Failure>()
         let alarm = schedule(at: instant, for: .sleeper) { flight.land(.success(())) }
         defer { alarm.cancel() }
         try await flight.value(in: scope)
-    }
-
-    /// Waits so long; ends early, with `.cancelled`, when the task is cancelled.
-    public func sleep(for duration: Duration) async throws(ServiceError) {
-        try await sleep(until: now.advanced(by: duration))
     }
 }
 
@@ -67,16 +57,30 @@ public struct Alarm: Sendable {
         case watch
     }
 
-    private let heap: AlarmHeap.Shared
-    private let ticket: AlarmHeap.Ticket
+    private enum Setting: Sendable {
+        case entry(AlarmHeap.Ticket, in: AlarmHeap.Shared)
+        case other(cancel: @Sendable () -> Void)
+    }
+
+    private let setting: Setting
+
+    /// Makes an alarm of a clock of your own.
+    ///
+    /// - Parameter cancel: Takes the alarm back, and does nothing if it has fired already. It may be called on any
+    ///   thread, and more than once.
+    public init(cancel: @escaping @Sendable () -> Void) {
+        setting = .other(cancel: cancel)
+    }
 
     package init(heap: AlarmHeap.Shared, ticket: AlarmHeap.Ticket) {
-        self.heap = heap
-        self.ticket = ticket
+        setting = .entry(ticket, in: heap)
     }
 
     /// Takes the alarm back. Does nothing if it has fired already.
     public func cancel() {
-        heap.cancel(ticket)
+        switch setting {
+        case .entry(let ticket, let heap): heap.cancel(ticket)
+        case .other(let cancel): cancel()
+        }
     }
 }

@@ -49,7 +49,7 @@ public struct TransportContext: Sendable {
     public var time: any TimeSource
     private let reporter: any PhaseReporter
     /// The scope of the attempt. A send outside of a client has a scope of its own, which nobody stops.
-    package let scope: StopScope
+    package let scope: CallScope
 
     /// Makes a context. A transport gets its own from the client.
     public init(
@@ -61,12 +61,12 @@ public struct TransportContext: Sendable {
         self.timeout = timeout
         self.time = time
         reporter = PhaseClosure(report: report)
-        scope = StopScope()
+        scope = CallScope()
     }
 
     init(
         delivery: Delivery, bodyLimit: Int, timeout: Duration, time: any TimeSource, reporter: any PhaseReporter,
-        scope: StopScope
+        scope: CallScope
     ) {
         self.delivery = delivery
         self.bodyLimit = bodyLimit

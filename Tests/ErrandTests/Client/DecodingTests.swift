@@ -1,5 +1,6 @@
 import Dispatch
 @testable import Errand
+import ErrandTestSupport
 import ErrandTesting
 import Foundation
 import Testing
@@ -22,7 +23,7 @@ import Testing
     private final class OtherCalls: Sendable {
         struct NeverEnded: Error {}
 
-        let begin = Flight<Void>()
+        let begin = Flight<Void, ServiceError>()
         private let ended = DispatchSemaphore(value: 0)
 
         func decodingHasBegun() { begin.land(.success(())) }

@@ -1,11 +1,12 @@
 @testable import Errand
+import ErrandTestSupport
 import ErrandTesting
 import Testing
 
 @Suite("A flight that many wait for") struct FlightTests {
     @Test("all who wait get its result, those who came first go on first", arguments: [UInt64(0)])
     func lands(seed: UInt64) async throws {
-        let (clock, flight, order) = (TestClock(seed: seed), Flight<Int>(), Noted<[Int]>([]))
+        let (clock, flight, order) = (TestClock(seed: seed), Flight<Int, ServiceError>(), Noted<[Int]>([]))
         try await clock.run {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<5 {
@@ -30,7 +31,7 @@ import Testing
 
     @Test("one that is cancelled leaves at once, and disturbs nobody", arguments: UInt64(0)..<20)
     func leaves(seed: UInt64) async throws {
-        let (clock, flight) = (TestClock(seed: seed), Flight<Int>())
+        let (clock, flight) = (TestClock(seed: seed), Flight<Int, ServiceError>())
         await clock.run {
             let tasks = (0..<10).map { _ in
                 Task(executorPreference: clock.executor) { () async throws(ServiceError) in try await flight.value() }
@@ -52,7 +53,7 @@ import Testing
     @Test("cancelled and landed at once, on many threads: each waiter goes on exactly once")
     func race() async {
         for _ in 0..<200 {
-            let flight = Flight<Int>()
+            let flight = Flight<Int, ServiceError>()
             let tasks = (0..<8).map { _ in Task { () async throws(ServiceError) in try await flight.value() } }
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { for task in tasks[0..<4] { task.cancel() } }
@@ -70,7 +71,7 @@ import Testing
 
     @Test("who waits for the landing itself stays, cancelled or not, whatever it brings")
     func landed() async {
-        let (clock, flight) = (TestClock(), Flight<Int>())
+        let (clock, flight) = (TestClock(), Flight<Int, ServiceError>())
         await clock.run {
             let task = Task(executorPreference: clock.executor) {
                 await flight.landed()

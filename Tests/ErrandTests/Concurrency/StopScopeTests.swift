@@ -8,18 +8,18 @@ import Testing
 
     @Test("it brings its value or its error; a stop after the end does nothing")
     func ends() async throws {
-        let scope = StopScope()
+        let scope = CallScope()
         #expect(try await scope.runInChild { () async throws(ServiceError) in 3 } == 3)
         scope.stop(.signInRequired)
         await #expect(throws: ServiceError.noInternetConnection) {
-            try await StopScope().runInChild { () async throws(ServiceError) in throw ServiceError.noInternetConnection
+            try await CallScope().runInChild { () async throws(ServiceError) in throw ServiceError.noInternetConnection
             }
         }
     }
 
     @Test("stopped before it begins, it never does")
     func before() async {
-        let (scope, hasBegun) = (StopScope(), Noted(false))
+        let (scope, hasBegun) = (CallScope(), Noted(false))
         scope.stop(.signInRequired)
         scope.stop(.cancelled)
         await #expect(throws: ServiceError.signInRequired) {
@@ -30,7 +30,7 @@ import Testing
 
     @Test("stopped while it runs, it is cancelled and waited for, and the first reason is the error")
     func during() async {
-        let (scope, isOver) = (StopScope(), Noted(false))
+        let (scope, isOver) = (CallScope(), Noted(false))
         await clock.run {
             async let outcome = Result(of: { () async throws(ServiceError) in
                 try await scope.runInChild { () async throws(ServiceError) -> Int in
@@ -51,7 +51,7 @@ import Testing
 
     @Test("a value that was there before the stop took effect is kept")
     func keepsValue() async {
-        let scope = StopScope()
+        let scope = CallScope()
         await clock.run {
             async let outcome = Result(of: { () async throws(ServiceError) in
                 try await scope.runInChild { () async throws(ServiceError) -> Int in
@@ -71,10 +71,10 @@ import Testing
     )
     func inCallersTask() async throws {
         for stopsEarly in [true, false] {
-            let (scope, flight) = (StopScope(), Flight<Int>())
+            let (scope, flight) = (CallScope(), Flight<Int, ServiceError>())
             await clock.run {
                 async let outcome = Result(of: { () async throws(ServiceError) in
-                    try await scope.run { (scope: StopScope) async throws(ServiceError) -> Int in
+                    try await scope.run { (scope: CallScope) async throws(ServiceError) -> Int in
                         try? await clock.sleep(for: .milliseconds(500))
                         return try await flight.value(in: scope)
                     }
@@ -85,8 +85,8 @@ import Testing
             }
             #expect(flight.waiting == 0)
         }
-        let scope = StopScope()
-        let value = try await scope.run { (scope: StopScope) async throws(ServiceError) -> Int in
+        let scope = CallScope()
+        let value = try await scope.run { (scope: CallScope) async throws(ServiceError) -> Int in
             scope.stop(.signInRequired)
             return 7
         }
@@ -95,7 +95,7 @@ import Testing
 
     @Test("one that has stopped listening is not called any more")
     func listenerLeaves() async {
-        let (scope, calls) = (StopScope(), Noted(0))
+        let (scope, calls) = (CallScope(), Noted(0))
         await scope.wait {
         } onStop: {
             calls.value += 1
@@ -111,10 +111,10 @@ import Testing
 
     @Test("it may run children in the same scope, one after the other, and each is stopped")
     func children() async {
-        let (scope, children) = (StopScope(), Noted(0))
+        let (scope, children) = (CallScope(), Noted(0))
         await clock.run {
             async let outcome = Result(of: { () async throws(ServiceError) in
-                try await scope.run { (scope: StopScope) async throws(ServiceError) in
+                try await scope.run { (scope: CallScope) async throws(ServiceError) in
                     for pause in [Duration.milliseconds(100), .seconds(100)] {
                         children.value += 1
                         try await scope.runInChild { () async throws(ServiceError) in try await clock.sleep(for: pause)
@@ -133,10 +133,10 @@ import Testing
 
     @Test("in the caller's task, a cancellation reaches what listens", arguments: UInt64(0)..<10)
     func cancelledInCallersTask(seed: UInt64) async {
-        let (clock, flight) = (TestClock(seed: seed), Flight<Int>())
+        let (clock, flight) = (TestClock(seed: seed), Flight<Int, ServiceError>())
         await clock.run {
             let task = Task(executorPreference: clock.executor) {
-                try await StopScope().run { (scope: StopScope) async throws(ServiceError) in
+                try await CallScope().run { (scope: CallScope) async throws(ServiceError) in
                     try await flight.value(in: scope)
                 }
             }
@@ -153,7 +153,7 @@ import Testing
         let clock = TestClock(seed: seed)
         await clock.run {
             let task = Task(executorPreference: clock.executor) {
-                try await StopScope().runInChild { () async throws(ServiceError) in
+                try await CallScope().runInChild { () async throws(ServiceError) in
                     try await clock.sleep(until: .distantFuture)
                 }
             }
@@ -168,7 +168,7 @@ import Testing
     @Test("stops and ends that meet on many threads leave nobody waiting")
     func race() async {
         for _ in 0..<200 {
-            let (scope, flight) = (StopScope(), Flight<Int>())
+            let (scope, flight) = (CallScope(), Flight<Int, ServiceError>())
             async let outcome = Result(of: { () async throws(ServiceError) in
                 try await scope.runInChild { () async throws(ServiceError) in try await flight.value() }
             })

@@ -1,4 +1,5 @@
 import Errand
+import ErrandTestSupport
 import ErrandTesting
 import Foundation
 import Synchronization
@@ -116,7 +117,7 @@ struct MiddlewareTests {
         #expect(client.limiter.snapshot.available == 1)
     }
 
-    @Test("a status is a value inside, and judged only at the client's edge")
+    @Test("a status is a value inside, and becomes an error only at the client's edge")
     func statuses() async throws {
         let (network, clock, diary) = (scripted(), TestClock(), Diary())
         network.on(.get, "/x") { .status(404) }

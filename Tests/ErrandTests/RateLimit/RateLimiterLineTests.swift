@@ -183,7 +183,8 @@ private final class Log: Sendable {
         line.leave(waiters[80])
         line.leave(waiters[80])
         let left = waiters.indices.filter { $0 >= 60 && $0 != 80 }.map { waiters[$0] }
-        #expect(line.all.elementsEqual(left, by: ===))
+        let isInOrder = line.all.elementsEqual(left, by: ===)
+        #expect(isInOrder)
         #expect(line.count == 39)
         #expect(line.costAhead(ofUrgent: false) == 78)
     }

@@ -1,4 +1,5 @@
 #if os(Linux)
+import ErrandTestSupport
 import Foundation
 
 /// A proxy on 127.0.0.1 that makes tunnels: it answers each CONNECT and then passes bytes on, both ways.

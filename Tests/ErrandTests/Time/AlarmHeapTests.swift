@@ -1,4 +1,5 @@
 @testable import Errand
+import ErrandTestSupport
 import Testing
 
 // One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time

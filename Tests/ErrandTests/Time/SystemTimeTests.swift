@@ -1,4 +1,5 @@
 @testable import Errand
+import ErrandTestSupport
 import Testing
 
 /// Real time, so the bounds are generous: what is tested is that nothing fires early or is forgotten.
@@ -20,7 +21,7 @@ import Testing
     func order() async throws {
         let fired = Noted<[Int]>([])
         let start = time.now
-        let last = Flight<Void>()
+        let last = Flight<Void, ServiceError>()
         _ = time.schedule(at: start.advanced(by: .milliseconds(60)), for: .watch) {
             fired.update { $0.append(3) }
             last.land(.success(()))
@@ -69,7 +70,7 @@ import Testing
     @Test("an alarm that is far away holds up none that is near")
     func near() async throws {
         let far = time.schedule(at: time.now.advanced(by: .seconds(3600)), for: .watch) {}
-        let flight = Flight<Void>()
+        let flight = Flight<Void, ServiceError>()
         _ = time.schedule(at: time.now.advanced(by: .milliseconds(10)), for: .watch) { flight.land(.success(())) }
         try await flight.value()
         far.cancel()

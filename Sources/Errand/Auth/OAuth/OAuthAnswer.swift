@@ -22,7 +22,7 @@ struct OAuthAnswer: Decodable, Sendable {
     var error: Refusal?
 
     init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: Key.self)
+        let members = try decoder.container(keyedBy: MemberName.self)
         // What is no text there is told below.
         if let code = try? members.text("error", "error"), (try? members.text("access_token", "accessToken")) == nil {
             // Without a sentence, or with one of another type, the code has to do.
@@ -39,17 +39,9 @@ struct OAuthAnswer: Decodable, Sendable {
         scopes = try members.text("scope", "scope")?.split(separator: " ").map(String.init)
         lifetime = try members.seconds("expires_in", "expiresIn").map { min($0, Self.longest) }
     }
-
-    fileprivate struct Key: CodingKey, ExpressibleByStringLiteral {
-        var stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init(stringLiteral value: String) { stringValue = value }
-        init?(intValue: Int) { nil }
-    }
 }
 
-extension KeyedDecodingContainer<OAuthAnswer.Key> {
+extension KeyedDecodingContainer<MemberName> {
     /// What the access token is called, by a decoder that leaves names alone and by one that does not.
     fileprivate var access: Key? {
         contains("access_token") ? "access_token" : contains("accessToken") ? "accessToken" : nil

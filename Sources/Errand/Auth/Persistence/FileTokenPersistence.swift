@@ -50,8 +50,12 @@ public struct FileTokenPersistence: TokenPersistence {
     /// The saved session; `nil` if there is no file. Throws ``TokenPersistenceError/Kind/missingFolder`` if there is no
     /// folder for it: a folder that is missing for a moment means nothing about the file.
     public func load() throws(TokenPersistenceError) -> SavedSession? {
+        try translating { () throws(StorageError) in try savedSession() }
+    }
+
+    private func savedSession() throws(StorageError) -> SavedSession? {
         while let data = try file.read() {
-            let (kind, words): (TokenPersistenceError.Kind, String)
+            let (kind, words): (StorageError.Kind, String)
             do {
                 let header = try JSONDecoder().decode(Header.self, from: data)
                 guard header.version > Self.version else {
@@ -70,14 +74,14 @@ public struct FileTokenPersistence: TokenPersistence {
 
     /// Writes the session, or removes the file.
     public func save(_ session: SavedSession?) throws(TokenPersistenceError) {
-        guard let session else { return try file.remove() }
+        guard let session else { return try translating { () throws(StorageError) in try file.remove() } }
         let data: Data
         do {
             data = try JSONEncoder().encode(Document(version: Self.version, session: session))
         } catch {
             throw TokenPersistenceError(.other, "the session cannot be encoded")
         }
-        try file.write(data)
+        try translating { () throws(StorageError) in try file.write(data) }
     }
 
     /// Runs `body` while no other process that uses this file does. Throws, without running it, if the lock cannot be
@@ -87,9 +91,22 @@ public struct FileTokenPersistence: TokenPersistence {
     /// there; and on a file system that has no locks. Let only one process use a session there: two may refresh at
     /// once, and a server that replaces refresh tokens ends the session then.
     public func exclusively(_ body: @Sendable () async -> Void) async throws(TokenPersistenceError) {
-        let lock = try await FileLock.acquire(beside: file, within: lockTimeout)
+        let lock: FileLock?
+        do throws(StorageError) {
+            lock = try await FileLock.acquire(beside: file, within: lockTimeout)
+        } catch {
+            throw TokenPersistenceError(error)
+        }
         await body()
         lock?.release()
+    }
+
+    private func translating<Value>(_ body: () throws(StorageError) -> Value) throws(TokenPersistenceError) -> Value {
+        do throws(StorageError) {
+            return try body()
+        } catch {
+            throw TokenPersistenceError(error)
+        }
     }
 }
 

@@ -44,7 +44,7 @@ extension TokenPersistence where Self == MemoryTokenPersistence {
 /// Why a session could not be kept, or read back.
 public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong.
-    public enum Kind: String, Sendable, Hashable, CaseIterable {
+    @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The file or its folder cannot be read.
         case unreadable
         /// The file or its folder cannot be written.
@@ -81,6 +81,10 @@ public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConv
     init(_ error: any Error) {
         self =
             error as? TokenPersistenceError ?? TokenPersistenceError(.other, String(reflecting: Swift.type(of: error)))
+    }
+
+    init(_ error: StorageError) {
+        self.init(Kind(rawValue: error.kind.rawValue) ?? .other, error.message)
     }
 
     /// Whether what could not be read is out of the way, so that nothing is saved now.

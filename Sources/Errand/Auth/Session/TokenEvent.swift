@@ -1,5 +1,5 @@
 /// What happened to the session of a `TokenStore`.
-public enum TokenEvent: Sendable, Hashable {
+@nonexhaustive public enum TokenEvent: Sendable, Hashable {
     /// A user signed in.
     case signedIn
     /// The access token was replaced by a newer one.

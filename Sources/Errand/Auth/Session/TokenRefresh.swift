@@ -16,7 +16,7 @@ extension TokenStore {
     /// The refresh of that session: the one under way, or a new one; or the session's token, if it suffices by now.
     func startRefresh(
         of id: UUID, refused: Token? = nil, unless suffices: @Sendable (Candidate) -> Bool
-    ) throws(ServiceError) -> Flight<Token> {
+    ) throws(ServiceError) -> Flight<Token, ServiceError> {
         let (session, flight, accepted, expiry) = vault.read { state in
             (state.session, state.flight, state.accepted, state.expiry(of: id))
         }
@@ -49,8 +49,8 @@ extension TokenStore {
         var isGood: Bool
     }
 
-    private func launch(_ session: SavedSession) -> Flight<Token> {
-        let flight = Flight<Token>()
+    private func launch(_ session: SavedSession) -> Flight<Token, ServiceError> {
+        let flight = Flight<Token, ServiceError>()
         vault.begin(flight)
         // The store owns the task, not the call that came first: it outlives every waiter, so a rotated token is
         // never lost.
@@ -63,7 +63,7 @@ extension TokenStore {
     }
 
     /// Refreshes when nobody else, in this process or another, is saving or refreshing.
-    private func takeTurn(of id: UUID, landing flight: Flight<Token>) async {
+    private func takeTurn(of id: UUID, landing flight: Flight<Token, ServiceError>) async {
         let turn = await nextTurn()
         defer { end(turn) }
         // Before the lock: whoever holds it may be stuck, and what was saved before that can be used without it.
@@ -82,7 +82,7 @@ extension TokenStore {
     }
 
     /// Without the lock, nothing is read or written.
-    private func replaceToken(of id: UUID, landing flight: Flight<Token>, isAlone: Bool) async {
+    private func replaceToken(of id: UUID, landing flight: Flight<Token, ServiceError>, isAlone: Bool) async {
         let present =
             isAlone
             ? await sessionAfterReadingAgain(of: id, landing: flight, isAlone: true) : vault.read { $0.session }
@@ -134,7 +134,7 @@ extension TokenStore {
     /// The session to refresh, after a look at what another process may have made of it; `nil` if there is nothing
     /// left to do.
     private func sessionAfterReadingAgain(
-        of id: UUID, landing flight: Flight<Token>, isAlone: Bool
+        of id: UUID, landing flight: Flight<Token, ServiceError>, isAlone: Bool
     ) async -> SavedSession? {
         guard isCurrent(id) else { return nil }
         do {
@@ -172,7 +172,7 @@ extension TokenStore {
     }
 
     /// Ends a refresh that has failed in passing (T9).
-    private func pass(_ error: ServiceError, of id: UUID, landing flight: Flight<Token>) {
+    private func pass(_ error: ServiceError, of id: UUID, landing flight: Flight<Token, ServiceError>) {
         pace.failed(at: time.now, random: time.randomFraction())
         finish(flight, with: .failure(error))
     }
@@ -186,7 +186,7 @@ extension TokenStore {
         if isAlone { await save(nil) }
     }
 
-    private func finish(_ flight: Flight<Token>, with outcome: Result<SavedSession, ServiceError>) {
+    private func finish(_ flight: Flight<Token, ServiceError>, with outcome: Result<SavedSession, ServiceError>) {
         // A failed refresh brings no newer session; the outcome itself is landed below.
         let newer = try? outcome.get()
         // A refresh whose session is over was landed by whoever ended it.

@@ -33,10 +33,10 @@ public actor TokenStore {
     /// file mean a sign-out.
     var isSaved = false
     var refreshTask: Task<Void, Never>?
-    private var loading: Flight<Void>?
+    private var loading: Flight<Void, ServiceError>?
     /// The saving that waits for its turn: it will save whatever the session is then.
-    private var coming: Flight<Void>?
-    private var lastTurn: Flight<Void>?
+    private var coming: Flight<Void, ServiceError>?
+    private var lastTurn: Flight<Void, ServiceError>?
 
     /// Makes a store. What `persistence` has saved is read when the first call needs it.
     ///
@@ -117,7 +117,7 @@ public actor TokenStore {
     /// Fails with `.signInRequired` without a session. A cancelled waiter leaves at once, the refresh goes on. Inside
     /// the `refresh` closure, where it would wait for itself, it fails with `.invalidRequest` instead.
     public func token() async throws(ServiceError) -> Token {
-        try await token(of: session(), in: StopScope())
+        try await token(of: session(), in: CallScope())
     }
 
     /// The token to go on with after the server has refused `rejected`: the present one if it was replaced meanwhile,
@@ -125,7 +125,7 @@ public actor TokenStore {
     public func replacement(for rejected: Token) async throws(ServiceError) -> Token {
         let session = try await session()
         guard vault.read({ $0.knows(rejected) }) else { throw .sessionExpired(SessionExpiry(.otherSession)) }
-        return try await replacement(for: rejected, of: session, in: StopScope())
+        return try await replacement(for: rejected, of: session, in: CallScope())
     }
 
     // MARK: For the layer that signs
@@ -152,7 +152,7 @@ public actor TokenStore {
     }
 
     /// A token of that session that is good now.
-    nonisolated func token(of session: UUID, in scope: StopScope) async throws(ServiceError) -> Token {
+    nonisolated func token(of session: UUID, in scope: CallScope) async throws(ServiceError) -> Token {
         switch vault.token(of: session, at: time.date) {
         case .good(let token): return token
         case .ended(let expiry): throw .sessionExpired(expiry)
@@ -166,7 +166,7 @@ public actor TokenStore {
 
     /// What replaces that token of that session.
     nonisolated func replacement(
-        for rejected: Token, of session: UUID, in scope: StopScope
+        for rejected: Token, of session: UUID, in scope: CallScope
     ) async throws(ServiceError) -> Token {
         if vault.read({ $0.session?.id == session && $0.session?.token.access != rejected.access }) {
             return try await token(of: session, in: scope)
@@ -177,7 +177,8 @@ public actor TokenStore {
         return try await arrival(of: refresh, in: scope)
     }
 
-    private nonisolated func arrival(of flight: Flight<Token>, in scope: StopScope) async throws(ServiceError) -> Token
+    private nonisolated func arrival(of flight: Flight<Token, ServiceError>, in scope: CallScope)
+        async throws(ServiceError) -> Token
     {
         guard flight.outcome != nil || !isRefreshingHere else {
             throw .badSetting("the refresh of a token store asks the same store for a fresh token")
@@ -202,17 +203,17 @@ public actor TokenStore {
     }
 
     /// The reading of what was saved: the one under way, or a new one; `nil` if it has been read.
-    private func startLoading() -> Flight<Void>? {
+    private func startLoading() -> Flight<Void, ServiceError>? {
         if vault.read({ $0.isLoaded }) { return nil }
         if let loading { return loading }
-        let flight = Flight<Void>()
+        let flight = Flight<Void, ServiceError>()
         loading = flight
         // The store owns the task: whoever asked first may leave, and the others still get what it reads.
         Task(executorPreference: time.executor) { await self.performLoad(landing: flight) }
         return flight
     }
 
-    private func performLoad(landing flight: Flight<Void>) async {
+    private func performLoad(landing flight: Flight<Void, ServiceError>) async {
         let turn = await nextTurn()
         let outcome: Result<SavedSession?, TokenPersistenceError>
         do {
@@ -245,15 +246,15 @@ public actor TokenStore {
 
     /// Waits until nobody else in this process is using the persistence. That is all a mere look needs: another
     /// process replaces what is saved as a whole.
-    func nextTurn() async -> Flight<Void> {
+    func nextTurn() async -> Flight<Void, ServiceError> {
         let previous = lastTurn
-        let mine = Flight<Void>()
+        let mine = Flight<Void, ServiceError>()
         lastTurn = mine
         await previous?.landed()
         return mine
     }
 
-    func end(_ turn: Flight<Void>) {
+    func end(_ turn: Flight<Void, ServiceError>) {
         turn.land(.success(()))
         if lastTurn === turn { lastTurn = nil }
     }
@@ -266,15 +267,15 @@ public actor TokenStore {
         if !isRefreshingHere { _ = try? await saved.value() }
     }
 
-    private func startSaving() -> Flight<Void> {
-        let saved = Flight<Void>()
+    private func startSaving() -> Flight<Void, ServiceError> {
+        let saved = Flight<Void, ServiceError>()
         coming = saved
         // Owned by the store: a session is saved, or removed, even if the task that signs in or out is cancelled.
         Task(executorPreference: time.executor) { await self.takeTurn(toSave: saved) }
         return saved
     }
 
-    private func takeTurn(toSave saved: Flight<Void>) async {
+    private func takeTurn(toSave saved: Flight<Void, ServiceError>) async {
         let turn = await nextTurn()
         do {
             try await persistence.exclusively { await self.performSave() }

@@ -16,7 +16,7 @@ final class TokenVault: Sendable {
         /// The session that was there before, and why it is over.
         var ended: (id: UUID, expiry: SessionExpiry)?
         /// The refresh that is under way.
-        var flight: Flight<Token>?
+        var flight: Flight<Token, ServiceError>?
         /// The access token that the server has refused though it should be good: calls wait for its replacement.
         var refused: String?
         /// The access token that a request has been accepted with last.
@@ -35,7 +35,7 @@ final class TokenVault: Sendable {
         case good(Token)
         /// Good, but not for long.
         case aging(Token)
-        case beingReplaced(Flight<Token>)
+        case beingReplaced(Flight<Token, ServiceError>)
         case expired
         case ended(SessionExpiry)
     }
@@ -72,7 +72,7 @@ final class TokenVault: Sendable {
     }
 
     /// Ends the session that is there and begins another, or none. Returns the refresh that was under way.
-    func replaceSession(with session: SavedSession?, ending expiry: SessionExpiry) -> Flight<Token>? {
+    func replaceSession(with session: SavedSession?, ending expiry: SessionExpiry) -> Flight<Token, ServiceError>? {
         state.withLock { state in
             if let old = state.session { state.ended = (old.id, expiry) }
             defer { state.flight = nil }
@@ -104,13 +104,13 @@ final class TokenVault: Sendable {
     }
 
     /// Marks a refresh as under way.
-    func begin(_ flight: Flight<Token>) {
+    func begin(_ flight: Flight<Token, ServiceError>) {
         state.withLock { $0.flight = flight }
     }
 
     /// Ends a refresh, with the newer session if it brought one; `false`, and nothing is changed, if that session is
     /// over.
-    func finish(_ flight: Flight<Token>, with newer: SavedSession?) -> Bool {
+    func finish(_ flight: Flight<Token, ServiceError>, with newer: SavedSession?) -> Bool {
         state.withLock { state in
             // The refresh of a session is gone from here when another session begins.
             guard state.flight === flight else { return false }

@@ -15,14 +15,14 @@ final class CurlDownload: Sendable {
         var isPaused = false
         var ending: Result<Void, ServiceError>?
         /// Lands when there is something new for the reader.
-        var news: Flight<Void>?
+        var news: Flight<Void, ServiceError>?
     }
 
     /// Large enough that the two threads seldom wait for each other, small enough to forget about.
     private static let window = 1 << 20
 
     /// Lands when the head of the answer is there, or nothing will come.
-    let head = Flight<HTTPResponse>()
+    let head = Flight<HTTPResponse, ServiceError>()
     private let giveBack: @Sendable (CurlExchange.Handle) -> Void
     private let state = Lock(State())
 
@@ -56,7 +56,7 @@ final class CurlDownload: Sendable {
     /// small pieces.
     func flush() {
         let news = state.withLock { state in
-            guard !state.buffer.isEmpty else { return nil as Flight<Void>? }
+            guard !state.buffer.isEmpty else { return nil as Flight<Void, ServiceError>? }
             defer { state.news = nil }
             return state.news
         }
@@ -87,7 +87,7 @@ final class CurlDownload: Sendable {
     private enum Next {
         case chunk(Data, wasPaused: Bool)
         case end(Result<Void, ServiceError>)
-        case wait(Flight<Void>)
+        case wait(Flight<Void, ServiceError>)
     }
 
     /// The next bytes, as many as there are; `nil` at the end. `resume` is called when libcurl may go on.
@@ -103,7 +103,7 @@ final class CurlDownload: Sendable {
                 }
                 if let ending = state.ending { return .end(ending) }
                 // Of two who read at once, each gets what the other does not.
-                let news = state.news ?? Flight<Void>()
+                let news = state.news ?? Flight<Void, ServiceError>()
                 state.news = news
                 return .wait(news)
             }

@@ -11,7 +11,7 @@ final class CurlExchange: Sendable {
 
     let handle: Handle
     /// Lands with libcurl's result when the transfer has ended and libcurl has let go of it; `nil` if it was stopped.
-    let end = Flight<CInt?>()
+    let end = Flight<CInt?, ServiceError>()
     let context: TransportContext
     let upload: CurlUpload?
     private let download: CurlDownload?

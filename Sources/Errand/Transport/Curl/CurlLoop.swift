@@ -27,7 +27,7 @@ final class CurlLoop: Sendable {
         /// Whether the thread waits for sockets, and has to be woken for a job.
         var isWaiting = false
         var idle: [CurlExchange.Handle] = []
-        var ended: [Flight<Void>] = []
+        var ended: [Flight<Void, ServiceError>] = []
         /// Whether somebody looks whether the thread comes back to its jobs.
         var isWatched = false
 
@@ -129,7 +129,7 @@ final class CurlLoop: Sendable {
 
     /// Waits until the thread has ended.
     func closed() async {
-        let flight = Flight<Void>()
+        let flight = Flight<Void, ServiceError>()
         let isRunning = inbox.withLock { inbox in
             if inbox.isRunning { inbox.ended.append(flight) }
             return inbox.isRunning

@@ -131,7 +131,7 @@ public final class CurlTransport: StoppableTransport {
 
     /// Has the exchange begun, and waits until `flight` has landed.
     private func run<Value>(
-        _ exchange: CurlExchange, on loop: CurlLoop, until flight: Flight<Value>
+        _ exchange: CurlExchange, on loop: CurlLoop, until flight: Flight<Value, ServiceError>
     ) async {
         let context = exchange.context
         if ccurl_tells_connected() != 0 { context.note(.connecting) }

@@ -20,7 +20,7 @@ final class CurlUpload: Sendable {
         /// Whether libcurl waits for bytes.
         var isPaused = false
         /// Lands when there is room for another chunk.
-        var room: Flight<Void>?
+        var room: Flight<Void, ServiceError>?
         var task: Task<Void, Never>?
         var isCancelled = false
     }
@@ -67,7 +67,7 @@ final class CurlUpload: Sendable {
 
     /// Gives libcurl's thread what there is; nothing at the end.
     func fill(_ room: UnsafeMutableRawBufferPointer) -> Int {
-        let (count, waiting) = state.withLock { state -> (Int, Flight<Void>?) in
+        let (count, waiting) = state.withLock { state -> (Int, Flight<Void, ServiceError>?) in
             guard let first = state.chunks.first else {
                 switch state.ending {
                 case .success: return (0, nil)
@@ -113,7 +113,7 @@ final class CurlUpload: Sendable {
     }
 
     private func put(_ chunk: Data, resuming resume: @Sendable () -> Void) async throws(ServiceError) {
-        let (wasPaused, isTooLong, room) = state.withLock { state -> (Bool, Bool, Flight<Void>?) in
+        let (wasPaused, isTooLong, room) = state.withLock { state -> (Bool, Bool, Flight<Void, ServiceError>?) in
             state.pulled += chunk.count
             if let length = body.length, state.pulled > length { return (false, true, nil) }
             // An empty one would be taken for the end.

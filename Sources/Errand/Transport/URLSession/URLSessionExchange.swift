@@ -36,7 +36,7 @@ final class URLSessionExchange: Sendable {
 
     /// Lands when there is an answer to return, or will never be one. It does not hold the answer, whose body may hold
     /// on to the exchange.
-    private let answer = Flight<Void>()
+    private let answer = Flight<Void, ServiceError>()
     private let context: TransportContext
     private let readAhead: Int
     private let start: Instant

@@ -20,7 +20,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     private let options: URLSessionTransport.Options
     private let queue = OperationQueue()
     private let state = Lock(State())
-    private let over = Flight<Void>()
+    private let over = Flight<Void, ServiceError>()
 
     init(_ options: URLSessionTransport.Options) {
         self.options = options

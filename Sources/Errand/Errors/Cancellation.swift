@@ -1,0 +1,23 @@
+extension ServiceError: CancellationFailure {}
+
+/// The scope in which a call, or a part of it, can be stopped.
+package typealias CallScope = StopScope<ServiceError>
+
+extension CallScope {
+    /// Whether it was stopped because its time was up.
+    package var isOutOfTime: Bool {
+        if case .timedOut = reason { true } else { false }
+    }
+}
+
+extension TimeSource {
+    /// Waits until `instant`; ends early, with `.cancelled`, when the task is cancelled.
+    public func sleep(until instant: Instant) async throws(ServiceError) {
+        try await sleep(until: instant, in: CallScope())
+    }
+
+    /// Waits so long; ends early, with `.cancelled`, when the task is cancelled.
+    public func sleep(for duration: Duration) async throws(ServiceError) {
+        try await sleep(until: now.advanced(by: duration))
+    }
+}

@@ -1,0 +1,43 @@
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+
+/// An authorization server in a script, and the grants against it.
+struct OAuthScene: Sendable {
+    static let answer = #"{"access_token":"a","token_type":"Bearer","expires_in":3600,"refresh_token":"r"}"#
+
+    let clock: TestClock
+    let network = scripted()
+    let login: APIClient
+    private let make: @Sendable (APIClient) -> OAuth
+
+    /// Sets the scene; `replies` are what the token endpoint answers, one after the other.
+    init(
+        _ replies: ScriptedReply..., seed: UInt64 = 0, id: String = "pins", secret: String = "s3cret",
+        credentials: OAuth.Credentials = .inHeader, tokenType: String = "Bearer", parameters: Query = [:],
+        _ configure: (inout Configuration) -> Void = { _ in }
+    ) {
+        clock = TestClock(seed: seed)
+        if !replies.isEmpty { network.on(.post, "/token") { replies } }
+        login = testClient(network, clock, configure)
+        make = { login in
+            OAuth(
+                login, id: id, secret: secret, credentials: credentials, tokenType: tokenType, parameters: parameters)
+        }
+    }
+
+    var oauth: OAuth { make(login) }
+
+    /// Asks for a token with a password that is right.
+    func signIn(scopes: [String] = []) async throws(ServiceError) -> Token {
+        try await oauth.token(.ann, scopes: scopes)
+    }
+
+    /// The bodies that were sent, in order.
+    var forms: [String] { network.sent.map { String(decoding: $0.body, as: UTF8.self) } }
+}
+
+extension OAuth.Grant {
+    static let ann = OAuth.Grant.password(user: "ann", "pass word")
+}

@@ -1,0 +1,51 @@
+@testable import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+
+/// A server, a store with its tokens, and a client that is signed by it.
+struct AuthScene: Sendable {
+    let clock: TestClock
+    let server: AuthServer
+    let disk = MemoryTokenPersistence()
+    let network = scripted()
+    let tokens: TokenStore
+    let client: APIClient
+
+    /// Sets the scene; every GET of `/me` is answered with the name of the user whose token it carries.
+    init(
+        seed: UInt64 = 0, lifetime: Duration? = nil, takes: Duration = .seconds(1), answering: Bool = true,
+        _ configure: (inout Configuration) -> Void = { _ in }
+    ) {
+        let clock = TestClock(seed: seed)
+        let server = AuthServer(clock, lifetime: lifetime, takes: takes)
+        self.clock = clock
+        self.server = server
+        let tokens = TokenStore(persistence: disk, time: clock) { try await server.refresh($0) }
+        self.tokens = tokens
+        if answering { network.on(.get, "/me") { server.answer($0) } }
+        client = testClient(network, clock) {
+            $0.tokens = tokens
+            configure(&$0)
+        }
+    }
+
+    /// Asks who is signed in.
+    func me() async throws(ServiceError) -> String { try await client.run(.me) }
+
+    /// The tokens that were sent, in order; `nil` for a request without one.
+    var sentTokens: [String?] {
+        network.sent.map { sent in sent.request.headers["Authorization"].map { String($0.dropFirst("Bearer ".count)) } }
+    }
+}
+
+extension Endpoint where Response == String {
+    static var me: Self { .get("me") }
+}
+
+extension TestClock {
+    /// Runs a test on autopilot. Unlike `run` it throws even if the body happens not to, so every test reads alike.
+    func play(_ body: @Sendable () async throws -> Void) async throws {
+        try await run(body)
+    }
+}

@@ -1,0 +1,231 @@
+@testable import Errand
+import ErrandTesting
+import Foundation
+import Synchronization
+import Testing
+
+// One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time
+// waiting.
+@Suite("Interleavings of a token store", .serialized)
+struct InterleavingTests {
+    @Test("T1-T10: 100,000 random steps of ten tasks keep every promise of the store", arguments: UInt64(0)..<20)
+    func walk(batch: UInt64) async throws {
+        for seed in batch * 10..<batch * 10 + 10 {
+            let walk = Walk(seed: seed)
+            try await walk.run(tasks: 10, steps: 50)
+            #expect(walk.violations.isEmpty, "seed \(seed): \(walk.violations)")
+            // A walk that never gets anywhere proves nothing.
+            #expect(walk.tokensHandedOut > 20, "seed \(seed)")
+        }
+    }
+}
+
+/// One random run: ten tasks use a store in every way there is, beside a server that revokes a session on reuse.
+private struct Walk: Sendable {
+    private struct Notes {
+        var violations: [String] = []
+        var handedOut = 0
+        var users = 0
+        var finished = 0
+    }
+
+    private let clock: TestClock
+    private let server: AuthServer
+    private let disk: JournalPersistence
+    private let tokens: TokenStore
+    private let notes = Shared(Notes())
+
+    init(seed: UInt64) {
+        let clock = TestClock(seed: seed)
+        let lifetime = Duration.seconds(Int64(5 + clock.random() % 100))
+        let server = AuthServer(
+            clock, lifetime: lifetime, takes: .milliseconds(Int64(clock.random() % 3000)))
+        let disk = JournalPersistence(clock)
+        self.clock = clock
+        self.server = server
+        self.disk = disk
+        tokens = TokenStore(persistence: disk, time: clock) { old in
+            switch clock.random() % 10 {
+            case 0: server.plan(.fail(.refused))
+            case 1, 2: server.plan(.fail(.reset))
+            case 3: server.plan(.withoutRefreshToken)
+            default: server.plan(.rotate)
+            }
+            // Some closures do not care that they are cancelled.
+            guard clock.random() % 3 == 0 else { return try await server.refresh(old) }
+            return try await Task(executorPreference: clock.executor) { try await server.refresh(old) }.value
+        }
+    }
+
+    var violations: [String] { notes.value.withLock { $0.violations } }
+    var tokensHandedOut: Int { notes.value.withLock { $0.handedOut } }
+
+    func run(tasks: Int, steps: Int) async throws {
+        try await clock.play {
+            await signIn()
+            for _ in 0..<tasks {
+                Task(executorPreference: clock.executor) {
+                    for _ in 0..<steps { await step() }
+                    notes.value.withLock { $0.finished += 1 }
+                }
+            }
+            // No pause of the store, and none of ours, adds up to as much as this.
+            try await clock.sleep(for: .seconds(3600 * 24))
+            let finished = notes.value.withLock { $0.finished }
+            if finished != tasks { note("\(tasks - finished) tasks wait for ever") }
+            checkAtRest()
+        }
+    }
+
+    private func step() async {
+        switch clock.random() % 20 {
+        case 0: await signIn()
+        case 1: if clock.random() % 2 == 0 { await tokens.signOut() }
+        case 2...5: await pause(upTo: 10_000)
+        case 6...8: await leaveEarly()
+        case 9, 10: await replace()
+        default: await ask()
+        }
+        if server.mostAtOnce > 1 { note("two refreshes of one session at once") }
+    }
+
+    private func signIn() async {
+        let number = notes.value.withLock { notes in
+            notes.users += 1
+            return notes.users
+        }
+        await tokens.signIn(server.signIn("user\(number)"))
+    }
+
+    /// A call: bound to a session, a while in some line, then signed.
+    private func ask() async {
+        guard let (id, user, _) = present() else { return }
+        await pause(upTo: 2000)
+        await check(user) { () async throws(ServiceError) in try await tokens.token(of: id, in: CallScope()) }
+    }
+
+    /// A call whose token is refused.
+    private func replace() async {
+        guard let (id, user, token) = present() else { return }
+        await pause(upTo: 2000)
+        let newer = await check(user) { () async throws(ServiceError) in
+            try await tokens.replacement(for: token, of: id, in: CallScope())
+        }
+        if let newer, newer.access == token.access { note("\(token.access) replaced by itself") }
+    }
+
+    /// A call that is cancelled somewhere on its way.
+    private func leaveEarly() async {
+        guard let (id, user, token) = present() else { return }
+        let isRefused = clock.random() % 2 == 0
+        let call = Task(executorPreference: clock.executor) {
+            await check(user) { () async throws(ServiceError) in
+                isRefused
+                    ? try await tokens.replacement(for: token, of: id, in: CallScope())
+                    : try await tokens.token(of: id, in: CallScope())
+            }
+            return clock.now
+        }
+        await pause(upTo: 2000)
+        let cancelled = clock.now
+        call.cancel()
+        if await call.value > cancelled { note("a cancelled waiter stayed") }
+    }
+
+    private func present() -> (UUID, user: Substring, Token)? {
+        tokens.vault.read { state in
+            state.session.map { ($0.id, $0.token.access.prefix { $0 != "." }, $0.token) }
+        }
+    }
+
+    /// What a call is handed must be a token of its own user, and must have been saved before.
+    @discardableResult
+    private func check(_ user: Substring, _ ask: () async throws(ServiceError) -> Token) async -> Token? {
+        do throws(ServiceError) {
+            let token = try await ask()
+            notes.value.withLock { $0.handedOut += 1 }
+            if !token.access.hasPrefix("\(user).") { note("a call of \(user) was handed \(token.access)") }
+            if !token.access.hasSuffix(".0"), !disk.hasSaved(token.access) { note("\(token.access) was not saved") }
+            return token
+        } catch .cancelled, .reset, .sessionExpired {
+            return nil
+        } catch {
+            note("unexpected: \(error)")
+            return nil
+        }
+    }
+
+    private func checkAtRest() {
+        let (session, flight) = tokens.vault.read { ($0.session, $0.flight) }
+        if flight != nil { note("a refresh never ended") }
+        if disk.present != session { note("saved is \(disk.present?.token.access ?? "-"), not what is current") }
+        if disk.mostAtOnce > 1 { note("the persistence was used twice at once") }
+        for number in 1...notes.value.withLock({ $0.users }) {
+            let uses = server.account("user\(number)")?.uses.values.max() ?? 0
+            if uses > 1 { note("a refresh token of user\(number) was used \(uses) times") }
+        }
+    }
+
+    private func pause(upTo milliseconds: UInt64) async {
+        // Cancelled or not, the walk goes on.
+        try? await clock.sleep(for: .milliseconds(Int64(clock.random() % milliseconds)))
+    }
+
+    private func note(_ violation: String) {
+        notes.value.withLock { $0.violations.append(violation) }
+    }
+}
+
+/// Lets a value that holds a lock be copied.
+private final class Shared<State: Sendable>: Sendable {
+    let value: Mutex<State>
+
+    init(_ state: State) { value = Mutex(state) }
+}
+
+/// A persistence that takes a random while, and remembers what it has ever saved.
+private final class JournalPersistence: TokenPersistence {
+    private struct State {
+        var present: SavedSession?
+        var saved: Set<String> = []
+        var running = 0
+        var mostAtOnce = 0
+    }
+
+    private let clock: TestClock
+    private let state = Mutex(State())
+
+    init(_ clock: TestClock) { self.clock = clock }
+
+    var present: SavedSession? { state.withLock { $0.present } }
+    var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
+
+    func hasSaved(_ access: String) -> Bool { state.withLock { $0.saved.contains(access) } }
+
+    func load() async -> SavedSession? {
+        await pass()
+        return present
+    }
+
+    func save(_ session: SavedSession?) async {
+        await pass()
+        state.withLock { state in
+            state.present = session
+            if let access = session?.token.access { state.saved.insert(access) }
+        }
+    }
+
+    private func pass() async {
+        state.withLock { state in
+            state.running += 1
+            state.mostAtOnce = max(state.mostAtOnce, state.running)
+        }
+        // A disk finishes what it has begun, cancelled or not.
+        let flight = Flight<Void, ServiceError>()
+        let end = clock.now.advanced(by: .milliseconds(Int64(clock.random() % 100)))
+        let alarm = clock.schedule(at: end, for: .watch) { flight.land(.success(())) }
+        await flight.landed()
+        alarm.cancel()
+        state.withLock { $0.running -= 1 }
+    }
+}

@@ -1,0 +1,155 @@
+@testable import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("What one user leaves to the next")
+struct TwoUsersTests {
+    @Test("an old token of the user before signs out nobody")
+    func oldToken() async throws {
+        let scene = AuthScene()
+        try await scene.clock.play {
+            let old = scene.server.signIn("ann")
+            await scene.tokens.signIn(old)
+            _ = try await scene.tokens.replacement(for: old)
+            await scene.tokens.signIn(scene.server.signIn("bo"))
+            await scene.tokens.signOut(of: old)
+            #expect(await scene.tokens.isSignedIn)
+            #expect(scene.disk.load()?.token.access == "bo.0")
+        }
+    }
+
+    @Test("of the tokens that were replaced a store remembers the last sixteen")
+    func memory() {
+        let vault = TokenVault(leeway: 0)
+        let (id, start) = (UUID(), Date(timeIntervalSince1970: 0))
+        func session(_ number: Int) -> SavedSession {
+            SavedSession(id: id, revision: number, token: Token(access: "\(number)"), received: start)
+        }
+        _ = vault.replaceSession(with: session(0), ending: SessionExpiry(.otherSession))
+        for number in 1...20 {
+            let flight = Flight<Token, ServiceError>()
+            vault.begin(flight)
+            #expect(vault.finish(flight, with: session(number)))
+        }
+        #expect(vault.read { $0.replaced } == (4..<20).map { "\($0)" })
+    }
+
+    @Test("the session cannot be saved; then the one before is removed, and the next start signs in nobody")
+    func unsaved() async throws {
+        let clock = TestClock()
+        let disk = ReadOnlyPersistence()
+        let tokens = TokenStore(persistence: disk, time: clock) { $0 }
+        let events = tokens.events
+        try await clock.play {
+            await tokens.signIn(Token(access: "ann"))
+            #expect(disk.load()?.token.access == "ann")
+            disk.isFull.store(true, ordering: .relaxed)
+            await tokens.signIn(Token(access: "bo"))
+            #expect(disk.load() == nil)
+            let present = try await tokens.token()
+            #expect(present.access == "bo")
+            #expect(
+                await first(3, of: events)
+                    == [.signedIn, .signedIn, .notSaved(TokenPersistenceError(.unwritable, "full"))])
+        }
+    }
+
+    @Test(
+        "signing out before anybody has asked for the session removes what was saved, and is told",
+        .timeLimit(.minutes(1)))
+    func signOutFirst() async throws {
+        let clock = TestClock()
+        let disk = MemoryTokenPersistence()
+        disk.save(SavedSession(id: UUID(), token: Token(access: "ann"), received: clock.date))
+        let tokens = TokenStore(persistence: disk, time: clock) { $0 }
+        let events = tokens.events
+        try await clock.play {
+            await tokens.signOut()
+            #expect(disk.load() == nil)
+            await tokens.signIn(Token(access: "bo"))
+            #expect(await first(2, of: events) == [.signedOut, .signedIn])
+        }
+    }
+
+    @Test("T6: the user signs out while the new token is saved; no refresh is told, and nothing stays saved")
+    func signOutDuringSave() async throws {
+        let clock = TestClock()
+        let disk = StubbornPersistence(clock)
+        let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(access: "new") }
+        let events = tokens.events
+        try await clock.play {
+            let old = Token(access: "old")
+            await tokens.signIn(old)
+            let call = Task(executorPreference: clock.executor) {
+                await failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
+            }
+            while disk.saving != "new" { try await clock.sleep(for: .milliseconds(10)) }
+            await tokens.signOut()
+            #expect(await call.value?.reason == .signedOut)
+            #expect(disk.saved.load() == nil)
+            await tokens.signIn(Token(access: "bo"))
+            #expect(await first(3, of: events) == [.signedIn, .signedOut, .signedIn])
+        }
+    }
+
+    @Test("T14: what a refresh closure has left behind may wait for the new token while that is saved")
+    func leftBehind() async throws {
+        let clock = TestClock()
+        let disk = StubbornPersistence(clock)
+        let store = Noted<TokenStore?>(nil)
+        let (asked, answer) = AsyncStream<String>.makeStream()
+        let tokens = TokenStore(persistence: disk, time: clock) { _ in
+            Task(executorPreference: clock.executor) {
+                while disk.saving != "new" { try await clock.sleep(for: .milliseconds(10)) }
+                let token = try? await store.value?.token()
+                answer.yield(token?.access ?? "nothing")
+            }
+            return Token(access: "new")
+        }
+        store.update { $0 = tokens }
+        try await clock.play {
+            let old = Token(access: "old", expiry: clock.date)
+            await tokens.signIn(old)
+            _ = try await tokens.token()
+            #expect(await first(1, of: asked) == ["new"])
+        }
+        store.update { $0 = nil }
+    }
+}
+
+/// A persistence in memory that can remove when it is full, but not save.
+private final class ReadOnlyPersistence: TokenPersistence {
+    let isFull = Atomic(false)
+    private let saved = MemoryTokenPersistence()
+
+    func load() -> SavedSession? { saved.load() }
+
+    func save(_ session: SavedSession?) throws {
+        if session != nil, isFull.load(ordering: .relaxed) { throw TokenPersistenceError(.unwritable, "full") }
+        saved.save(session)
+    }
+}
+
+/// A persistence that takes a second to save, and ends what it has begun.
+private final class StubbornPersistence: TokenPersistence {
+    let saved = MemoryTokenPersistence()
+    private let clock: TestClock
+    private let present = Noted<String?>(nil)
+
+    init(_ clock: TestClock) { self.clock = clock }
+
+    /// The access token that is being saved, or was saved last.
+    var saving: String? { present.value }
+
+    func load() -> SavedSession? { saved.load() }
+
+    func save(_ session: SavedSession?) async {
+        present.update { $0 = session?.token.access }
+        let clock = clock
+        await Task(executorPreference: clock.executor) { try? await clock.sleep(for: .seconds(1)) }.value
+        saved.save(session)
+    }
+}

@@ -1,0 +1,150 @@
+@testable import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("The lock on a session file")
+struct FileLockTests {
+    private let scratch: Scratch
+    private let file: FileTokenPersistence
+    private let session = SavedSession(
+        id: UUID(), token: Token(access: "access.0", refresh: "refresh.0"), received: Date())
+
+    init() throws {
+        scratch = try Scratch()
+        file = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .milliseconds(200))
+    }
+
+    @Test("deleting the lock file does not let a second one in while the first is at work")
+    func deleted() async throws {
+        try file.save(session)
+        try await file.exclusively {
+            #expect(unlink(scratch.path("session.lock")) == 0)
+            #expect(await waitProblem { try await file.exclusively { Issue.record("two at once") } } == .locked)
+        }
+        #expect(await waitProblem { try await file.exclusively {} } == nil)
+    }
+
+    @Test("a lock that was waited for counts only if its file is still the one that others find")
+    func deletedUnderWaiter() async throws {
+        let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .milliseconds(500))
+        let old = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
+        #expect(flock(old, LOCK_EX) == 0)
+        async let waiter = waitProblem { try await patient.exclusively { Issue.record("two at once") } }
+        // Long enough for the waiter to have opened the file; if it has not, there is less to see.
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(unlink(scratch.path("session.lock")) == 0)
+        let new = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
+        #expect(flock(new, LOCK_EX) == 0)
+        #expect(close(old) == 0)
+        #expect(await waiter == .locked)
+        #expect(close(new) == 0)
+    }
+
+    @Test("a lock on the session file counts only if that is still the file that others find")
+    func replacedUnderWaiter() async throws {
+        let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .milliseconds(500))
+        try file.save(session)
+        let old = open(scratch.path("session"), O_RDONLY)
+        #expect(flock(old, LOCK_EX) == 0)
+        async let waiter = waitProblem { try await patient.exclusively { Issue.record("two at once") } }
+        // Long enough for the waiter to have opened the file; if it has not, there is less to see.
+        try await Task.sleep(for: .milliseconds(100))
+        try scratch.write("{}", to: "other")
+        let new = open(scratch.path("other"), O_RDONLY)
+        #expect(flock(new, LOCK_EX) == 0)
+        #expect(rename(scratch.path("other"), scratch.path("session")) == 0)
+        #expect(close(old) == 0)
+        #expect(await waiter == .locked)
+        #expect(close(new) == 0)
+    }
+
+    @Test("many who are at work in turn are waited for, although together they take longer than one may")
+    func busy() async throws {
+        let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .seconds(3))
+        try file.save(session)
+        let other = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
+        #expect(flock(other, LOCK_EX) == 0)
+        async let waiter = waitProblem { try await patient.exclusively {} }
+        for _ in 0..<8 {
+            // Far shorter than the wait, and longer than it in all.
+            try await Task.sleep(for: .milliseconds(500))
+            try file.save(session)
+        }
+        #expect(close(other) == 0)
+        #expect(await waiter == nil)
+    }
+
+    @Test("C83: twenty processes refresh while somebody keeps deleting the lock file; no refresh token comes twice")
+    func keepsBeingDeleted() async throws {
+        try file.save(session)
+        let children = try (0..<20).map { _ in
+            try Child("replace", scratch.path("session"), scratch.path("server"), "4")
+        }
+        for child in children { child.firstWord() }
+        for child in children { child.go() }
+        let path = scratch.path("session.lock")
+        let deleter = Task {
+            while !Task.isCancelled {
+                _ = unlink(path)
+                // Long enough for a child to lock the file now and then.
+                try await Task.sleep(for: .milliseconds(3))
+            }
+        }
+        for child in children { #expect(try await child.end().status == 0) }
+        deleter.cancel()
+        let came = try scratch.read("server").split(separator: "\n").map(String.init)
+        #expect(came == came.indices.map { "refresh.\($0)" })
+    }
+
+    @Test("C80: a symbolic link or a folder where the lock is to be is refused, and nothing is done without the lock")
+    func lockInTheWay() async throws {
+        let link = scratch.path("session.lock")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scratch.path("target"))
+        #expect(await waitProblem { try await file.exclusively { Issue.record("without a lock") } } == .symbolicLink)
+        #expect(!scratch.exists("target"))
+        #expect(unlink(link) == 0)
+        #expect(mkdir(link, 0o700) == 0)
+        #expect(await waitProblem { try await file.exclusively { Issue.record("without a lock") } } == .notAFile)
+    }
+
+    @Test("a folder that nobody can write needs no lock", .enabled(if: geteuid() != 0, "root may write everywhere"))
+    func readOnly() async throws {
+        try scratch.setMode(0o500, of: ".")
+        let ran = Noted(false)
+        try await file.exclusively { ran.update { $0 = true } }
+        #expect(ran.value)
+        try scratch.setMode(0o700, of: ".")
+    }
+
+    @Test("a cancelled task that has to wait for the lock leaves, and runs nothing")
+    func cancelled() async throws {
+        let other = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
+        #expect(flock(other, LOCK_EX) == 0)
+        let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .seconds(3600))
+        let task = Task {
+            await waitProblem { try await patient.exclusively { Issue.record("without a lock") } }
+        }
+        task.cancel()
+        #expect(await task.value == .locked)
+        #expect(close(other) == 0)
+    }
+
+    #if os(Linux)
+    @Test("nothing stays open after the lock was had, or could not be had")
+    func closed() async throws {
+        try file.save(session)
+        for _ in 0..<3 {
+            try await file.exclusively {
+                let hasty = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .zero)
+                #expect(await waitProblem { try await hasty.exclusively {} } == .locked)
+            }
+        }
+        let links = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").map {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) ?? ""
+        }
+        #expect(links.filter { $0.hasPrefix(scratch.path("session")) }.isEmpty)
+    }
+    #endif
+}

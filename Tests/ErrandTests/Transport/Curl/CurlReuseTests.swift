@@ -1,0 +1,174 @@
+#if os(Linux)
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+/// What becomes of a request on a connection that was kept: one permit is one send, whatever libcurl would rather do.
+@Suite("a connection that was kept", .timeLimit(.minutes(2))) struct CurlReuseTests {
+    private let server: LoopbackServer
+    private let transport: CurlTransport
+
+    init() throws {
+        server = try LoopbackServer()
+        var options = CurlTransport.Options()
+        options.proxy = .none
+        transport = CurlTransport(options)
+    }
+
+    private func client(_ retry: RetryPolicy, _ transport: (any Transport)? = nil) -> APIClient {
+        APIClient(server.baseURL) {
+            $0.transport = transport ?? self.transport
+            $0.rateLimit = .unlimited
+            $0.retry = retry
+            // Real time: a busy machine is no reason to fail.
+            $0.timeout = .seconds(60)
+        }
+    }
+
+    /// Leaves connections behind that have served one request each, and will close at their second.
+    private func warm(_ client: APIClient, _ count: Int) async throws {
+        let meeting = Meeting(of: count)
+        server.onAny { request in
+            guard request.path == "/warm" else { return request.number == 1 ? .json("1") : .close }
+            // Nobody is answered before all are there: each needs a connection of its own.
+            meeting.wait()
+            return .json("1")
+        }
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<count { group.addTask { try await client.run(.get("warm")) } }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test("C11: a GET is sent once on a kept connection that dies under it, however many others are kept")
+    func oneSend() async throws {
+        let client = client(.never)
+        try await warm(client, 8)
+        let error = await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("x")) }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .reset && failure.mayHaveReachedServer)
+        #expect(failure.message.contains("closed the connection that was kept"))
+        #expect(server.received.count { $0.path == "/x" } == 1)
+    }
+
+    @Test("C11: what is tried again goes out on a new connection, though others of that server are kept")
+    func freshConnection() async throws {
+        let client = client(.standard)
+        try await warm(client, 8)
+        let reply = try await client.reply(to: Endpoint<Int>.get("x"))
+        #expect(reply.attempts == 2)
+        #expect(server.received.count { $0.path == "/x" } == 2)
+        #expect(server.connections == 9)
+    }
+
+    @Test("a call that is cancelled costs no other connection its life")
+    func cancelled() async throws {
+        let client = client(.never)
+        try await warm(client, 2)
+        server.onAny { request in request.path == "/silent" ? .silence : .json("1") }
+        let silent = Task { try await client.run(Endpoint<Int>.get("silent")) }
+        await server.received(atLeast: 3)
+        silent.cancel()
+        await #expect(throws: ServiceError.cancelled) { try await silent.value }
+        #expect(try await client.run(.get("x")) == 1)
+        #expect(server.connections == 2)
+    }
+
+    // MARK: What the server has seen
+
+    @Test(
+        "C11: a POST on a connection that the server has closed meanwhile was not sent for the server, which is known",
+        arguments: ["", "body", String(repeating: "x", count: 200_000)])
+    func closedMeanwhile(body: String) async throws {
+        server.on(.post, "/x", .json("1").always)
+        let client = client(.standard, ClosingTransport(transport, server))
+        let endpoint = Endpoint<Int>.post("x", body: .data(Data(body.utf8), contentType: "text/plain"))
+        for round in 1...10 {
+            let reply = try await client.reply(to: endpoint)
+            #expect(reply.attempts == 2)
+            #expect(server.received.count { $0.method == .post } == round)
+        }
+    }
+
+    @Test(
+        "C11: a POST that the server has read before it closed the connection may have been done, and is not repeated")
+    func readAndClosed() async throws {
+        server.on(.get, "/warm", .json("1").always)
+        server.on(.post, "/x", .close.always)
+        let client = client(.standard)
+        for round in 1...10 {
+            _ = try await client.run(Endpoint<Int>.get("warm"))
+            let error = await #expect(throws: ServiceError.self) {
+                try await client.run(Endpoint<Int>.post("x", body: .json([1])))
+            }
+            guard case .transport(let failure) = error else { throw try #require(error) }
+            #expect(failure.kind == .reset && failure.mayHaveReachedServer)
+            #expect(failure.message == "the server closed the connection that was kept, and did not answer")
+            #expect(server.received.count { $0.method == .post } == round)
+        }
+    }
+
+    @Test("C11: a POST after which the connection was reset may have been done: a reset does not tell what was read")
+    func readAndReset() async throws {
+        server.on(.get, "/warm", .json("1").always)
+        server.on(.post, "/x", .reset.always)
+        let client = client(.standard)
+        for _ in 1...10 {
+            _ = try await client.run(Endpoint<Int>.get("warm"))
+            let error = await #expect(throws: ServiceError.self) {
+                try await client.run(Endpoint<Int>.post("x", body: .json([1])))
+            }
+            #expect(error?.mayHaveReachedServer == true)
+        }
+        #expect(server.received.count { $0.method == .post } == 10)
+    }
+
+    @Test("C41: a connection that dies makes those to its own server doubtful, and no other's")
+    func othersKept() async throws {
+        let other = try LoopbackServer()
+        other.on(.get, "/x", .json("2").always)
+        server.on(.get, "/warm", .json("1").always)
+        server.on(.get, "/x", .close.always)
+        let (mine, others) = (client(.never), APIClient(other.baseURL) { $0.transport = transport })
+        #expect(try await others.run(Endpoint<Int>.get("x")) == 2)
+        #expect(try await mine.run(Endpoint<Int>.get("warm")) == 1)
+        await #expect(throws: ServiceError.self) { try await mine.run(Endpoint<Int>.get("x")) }
+        #expect(try await others.run(Endpoint<Int>.get("x")) == 2)
+        #expect(other.connections == 1)
+    }
+}
+
+/// Has the server close its connections at the last moment before a request goes out on one of them, the first, third,
+/// fifth time.
+private struct ClosingTransport: Transport {
+    private let transport: CurlTransport
+    private let server: LoopbackServer
+    private let sends = Noted(0)
+
+    init(_ transport: CurlTransport, _ server: LoopbackServer) {
+        (self.transport, self.server) = (transport, server)
+    }
+
+    func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
+        if server.connections == 0 {
+            // From now on there is a connection to keep.
+            var warm = request
+            warm.method = .get
+            warm.body = nil
+            server.on(.get, request.url.path, .json("1"))
+            _ = try await transport.send(warm, context: TransportContext())
+        }
+        sends.update { $0 += 1 }
+        let isOdd = sends.value % 2 == 1
+        return try await transport.send(
+            request,
+            context: TransportContext { phase in
+                if isOdd, phase == .waitingForResponse { server.closeConnections() }
+            })
+    }
+
+    func shutdown() async { await transport.shutdown() }
+}
+#endif

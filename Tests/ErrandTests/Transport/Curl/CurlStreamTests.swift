@@ -1,0 +1,256 @@
+#if os(Linux)
+@testable import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+/// Bodies that are streamed, both ways, over a real connection.
+@Suite("Streams through libcurl", .timeLimit(.minutes(2))) struct CurlStreamTests {
+    private let server: LoopbackServer
+    private let transport = CurlTransport()
+
+    init() throws {
+        server = try LoopbackServer()
+    }
+
+    private func request(_ method: HTTPMethod, _ path: String, body: HTTPBody? = nil) throws -> HTTPRequest {
+        HTTPRequest(method: method, url: try HTTPURL(server.baseURL + path), body: body)
+    }
+
+    private func send(_ request: HTTPRequest, limit: Int = 64 << 20) async throws -> HTTPResponse {
+        try await transport.send(request, context: TransportContext(delivery: .stream, bodyLimit: limit))
+    }
+
+    private static func head(_ fields: String = "") -> Data { Data("HTTP/1.1 200 OK\r\n\(fields)\r\n".utf8) }
+
+    // MARK: Answers
+
+    @Test("an answer is there with its head, while its body still comes")
+    func headFirst() async throws {
+        server.on(.get, "/x") { _ in
+            LoopbackReply([.write(Self.head("Content-Length: 4\r\n") + Data("ab".utf8)), .silence])
+        }
+        let response = try await send(request(.get, "/x"))
+        #expect(response.status == 200)
+        #expect(response.body.length == 4)
+        var chunks = response.body.chunks.makeAsyncIterator()
+        #expect(try await chunks.next() == Data("ab".utf8))
+    }
+
+    @Test("an interim response does not begin the stream")
+    func interim() async throws {
+        let hints = Data("HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n".utf8)
+        server.on(
+            .get, "/x", LoopbackReply([.write(hints), .write(Self.head("Content-Length: 2\r\n") + Data("ab".utf8))]))
+        let response = try await send(request(.get, "/x"))
+        #expect(response.status == 200 && response.headers["Link"] == nil)
+        #expect(try await response.body.collect(upTo: 10) == Data("ab".utf8))
+    }
+
+    @Test("the length of a packed body is not known, for it is unpacked")
+    func packedLength() async throws {
+        let body = Data(repeating: 7, count: 10_000)
+        server.on(.get, "/x", .gzip(body))
+        let response = try await send(request(.get, "/x"))
+        #expect(response.headers["Content-Length"] != nil && response.body.length == nil)
+        #expect(try await response.body.collect(upTo: 20_000) == body)
+    }
+
+    @Test("a large body comes whole, whatever pace its reader has")
+    func whole() async throws {
+        let body = Data((0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        server.on(.get, "/x") { _ in .status(200, body: body) }
+        let response = try await send(request(.get, "/x"))
+        var received = Data()
+        for try await chunk in response.body.chunks {
+            received += chunk
+            // Slow enough for libcurl to have to wait now and then.
+            if received.count % 7 == 0 { await Task.yield() }
+        }
+        #expect(received == body)
+    }
+
+    @Test("what waits for a reader who does not come is bounded; the reader who comes has it go on")
+    func backPressure() async throws {
+        let download = CurlDownload { _ in }
+        let piece = [UInt8](repeating: 1, count: 16_384)
+        var taken = 0
+        while taken < 100 << 20, piece.withUnsafeBytes({ download.take($0) }) == piece.count { taken += piece.count }
+        #expect(taken == 1 << 20)
+        let resumes = Noted(0)
+        #expect(try await download.next(resuming: { resumes.value += 1 })?.count == taken)
+        #expect(resumes.value == 1)
+        #expect(piece.withUnsafeBytes { download.take($0) } == piece.count)
+        #expect(try await download.next(resuming: { resumes.value += 1 })?.count == piece.count)
+        #expect(resumes.value == 1)
+    }
+
+    @Test(
+        "C39: a bomb stops at the limit even where its reader is slow, and is never taken for whole",
+        arguments: [1, 10_000, 100_000, 300_000])
+    func slowBomb(excess: Int) async throws {
+        let size = 3 << 20
+        server.on(.get, "/x", .bomb(size))
+        server.on(.get, "/turn", .json("1").always)
+        let response = try await send(request(.get, "/x"), limit: size - excess)
+        let error = await #expect(throws: ServiceError.self) {
+            var chunks = response.body.chunks.makeAsyncIterator()
+            repeat {
+                // After another answer has come libcurl has unpacked what it had, and waits for the reader.
+                _ = try await transport.send(request(.get, "/turn"), context: TransportContext())
+            } while try await chunks.next() != nil
+        }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .tooLarge)
+    }
+
+    @Test("the densest gzip comes whole, though its reader is slow", .enabled(if: Program.gzip.isInstalled))
+    func denseGzip() async throws {
+        // More than libcurl keeps for a reader who does not come, if it unpacked all of it at once.
+        let size = 160 << 20
+        let scratch = try Scratch()
+        let file = scratch.path("zeros")
+        try Data(count: size).write(to: URL(filePath: file))
+        let packed = try Program.gzip.run(["-c", file])
+        #expect(packed.count * 1000 < size)
+        server.on(.get, "/x") { _ in .status(200, headers: ["Content-Encoding": "gzip"], body: packed) }
+        server.on(.get, "/turn", .json("1").always)
+        let response = try await send(request(.get, "/x"), limit: size)
+        var chunks = response.body.chunks.makeAsyncIterator()
+        var count = 0
+        repeat {
+            // After another answer has come libcurl has unpacked what it had, and waits for the reader.
+            _ = try await transport.send(request(.get, "/turn"), context: TransportContext())
+            guard let chunk = try await chunks.next() else { break }
+            count += chunk.count
+        } while count < size
+        #expect(count == size)
+        #expect(try await chunks.next() == nil)
+    }
+
+    @Test("of two who read a stream at once, each gets what the other does not")
+    func twoReaders() async throws {
+        server.on(.get, "/x") { _ in
+            let head = LoopbackReply.head(200, ["Content-Length": "4"])
+            return LoopbackReply([.write(head), .pause(.milliseconds(100)), .write(Data("abcd".utf8))])
+        }
+        let body = try await send(request(.get, "/x")).body
+        let count = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<2 {
+                group.addTask { try await body.chunks.reduce(into: 0) { $0 += $1.count } }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(count == 4)
+    }
+
+    @Test("a stream that is dropped closes its connection; a reader who is cancelled gets no end")
+    func dropped() async throws {
+        server.on(.get, "/x") { _ in LoopbackReply([.write(Self.head() + Data("a".utf8)), .silence]) }
+        var response: HTTPResponse? = try await send(request(.get, "/x"))
+        #expect(server.openConnections == 1)
+        response = nil
+        await server.connectionsClosed()
+        response = try await send(request(.get, "/x"))
+        let body = try #require(response?.body)
+        let (reading, hasBegun) = (Flight<Void, ServiceError>(), Noted(false))
+        let reader = Task {
+            for try await _ in body.chunks {
+                hasBegun.value = true
+                reading.land(.success(()))
+            }
+            try Task.checkCancellation()
+        }
+        try await reading.value()
+        reader.cancel()
+        let outcome = await reader.result
+        #expect(hasBegun.value)
+        #expect(throws: (any Error).self) { try outcome.get() }
+    }
+
+    @Test("C21: cancelled before the head has come, it leaves no connection")
+    func cancelledBeforeHead() async throws {
+        server.on(.get, "/x") { _ in .silence }
+        let request = try request(.get, "/x")
+        let task = Task { try await send(request) }
+        await server.received(atLeast: 1)
+        task.cancel()
+        await #expect(throws: ServiceError.cancelled) { try await task.value }
+        await server.connectionsClosed()
+    }
+
+    @Test("a shutdown ends what is being read")
+    func shutDown() async throws {
+        server.on(.get, "/x") { _ in LoopbackReply([.write(Self.head() + Data("a".utf8)), .silence]) }
+        let response = try await send(request(.get, "/x"))
+        var chunks = response.body.chunks.makeAsyncIterator()
+        #expect(try await chunks.next() == Data("a".utf8))
+        await transport.shutdown()
+        let error = await #expect(throws: ServiceError.self) { try await chunks.next() }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .unavailable)
+    }
+
+    // MARK: Requests
+
+    private func chunks(_ chunks: [Data], then error: (any Error)? = nil) -> HTTPBody.Chunks {
+        HTTPBody.Chunks { continuation in
+            for chunk in chunks { continuation.yield(chunk) }
+            continuation.finish(throwing: error)
+        }
+    }
+
+    @Test("a stream of known length goes out with it, one of unknown length in chunks", arguments: [true, false])
+    func upload(isLengthKnown: Bool) async throws {
+        server.on(.post, "/x") { .status(200, body: Data("\($0.body.count)".utf8)) }
+        let parts = (0..<300).map { Data(repeating: UInt8($0 % 256), count: 10_007) }
+        let length = isLengthKnown ? 300 * 10_007 : nil
+        let body = HTTPBody.stream(length: length, chunks(parts))
+        let response = try await transport.send(request(.post, "/x", body: body), context: TransportContext())
+        #expect(response.body.bytes == Data("3002100".utf8))
+        let received = try #require(server.received.first)
+        #expect(received.body == parts.reduce(Data(), +))
+        #expect(received.headers["Content-Length"] == length.map { "\($0)" })
+        #expect(received.headers["Transfer-Encoding"] == (isLengthKnown ? nil : "chunked"))
+    }
+
+    private struct NoMore: Error {}
+
+    @Test("a stream that fails, or is not as long as it promised, fails the call and says why", arguments: 0..<3)
+    func badStream(kind: Int) async throws {
+        server.onAny { _ in .json("1") }
+        let hundred = Data(repeating: 1, count: 100)
+        let (body, words) =
+            switch kind {
+            case 0: (HTTPBody.stream(chunks([hundred], then: NoMore())), "NoMore")
+            case 1: (HTTPBody.stream(length: 150, chunks([hundred])), "150 bytes")
+            default: (HTTPBody.stream(length: 150, chunks([hundred, hundred])), "150 bytes")
+            }
+        let error = await #expect(throws: ServiceError.self) {
+            try await transport.send(request(.put, "/x", body: body), context: TransportContext())
+        }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .middleware)
+        #expect(failure.message.contains(words), "\(failure.message)")
+        #expect(server.received.isEmpty)
+    }
+
+    @Test("a stream is not read further than the server takes it")
+    func uploadBackPressure() async throws {
+        let upload = CurlUpload(
+            HTTPBody.stream(
+                HTTPBody.Chunks { Data(repeating: 7, count: 100_000) }))
+        var room = [UInt8](repeating: 0, count: 65_536)
+        var received = 0
+        upload.start {}
+        for _ in 0..<1000 {
+            let count = room.withUnsafeMutableBytes { upload.fill($0) }
+            if count > 0 { received += count } else { await Task.yield() }
+            #expect(upload.waiting <= 256 << 10 + 100_000)
+        }
+        upload.cancel()
+        #expect(received > 0)
+    }
+}
+#endif

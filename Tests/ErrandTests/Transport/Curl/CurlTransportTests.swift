@@ -1,0 +1,225 @@
+#if os(Linux)
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+/// What `CurlConformanceTests` does not ask for, because it is libcurl's own.
+@Suite struct CurlTransportTests {
+    private let server: LoopbackServer
+
+    init() throws {
+        server = try LoopbackServer()
+    }
+
+    private func client(_ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
+        var configuration = Configuration(ServerEnvironment("loopback", server.baseURL))
+        configuration.rateLimit = .unlimited
+        configuration.retry = .never
+        // Real time: a busy machine is no reason to fail.
+        configuration.timeout = .seconds(60)
+        configure(&configuration)
+        return APIClient(configuration)
+    }
+
+    private func failure(_ endpoint: Endpoint<Int>, _ client: APIClient) async -> TransportFailure.Kind? {
+        do throws(ServiceError) {
+            _ = try await client.run(endpoint)
+        } catch {
+            if case .transport(let failure) = error { return failure.kind }
+            Issue.record("\(error.debugDescription)")
+        }
+        return nil
+    }
+
+    @Test("a call goes out as it was built and comes back decoded")
+    func roundTrip() async throws {
+        server.on(.post, "/echo") { request in
+            .json(String(decoding: request.body, as: UTF8.self), headers: ["X-One": "1"])
+        }
+        let reply = try await client().reply(to: Endpoint<[Int]>.post("echo", body: .json([1, 2, 3])))
+        #expect(reply.value == [1, 2, 3])
+        #expect(reply.headers["x-one"] == "1")
+        let request = try #require(server.received.first)
+        #expect(request.headers["Content-Type"] == "application/json")
+        #expect(request.headers["Content-Length"] == "7")
+        #expect(request.headers["Expect"] == nil)
+    }
+
+    @Test("methods that mean a body say that there is none, the others say nothing of one")
+    func withoutBody() async throws {
+        server.onAny { _ in .json("1") }
+        let client = client()
+        for method in [HTTPMethod.post, .put, .patch, .get, .delete, .options] {
+            _ = try await client.run(Endpoint<Int>(method, "x"))
+        }
+        #expect(server.received.map { $0.headers["Content-Length"] } == ["0", "0", "0", nil, nil, nil])
+    }
+
+    @Test("a large body asks for no word to go on, a HEAD takes no body along, and an empty header is sent")
+    func nothingOfLibcurlsOwn() async throws {
+        server.onAny { _ in .json("1") }
+        let transport = CurlTransport()
+        let large = Data(count: 3 << 20)
+        for (method, body) in [(HTTPMethod.post, large), (.head, Data("body".utf8)), (.get, Data())] {
+            var request = HTTPRequest(method: method, url: try HTTPURL(server.baseURL + "/x"))
+            request.headers["X-Empty"] = ""
+            request.body = body.isEmpty ? nil : .bytes(body)
+            let response = try await transport.send(request, context: TransportContext())
+            #expect(response.status == 200)
+        }
+        await transport.shutdown()
+        #expect(server.received.map(\.method) == [.post, .head, .get])
+        #expect(server.received.map(\.body.count) == [large.count, 0, 0])
+        #expect(server.received.allSatisfy { $0.headers["Expect"] == nil && $0.headers["X-Empty"] == "" })
+    }
+
+    @Test("C20: what was cancelled before it was handed over sends nothing")
+    func cancelledBefore() async throws {
+        server.onAny { _ in .json("1") }
+        let transport = CurlTransport()
+        let request = HTTPRequest(method: .get, url: try HTTPURL("\(server.baseURL)/x"))
+        // From now on there is a connection, and a thread that sends at once.
+        _ = try await transport.send(request, context: TransportContext())
+        for _ in 0..<200 {
+            let call = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await transport.send(request, context: TransportContext())
+            }
+            await #expect(throws: ServiceError.cancelled) { try await call.value }
+        }
+        _ = try await transport.send(request, context: TransportContext())
+        #expect(server.received.count == 2 && server.connections == 1)
+    }
+
+    @Test("C30: a host whose name nobody knows is a failure of its own")
+    func unknownHost() async throws {
+        // A name that is too long for DNS: the system need not ask anybody.
+        let client = APIClient("https://\(String(repeating: "a", count: 64)).test") {
+            $0.retry = .never
+            $0.timeout = .seconds(60)
+        }
+        #expect(await failure(.get("x"), client) == .dns)
+    }
+
+    @Test("the connections of one wave of calls serve the next")
+    func waves() async throws {
+        let count = 40
+        let server = server
+        let client = client()
+        for _ in 1...3 {
+            // Nobody is answered before all are there: each needs a connection of its own.
+            let meeting = Meeting(of: count)
+            server.onAny { _ in
+                meeting.wait()
+                return .json("1")
+            }
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<count { group.addTask { try await client.run(.get("x")) } }
+                for try await _ in group {}
+            }
+        }
+        #expect(server.received.count == 3 * count)
+        #expect(server.connections == count)
+    }
+
+    @Test("what one request asked for is forgotten with the next")
+    func forgetful() async throws {
+        server.onAny { request in
+            .json("\"\(request.method.rawValue) \(request.body.count) \(request.headers["X-One"] ?? "-")\"")
+        }
+        let client = client()
+        let get = Endpoint<String>.get("x")
+        for _ in 0..<3 {
+            #expect(try await client.run(get) == "GET 0 -")
+            #expect(try await client.run(.post("x", body: .json([1, 2]))) == "POST 5 -")
+            #expect(try await client.run(get) == "GET 0 -")
+            #expect(try await client.run(.post("x")) == "POST 0 -")
+            #expect(try await client.run(.get("x", headers: ["X-One": "1"])) == "GET 0 1")
+            #expect(try await client.run(.put("x", body: .json([1]))) == "PUT 3 -")
+            #expect(try await client.run(.delete("x")) == "DELETE 0 -")
+            #expect(try await client.reply(to: Endpoint<NoContent>.head("x")).status == 200)
+            #expect(try await client.run(get) == "GET 0 -")
+        }
+        #expect(server.received.count == 27)
+        #expect(server.received.filter { $0.method == .get }.allSatisfy { $0.headers["Content-Type"] == nil })
+    }
+
+    @Test("a failure before anything was sent says so, whatever the handle was used for before")
+    func nothingSent() async throws {
+        server.on(.get, "/x") { _ in .json("1") }
+        let closed = try LoopbackServer(isListening: false)
+        let transport = CurlTransport()
+        for url in [server.baseURL, closed.baseURL, server.baseURL] {
+            let request = HTTPRequest(method: .get, url: try HTTPURL(url + "/x"))
+            do {
+                let answer = try await transport.send(request, context: TransportContext())
+                #expect(url == server.baseURL && answer.status == 200)
+            } catch {
+                let failure = try #require(error as? ServiceError)
+                #expect(url == closed.baseURL && !failure.mayHaveReachedServer, "\(failure)")
+            }
+        }
+        await transport.shutdown()
+        let request = HTTPRequest(method: .get, url: try HTTPURL(server.baseURL + "/x"))
+        let error = await #expect(throws: ServiceError.self) {
+            try await transport.send(request, context: TransportContext())
+        }
+        #expect(error?.mayHaveReachedServer == false)
+    }
+
+    @Test("after its shutdown a transport sends nothing and says so")
+    func shutDown() async throws {
+        server.on(.get, "/x") { _ in .json("1") }
+        let transport = CurlTransport()
+        let client = client { $0.transport = transport }
+        #expect(try await client.run(.get("x")) == 1)
+        await transport.shutdown()
+        await transport.shutdown()
+        #expect(await failure(.get("x"), client) == .unavailable)
+        #expect(server.received.count == 1)
+    }
+
+    @Test("the time of each part is told, in the reply and to those who listen")
+    func timings() async throws {
+        server.on(.post, "/x") { _ in .json("1").after(.milliseconds(30)) }
+        let client = client()
+        let events = client.events
+        let endpoint = Endpoint<Int>.post("x", body: .data(Data(repeating: 1, count: 5000), contentType: "text/plain"))
+        let first = try #require(try await client.reply(to: endpoint).timings)
+        let second = try #require(try await client.reply(to: endpoint).timings)
+        let connected = try #require(first.connected)
+        #expect(first.isConnectionReused == false && second.isConnectionReused == true)
+        #expect(connected <= first.firstByte)
+        #expect(first.firstByte >= .milliseconds(30) && second.firstByte >= .milliseconds(30))
+        #expect(try #require(first.bytesSent) > 5000)
+        #expect(try #require(first.bytesReceived) > 40)
+        #expect(first.encrypted == nil && first.httpVersion == "1.1")
+        await client.shutdown()
+        var told: [Timings?] = []
+        for await event in events {
+            if case .answered(_, _, _, let timings) = event.kind { told.append(timings) }
+        }
+        #expect(told == [first, second])
+    }
+
+    @Test("a timeout says what it interrupted", arguments: [Phase.connecting, .waitingForResponse, .receiving])
+    func phases(phase: Phase) async throws {
+        server.on(.get, "/x") { _ in
+            phase == .receiving
+                ? LoopbackReply([.write(LoopbackReply.head(200, ["Content-Length": "2"])), .silence]) : .silence
+        }
+        // A server that does not speak TLS leaves the handshake waiting.
+        let url = phase == .connecting ? "https://127.0.0.1:\(server.port)" : server.baseURL
+        let client = APIClient(url) { $0.retry = .never }
+        do throws(ServiceError) {
+            _ = try await client.run(Endpoint<Int>.get("x").timeout(.milliseconds(500)))
+            Issue.record("an answer out of silence")
+        } catch {
+            guard case .timedOut(let timeout) = error else { throw error }
+            #expect(timeout.phase == phase)
+        }
+    }
+}
+#endif

@@ -1,0 +1,14 @@
+package import Errand
+package import ErrandTesting
+
+/// A client of `https://api.test` in virtual time, without a limit, unless `configure` says otherwise.
+package func testClient(
+    _ network: any Transport, _ clock: TestClock = TestClock(), _ configure: (inout Configuration) -> Void = { _ in }
+) -> APIClient {
+    var configuration = Configuration(ServerEnvironment("test", "https://api.test"))
+    configuration.transport = network
+    configuration.time = clock
+    configuration.rateLimit = .unlimited
+    configure(&configuration)
+    return APIClient(configuration)
+}
