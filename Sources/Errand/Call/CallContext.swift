@@ -17,7 +17,7 @@ public struct CallContext: Sendable {
     /// Whether the send follows another of its attempt, and goes to the head of the limiter's queue.
     var isUrgent = false
     /// What the call has waited for before this send, if it has.
-    var awaitedToken: Token?
+    var awaited: AwaitedToken?
     /// What the request may be sent with.
     var permit: Permit?
 
@@ -48,6 +48,15 @@ public struct CallContext: Sendable {
     public var time: any TimeSource { call.time }
     /// How many attempts have begun, the present one included; 0 before the first.
     public var attempts: Int { call.read { $0.attempts } }
+}
+
+/// A token that a call has waited for. On its own, because a context is handed from layer to layer and few calls wait.
+final class AwaitedToken: Sendable {
+    let token: Token
+
+    init(_ token: Token) {
+        self.token = token
+    }
 }
 
 /// The rules of a call: its own options, and the client's where it has none.

@@ -27,26 +27,30 @@ extension Call {
         stop(timedOut(.deadline))
     }
 
-    /// Runs an operation in a child task. It ends with the call, and at `timeout` if that comes before the deadline.
+    /// Runs an operation in a child task, which ends with the call.
     func runInChild<Value: Sendable>(
-        timeout: Instant = .distantFuture, _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
+        _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
-        try await run(timeout: timeout) { (scope: CallScope) async throws(ServiceError) in
+        try await run { (scope: CallScope) async throws(ServiceError) in
             try await scope.runInChild(operation)
         }
     }
 
-    /// Runs an operation in the caller's own task: each of its waits uses the scope, so it needs no child task.
+    /// Runs an operation in the caller's own task: each of its waits uses the scope, so it needs no child task. It ends
+    /// with the call, and where there is a timeout, so long after `start`, which is the present moment.
     func run<Value: Sendable>(
-        timeout: Instant = .distantFuture, _ operation: (CallScope) async throws(ServiceError) -> Value
+        from start: Instant? = nil, timeout: Duration? = nil,
+        _ operation: (CallScope) async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
         // Nothing is begun for a caller who has left, least of all a send.
         if Task.isCancelled { throw .cancelled }
-        let (end, bound) = timeout < deadline ? (timeout, Timeout.Bound.attempt) : (deadline, .deadline)
         let scope = CallScope()
         var alarm: Alarm?
-        if end < .distantFuture {
-            guard end > time.now else { throw timedOut(bound) }
+        if timeout != nil || deadline < .distantFuture {
+            let start = start ?? time.now
+            let timeout = timeout.map(start.advanced(by:)) ?? .distantFuture
+            let (end, bound) = timeout < deadline ? (timeout, Timeout.Bound.attempt) : (deadline, .deadline)
+            guard end > start else { throw timedOut(bound) }
             alarm = time.schedule(at: end, for: .watch) { scope.stop(self.timedOut(bound)) }
         }
         defer { alarm?.cancel() }

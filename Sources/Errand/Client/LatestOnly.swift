@@ -38,7 +38,7 @@ public final class LatestOnly: Sendable {
             outcome = .failure(error)
         }
         let isLatest = current.withLock { current in
-            guard current === scope else { return false }
+            guard let latest = current, latest === scope else { return false }
             current = nil
             return true
         }

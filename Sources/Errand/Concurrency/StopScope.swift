@@ -12,34 +12,24 @@ package protocol CancellationFailure: Error {
 ///
 /// States: not begun, running (the caller may be waiting for a child, or be listening), stopped, over. The first stop
 /// counts; one after the end does nothing.
-package final class StopScope<Failure: CancellationFailure>: Sendable {
-    private struct State {
-        var reason: Failure?
-        /// Called at a stop. There are several where a child of the operation runs in the same scope.
-        var listeners: [(id: Int, onStop: @Sendable () -> Void)] = []
-        var lastID = 0
-    }
-
-    private let state = Lock(State())
+package struct StopScope<Failure: CancellationFailure>: Sendable {
+    private let listeners = StopListeners()
 
     package init() {}
 
     /// Why it was stopped, if it was.
-    var reason: Failure? { state.withLock { $0.reason } }
+    var reason: Failure? { listeners.reason as? Failure }
 
     /// Whether what runs in the scope, in the present task, has to end.
-    package var isStopped: Bool { Task.isCancelled || reason != nil }
+    package var isStopped: Bool { Task.isCancelled || listeners.reason != nil }
 
     /// Stops the operation, or keeps it from starting.
     func stop(_ reason: Failure) {
-        let listeners: [@Sendable () -> Void] = state.withLock { state in
-            guard state.reason == nil else { return [] }
-            state.reason = reason
-            defer { state.listeners = [] }
-            return state.listeners.map(\.onStop)
-        }
-        for onStop in listeners { onStop() }
+        listeners.stop(reason)
     }
+
+    /// Whether both are the same scope.
+    static func === (left: StopScope, right: StopScope) -> Bool { left.listeners === right.listeners }
 
     /// Runs the operation in the caller's own task. Each of its waits must use `wait` or `runInChild`.
     func run<Value: Sendable>(
@@ -60,8 +50,8 @@ package final class StopScope<Failure: CancellationFailure>: Sendable {
         during wait: () async -> Value, onStop: @escaping @Sendable () -> Void
     ) async -> Value {
         await withTaskCancellationHandler {
-            let id = addListener(onStop)
-            defer { removeListener(id) }
+            let id = listeners.add(onStop)
+            defer { listeners.remove(id) }
             return await wait()
         } onCancel: {
             onStop()
@@ -75,8 +65,8 @@ package final class StopScope<Failure: CancellationFailure>: Sendable {
         if let reason { throw reason }
         let slot = Slot<Result<Value, Failure>>()
         let over = Flight<Void, Never>()
-        let id = addListener { over.land(.success(())) }
-        defer { removeListener(id) }
+        let id = listeners.add { over.land(.success(())) }
+        defer { listeners.remove(id) }
         // A group that keeps no results costs a third less, and the one result is at hand anyway.
         await withDiscardingTaskGroup { group in
             group.startTask {
@@ -110,9 +100,34 @@ package final class StopScope<Failure: CancellationFailure>: Sendable {
             }
         }
     }
+}
+
+/// Who listens for a stop, and its reason. It is not generic as the scope is: what is made and let go for each call is
+/// let go faster that way.
+private final class StopListeners: Sendable {
+    private struct State {
+        var reason: (any Error)?
+        /// Called at a stop. There are several where a child of the operation runs in the same scope.
+        var listeners: [(id: Int, onStop: @Sendable () -> Void)] = []
+        var lastID = 0
+    }
+
+    private let state = Lock(State())
+
+    var reason: (any Error)? { state.withLock { $0.reason } }
+
+    func stop(_ reason: any Error) {
+        let listeners: [@Sendable () -> Void] = state.withLock { state in
+            guard state.reason == nil else { return [] }
+            state.reason = reason
+            defer { state.listeners = [] }
+            return state.listeners.map(\.onStop)
+        }
+        for onStop in listeners { onStop() }
+    }
 
     /// Calls `onStop` at a stop, or at once if there was one.
-    private func addListener(_ onStop: @escaping @Sendable () -> Void) -> Int {
+    func add(_ onStop: @escaping @Sendable () -> Void) -> Int {
         let id: Int? = state.withLock { state in
             guard state.reason == nil else { return nil }
             state.lastID += 1
@@ -123,7 +138,7 @@ package final class StopScope<Failure: CancellationFailure>: Sendable {
         return id ?? 0
     }
 
-    private func removeListener(_ id: Int) {
+    func remove(_ id: Int) {
         state.withLock { $0.listeners.removeAll { $0.id == id } }
     }
 }

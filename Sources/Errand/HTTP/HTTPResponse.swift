@@ -10,11 +10,24 @@ public struct HTTPResponse: Sendable {
     /// Where the answer came from, if a redirect led away from where the request had gone.
     public var redirectedTo: HTTPURL?
     /// How long the parts of the exchange took, if the transport tells.
-    public var timings: Timings?
+    public var timings: Timings? {
+        get { measured?.timings }
+        set { measured = newValue.map(Measured.init) }
+    }
+    private var measured: Measured?
     /// Whether a redirect led over another origin, so that the request it answers went without its credentials.
     var hasLeftOrigin = false
     /// The token that the request was signed with.
     var token: Token?
+
+    /// Timings on their own: a response is handed from layer to layer, and they would be most of it.
+    private final class Measured: Sendable {
+        let timings: Timings
+
+        init(_ timings: Timings) {
+            self.timings = timings
+        }
+    }
 
     /// Makes a response.
     public init(status: Int, headers: HTTPHeaders = [:], body: HTTPBody = .empty) {

@@ -43,7 +43,7 @@ struct Admission: Layer {
         while true {
             // One that had expired by the time it was saved is sent as it is: another would be no better, and would be
             // had without end.
-            let spent = context.awaitedToken.flatMap { $0.hasExpired(at: call.time.date) ? $0 : nil }
+            let spent = context.awaited.flatMap { $0.token.hasExpired(at: call.time.date) ? $0.token : nil }
             let permit = try await limiter.permit(for: call, isUrgent: context.isUrgent)
             context.permit = permit
             if let current = try tokens.currentToken(of: session) {
@@ -52,7 +52,7 @@ struct Admission: Layer {
             }
             if let spent { return spent }
             permit.giveBack()
-            context.awaitedToken = try await call.token(of: session, from: tokens)
+            context.awaited = AwaitedToken(try await call.token(of: session, from: tokens))
             context.isUrgent = true
         }
     }

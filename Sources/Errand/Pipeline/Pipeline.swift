@@ -41,7 +41,10 @@ final class Pipeline: Sendable {
             bodyLimit: configuration.responseByteLimit, allowsCleartext: configuration.allowsCleartext,
             longestPause: configuration.longestServerPause,
             secretNames: configuration.secretNames.isEmpty ? nil : builder.secretNames)
-        first = layers.reversed().reduce(sender.send) { next, layer in Self.entering(layer, then: next) }
+        // Not by `reduce`: a function that has been a generic value is called by way of another from then on.
+        var next: Middleware.Next = sender.send
+        for layer in layers.reversed() { next = Self.entering(layer, then: next) }
+        first = next
     }
 
     /// Sends a request through all layers.

@@ -13,9 +13,10 @@ struct Replay: Layer {
             return response
         }
         var replay = context
-        replay.awaitedToken = try await context.call.waitForToken { (scope: CallScope) async throws(ServiceError) in
+        let token = try await context.call.waitForToken { (scope: CallScope) async throws(ServiceError) in
             try await tokens.replacement(for: refused, of: session, in: scope)
         }
+        replay.awaited = AwaitedToken(token)
         replay.isUrgent = true
         // The response to the replay is final, a second 401 too: whatever is wrong, another token would not help.
         let final = try await next(request, replay)

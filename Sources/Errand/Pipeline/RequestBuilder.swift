@@ -5,7 +5,9 @@ import Foundation
 #endif
 
 /// Makes requests of endpoints: path, query, common parameters, headers and body, each of them checked.
-struct RequestBuilder: Sendable {
+///
+/// A class, because every call takes it along: of a value, each of its many parts would be counted.
+final class RequestBuilder: Sendable {
     let origin: Origin
     private let basePath: String
     private let configuration: Configuration

@@ -35,7 +35,7 @@ struct Sender: Sendable {
         if context.permit?.use() != true { _ = try await limiter.permit(for: call, isUrgent: true).use() }
         let start = call.time.now
         do throws(ServiceError) {
-            let response = try await call.run(timeout: start.advanced(by: call.rules.timeout)) {
+            let response = try await call.run(from: start, timeout: call.rules.timeout) {
                 (scope: CallScope) async throws(ServiceError) in
                 guard !hearsOfStops else { return try await exchange(request, in: call, in: scope) }
                 return try await scope.runInChild { () async throws(ServiceError) in
@@ -94,7 +94,7 @@ struct Sender: Sendable {
     /// Keeps to what the server says of its limits. What another origin says, to which a redirect led, is not about
     /// this client's limiter.
     private func heed(_ response: HTTPResponse, to request: HTTPRequest, in call: Call) {
-        guard request.url.origin == origin else { return }
+        guard RetryAfterHeaders.canBe(in: response.headers), request.url.origin == origin else { return }
         let pacing = RetryAfterHeaders(of: response, date: call.time.date, ceiling: longestPause)
         if let asked = pacing.ignored { call.tell(.ignoredPause(asked)) }
         if let pause = pacing.pause { limiter.pause(until: call.time.now.advanced(by: pause)) }

@@ -9,12 +9,11 @@ import Foundation
 /// `Retry-After` on a 429 or 503 wins. Otherwise a quota that is used up (`RateLimit`, `RateLimit-*`, `X-RateLimit-*`)
 /// asks to wait for its reset; of several policies the one with the longest wait holds. A malformed value says nothing.
 struct RetryAfterHeaders {
-    private static let names: Set<Int> = Set(
-        [
-            "retry-after", "ratelimit", "ratelimit-remaining", "ratelimit-reset", "x-ratelimit-remaining",
-            "x-ratelimit-reset",
-        ]
-        .map(\.utf8.count))
+    /// The lengths of the names that are read, a bit each.
+    private static let lengths: UInt64 = [
+        "retry-after", "ratelimit", "ratelimit-remaining", "ratelimit-reset", "x-ratelimit-remaining",
+        "x-ratelimit-reset",
+    ].reduce(0) { $0 | 1 << $1.utf8.count }
 
     /// A hundred years. No server means more, and an `Instant` can still be advanced by it: so a wait reads the same
     /// wherever it is shown, added or compared.
@@ -32,6 +31,11 @@ struct RetryAfterHeaders {
         ignored = sources.joined().filter { $0 > ceiling }.max()
     }
 
+    /// Whether there can be any: most responses have no header of a length that could matter, and nothing is compared.
+    static func canBe(in headers: HTTPHeaders) -> Bool {
+        headers.fields.contains { lengths & 1 << $0.name.utf8.count != 0 }
+    }
+
     /// How long nobody should send, whatever the headers ask for; `nil` if they ask for no pause.
     static func pause(after response: HTTPResponse, date: Date) -> Duration? {
         RetryAfterHeaders(of: response, date: date, ceiling: .seconds(longestWait)).pause
@@ -47,8 +51,7 @@ struct RetryAfterHeaders {
     /// The waits that the headers ask for, by the kind of header; the first kind that has any wins.
     private static func waits(askedBy response: HTTPResponse, date: Date) -> [[Duration]] {
         let headers = response.headers
-        // Most responses have no header of a length that could matter: then nothing is compared.
-        guard headers.fields.contains(where: { names.contains($0.name.utf8.count) }) else { return [] }
+        guard canBe(in: headers) else { return [] }
         let isThrottled = response.status == 429 || response.status == 503
         let retryAfter = isThrottled ? retryAfter(in: headers, date: date) : nil
         let resets = [

@@ -77,8 +77,7 @@ final class ResponseStream: Sendable {
     }
 
     private func next(of chunks: HTTPBody.Chunks) async throws(ServiceError) -> Data? {
-        let end = call.time.now.advanced(by: call.rules.timeout)
-        return try await call.run(timeout: end) { (scope: CallScope) async throws(ServiceError) in
+        try await call.run(timeout: call.rules.timeout) { (scope: CallScope) async throws(ServiceError) in
             let outcome = try await scope.result(of: { () async throws -> Data? in
                 var iterator = chunks.makeAsyncIterator()
                 if let chunk = try await iterator.next() { return chunk }
