@@ -117,7 +117,7 @@ public actor APIClient {
         do throws(ServiceError) {
             if let problem = rules.problem { throw .badSetting(problem) }
             let builder = try pipeline.get().builder
-            if let problem = limiter.problem(withCost: rules.cost) { throw .badSetting(problem) }
+            if let problem = limiter.problem(withCost: rules.permits) { throw .badSetting(problem) }
             let request = try builder.request(for: endpoint, rules: rules, isSigned: configuration.signs(rules))
             return Explanation(request: request, rules: rules, configuration: configuration).text
         } catch {

@@ -53,9 +53,9 @@ public struct Configuration: Sendable {
     public var responseByteLimit: Int = 64 << 20
 
     /// The user's middlewares around each call, the outermost first.
-    public var perCall: [any Middleware] = []
+    public var callMiddlewares: [any Middleware] = []
     /// The user's middlewares around each send, the outermost first.
-    public var perAttempt: [any Middleware] = []
+    public var attemptMiddlewares: [any Middleware] = []
     /// What sends the requests; `nil` for the platform's own. The client shuts down a transport that it made itself,
     /// never one it was given.
     public var transport: (any Transport)?
@@ -94,7 +94,7 @@ public struct Configuration: Sendable {
         return CallRules(
             authentication: options.authentication ?? (tokens == nil ? .none : .required), timeout: timeout,
             deadline: deadline, retry: retry, idempotencyKey: options.idempotencyKey.map { $0.value(time: time) },
-            cost: options.cost, problem: problem(timeout, deadline) ?? retry.problem)
+            permits: options.permits, problem: problem(timeout, deadline) ?? retry.problem)
     }
 
     private func problem(_ timeout: Duration, _ deadline: Duration?) -> String? {

@@ -15,9 +15,9 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     /// The method.
     public var method: HTTPMethod
     /// The path below the client's base URL.
-    public var path: Path
+    public var path: EndpointPath
     /// The query; the client's common parameters come on top.
-    public var query: Query
+    public var query: QueryItems
     /// The headers; they win over the client's common ones.
     public var headers: HTTPHeaders
     /// The body, if there is one.
@@ -31,7 +31,8 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
 
     /// Makes an endpoint.
     public init(
-        _ method: HTTPMethod, _ path: Path, query: Query = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
+        _ method: HTTPMethod, _ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:],
+        body: RequestBody? = nil
     ) {
         self.method = method
         self.path = path
@@ -42,7 +43,7 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
 
     /// Makes an endpoint whose parameters go where the method wants them: with GET, HEAD, DELETE and OPTIONS into the
     /// query, otherwise into a JSON body.
-    public init(_ method: HTTPMethod, _ path: Path, parameters: Parameters) {
+    public init(_ method: HTTPMethod, _ path: EndpointPath, parameters: Parameters) {
         self.init(method, path, body: RequestBody(content: .parameters(parameters)))
     }
 
@@ -82,8 +83,8 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     }
 
     /// The same call, an attempt of which takes so many permits of the rate limiter.
-    public func cost(_ permits: Int) -> Self {
-        with { $0.options.cost = permits }
+    public func permits(_ count: Int) -> Self {
+        with { $0.options.permits = count }
     }
 
     private func with(_ change: (inout Self) -> Void) -> Self {
@@ -95,39 +96,39 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
 
 extension Endpoint {
     /// Asks for something.
-    public static func get(_ path: Path, query: Query = [:], headers: HTTPHeaders = [:]) -> Self {
+    public static func get(_ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:]) -> Self {
         Self(.get, path, query: query, headers: headers)
     }
 
     /// Asks for the headers only.
-    public static func head(_ path: Path, query: Query = [:], headers: HTTPHeaders = [:]) -> Self {
+    public static func head(_ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:]) -> Self {
         Self(.head, path, query: query, headers: headers)
     }
 
     /// Hands something over.
     public static func post(
-        _ path: Path, query: Query = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
+        _ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
     ) -> Self {
         Self(.post, path, query: query, headers: headers, body: body)
     }
 
     /// Replaces something.
     public static func put(
-        _ path: Path, query: Query = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
+        _ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
     ) -> Self {
         Self(.put, path, query: query, headers: headers, body: body)
     }
 
     /// Changes a part of something.
     public static func patch(
-        _ path: Path, query: Query = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
+        _ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
     ) -> Self {
         Self(.patch, path, query: query, headers: headers, body: body)
     }
 
     /// Removes something.
     public static func delete(
-        _ path: Path, query: Query = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
+        _ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
     ) -> Self {
         Self(.delete, path, query: query, headers: headers, body: body)
     }

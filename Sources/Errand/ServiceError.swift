@@ -30,7 +30,7 @@ public indirect enum ServiceError: Error, Sendable, Hashable {
     /// The server failed: 5xx.
     case serverFailure(Rejection)
     /// The answer is not what the endpoint promises.
-    case undecodable(DecodingFailure)
+    case decodingFailed(DecodingFailure)
     /// The network or the transport failed.
     case transport(TransportFailure)
     /// A list cannot be read on, though every call for a page has succeeded.
@@ -44,7 +44,7 @@ extension ServiceError {
         case .rejected(let rejection), .serverFailure(let rejection): rejection.status
         case .rateLimited(let limited): limited.status
         case .sessionExpired(let expiry): expiry.status
-        case .undecodable(let failure): failure.status
+        case .decodingFailed(let failure): failure.status
         case .cancelled, .noInternetConnection, .timedOut, .invalidRequest, .signInRequired, .transport, .paging: nil
         }
     }
@@ -67,7 +67,7 @@ extension ServiceError {
         case .rateLimited(let limited): limited.mayHaveReachedServer
         case .timedOut(let timeout): timeout.mayHaveReachedServer
         case .transport(let failure): failure.mayHaveReachedServer
-        case .cancelled, .rejected, .serverFailure, .undecodable, .paging: true
+        case .cancelled, .rejected, .serverFailure, .decodingFailed, .paging: true
         }
     }
 }
@@ -89,7 +89,7 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
         case .sessionExpired(let expiry): expiry.description
         case .rateLimited(let limited): limited.description
         case .rejected(let rejection), .serverFailure(let rejection): rejection.description
-        case .undecodable(let failure): failure.description
+        case .decodingFailed(let failure): failure.description
         case .transport(let failure): failure.description
         case .paging(let fault): fault.description
         }
@@ -109,7 +109,7 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
         case .rateLimited(let limited): "rateLimited(\(limited))"
         case .rejected(let rejection): "rejected(\(rejection.status): \(rejection))"
         case .serverFailure(let rejection): "serverFailure(\(rejection.status): \(rejection))"
-        case .undecodable(let failure): "undecodable(\(failure))"
+        case .decodingFailed(let failure): "decodingFailed(\(failure))"
         case .transport(let failure): "transport(\(failure.kind.rawValue): \(failure))"
         case .paging(let fault): "paging(\(fault.kind.rawValue): \(fault))"
         }

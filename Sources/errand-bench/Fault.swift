@@ -58,7 +58,7 @@ enum Fault: String, CaseIterable, Sendable {
             true
         case (_, .failure(.transport(let failure))): kinds.contains(failure.kind)
         case (.circle, .failure(.rejected)), (.status404, .failure(.rejected)): true
-        case (.status503, .failure(.serverFailure)), (.notJSON, .failure(.undecodable)): true
+        case (.status503, .failure(.serverFailure)), (.notJSON, .failure(.decodingFailed)): true
         default: false
         }
     }

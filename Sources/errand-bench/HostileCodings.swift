@@ -17,7 +17,7 @@ extension HostileMutation {
             let packed = gzip(reply.body)
             reply.pack("gzip", packed + random.data(1...100))
         },
-        HostileMutation("two gzips", ["undecodable", "transport_malformed"]) { reply, _ in
+        HostileMutation("two gzips", ["decodingFailed", "transport_malformed"]) { reply, _ in
             reply.pack("gzip", gzip(reply.body) + gzip(reply.body))
         },
         HostileMutation("a gzip with flaws") { reply, random in

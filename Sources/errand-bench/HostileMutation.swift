@@ -80,7 +80,7 @@ struct HostileMutation: Sendable {
             let line = random.one(of: ["X: y", "X:", "x", "A: \(String(repeating: "b", count: 60))"])
             reply.lines += Array(repeating: Data(line.utf8), count: random.one(of: [100, 100, 1000, 10_000]))
         },
-        HostileMutation("another content type", ["undecodable", "value"]) { reply, random in
+        HostileMutation("another content type", ["decodingFailed", "value"]) { reply, random in
             reply.lines[0] = Data(
                 random.one(of: ["Content-Type: text/html", "Content-Type: ", "Content-Type: ;;;", "X: y"]).utf8)
         },
@@ -107,7 +107,7 @@ struct HostileMutation: Sendable {
             reply.end = .close
         },
         // Its first bytes are no JSON, and what follows must not become the next call's answer.
-        HostileMutation("a length that is too small", ["undecodable"]) { reply, random in
+        HostileMutation("a length that is too small", ["decodingFailed"]) { reply, random in
             reply.framing = .length
             reply.length = "\(random.int(0...8))"
         },

@@ -10,7 +10,7 @@ func outcomeName(of result: Result<Int, ServiceError>) -> String {
     case .failure(.rejected): "rejected"
     case .failure(.rateLimited): "rate_limited"
     case .failure(.serverFailure): "server_failure"
-    case .failure(.undecodable): "undecodable"
+    case .failure(.decodingFailed): "decodingFailed"
     case .failure: "other"
     }
 }

@@ -18,7 +18,7 @@ struct Scene: Sendable {
     init(_ base: String, _ terminal: Terminal, isVerbose: Bool) {
         self.terminal = terminal
         let wire = wire
-        let configure: (inout Configuration) -> Void = { $0.perAttempt.append(wire) }
+        let configure: (inout Configuration) -> Void = { $0.attemptMiddlewares.append(wire) }
         social = Social.client(
             ServerEnvironment("social", base + "/social/api/v1"), appToken: ExampleData.applicationToken,
             user: ExampleData.ann.id, configure)

@@ -26,7 +26,7 @@ import Testing
         #expect(request.method == .post)
         #expect(request.path == "/x%2Fy")
         #expect(request.segments == ["x/y"])
-        #expect(request.query == [Query.Item(name: "a", value: "b&"), Query.Item(name: "c", value: "")])
+        #expect(request.query == [QueryItems.Item(name: "a", value: "b&"), QueryItems.Item(name: "c", value: "")])
         #expect(request.headers["host"] == "h")
         #expect(request.head + request.body == Data(text.utf8))
         #expect(server.bytesReceived == text.utf8.count)

@@ -21,7 +21,7 @@ struct ExampleServerTests {
         #expect(server.centralURL == "\(root)/central")
         #expect(server.moviesURL == "\(root)/movies/3/movie")
         #expect(server.pinsURL == "\(root)/pins")
-        for path: Path in ["", "nowhere", "movies/2/movie/popular", "social/api"] {
+        for path: EndpointPath in ["", "nowhere", "movies/2/movie/popular", "social/api"] {
             #expect(await plainClient(root).failure(of: Endpoint<Data>.get(path))?.status == 404)
         }
         #expect(server.received.map(\.path).last == "/social/api")

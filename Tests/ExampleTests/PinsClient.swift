@@ -26,13 +26,13 @@ struct PinsClient {
         client = plainClient(server.pinsURL)
     }
 
-    static func grant(_ form: Query, _ headers: HTTPHeaders = [:]) -> Endpoint<TokenAnswer> {
+    static func grant(_ form: QueryItems, _ headers: HTTPHeaders = [:]) -> Endpoint<TokenAnswer> {
         .post("oauth/access_token", headers: headers, body: .form(form))
     }
 
     /// A grant of that type, with the client's id and secret in the form.
-    static func grant(_ type: String, _ form: Query = [:]) -> Endpoint<TokenAnswer> {
-        var all: Query = [
+    static func grant(_ type: String, _ form: QueryItems = [:]) -> Endpoint<TokenAnswer> {
+        var all: QueryItems = [
             "grant_type": type, "client_id": ExampleData.clientID, "client_secret": ExampleData.clientSecret,
         ]
         all.items += form.items

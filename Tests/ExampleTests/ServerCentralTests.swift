@@ -66,7 +66,7 @@ struct ServerCentralTests {
     @Test("a password in the URL is none")
     func inQuery() async {
         let account = ExampleData.ann
-        let query: Query = ["email": account.email, "password": account.password]
+        let query: QueryItems = ["email": account.email, "password": account.password]
         let error = await client.failure(of: Endpoint<NoContent>.post("authenticate", query: query))
         #expect(error?.description == "Email and Password Required")
     }

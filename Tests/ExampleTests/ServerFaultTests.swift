@@ -107,7 +107,7 @@ struct ServerFaultTests {
     @Test("a page of HTML is no list of friends")
     func html() async {
         for error in await failures(with: .html, header: "html") {
-            guard case .undecodable(let failure) = error else {
+            guard case .decodingFailed(let failure) = error else {
                 Issue.record("\(String(describing: error))")
                 continue
             }
@@ -119,7 +119,7 @@ struct ServerFaultTests {
     @Test("broken JSON comes whole, and does not end")
     func brokenJSON() async {
         for error in await failures(with: .brokenJSON, header: "broken-json") {
-            guard case .undecodable = error else {
+            guard case .decodingFailed = error else {
                 Issue.record("\(String(describing: error))")
                 continue
             }
@@ -129,7 +129,7 @@ struct ServerFaultTests {
     @Test("JSON that calls itself HTML is read by a client that is told to")
     func mislabelled() async throws {
         for error in await failures(with: .mislabelled, header: "mislabelled") {
-            guard case .undecodable = error else {
+            guard case .decodingFailed = error else {
                 Issue.record("\(String(describing: error))")
                 continue
             }
@@ -145,7 +145,7 @@ struct ServerFaultTests {
     @Test("an element without an id stands among sound ones, in a list and in one under a key")
     func stranger() async throws {
         for error in await failures(with: .elementWithoutID, header: "element-without-id") {
-            guard case .undecodable(let failure) = error else {
+            guard case .decodingFailed(let failure) = error else {
                 Issue.record("\(String(describing: error))")
                 continue
             }

@@ -40,7 +40,7 @@ struct ServerMoviesTests {
         client = plainClient(server.moviesURL) { $0.parameters = ["api_key": ExampleData.apiKey] }
     }
 
-    private func page(_ path: Path, _ number: Int? = nil) async throws -> Page {
+    private func page(_ path: EndpointPath, _ number: Int? = nil) async throws -> Page {
         try await client.run(.get(path, query: ["page": number]))
     }
 
@@ -90,7 +90,8 @@ struct ServerMoviesTests {
             ("5/releases", nil, 410, 34), ("popular", "0", 400, 22), ("popular", "two", 400, 22),
         ] as [(String, String?, Int, Int)])
     func problems(path: String, page: String?, status: Int, code: Int) async throws {
-        let error = await client.failure(of: Endpoint<Page>.get(Path(stringLiteral: path), query: ["page": page]))
+        let error = await client.failure(
+            of: Endpoint<Page>.get(EndpointPath(stringLiteral: path), query: ["page": page]))
         #expect(error?.status == status)
         let problem = try #require(self.problem(error))
         #expect(problem.status_code == code)

@@ -36,7 +36,7 @@ struct ServerPinsTests {
         pins = PinsClient(server)
     }
 
-    private func people(_ path: Path, _ query: Query, _ token: TokenAnswer) async throws -> People {
+    private func people(_ path: EndpointPath, _ query: QueryItems, _ token: TokenAnswer) async throws -> People {
         try await pins.run(.get(path, query: query), token)
     }
 
@@ -80,8 +80,10 @@ struct ServerPinsTests {
         #expect(parts == (47 + (min(count ?? 20, 100)) - 1) / min(count ?? 20, 100))
     }
 
-    @Test("a part that cannot be is refused", arguments: [["count": "0"], ["count": "x"], ["max_id": "-1"]] as [Query])
-    func badParts(query: Query) async throws {
+    @Test(
+        "a part that cannot be is refused",
+        arguments: [["count": "0"], ["count": "x"], ["max_id": "-1"]] as [QueryItems])
+    func badParts(query: QueryItems) async throws {
         let token = try await pins.signIn()
         let error = await pins.failure(of: Endpoint<People>.get("users/1/followers", query: query), token)
         #expect(error?.status == 400)

@@ -97,7 +97,7 @@ struct ServerTokenTests {
         let header = { (text: String) -> HTTPHeaders in
             ["Authorization": "Basic \(Data(text.utf8).base64EncodedString())"]
         }
-        let form: Query = ["grant_type": "password", "username": "cleo", "password": ExampleData.cleo.password]
+        let form: QueryItems = ["grant_type": "password", "username": "cleo", "password": ExampleData.cleo.password]
         #expect(try await pins.client.run(PinsClient.grant(form, header("pins-app:pins-secret"))).expires_in == 30)
         #expect(try await pins.client.run(PinsClient.grant(form, header("pins%2Dapp:pins%2dsecret"))).expires_in == 30)
         for wrong in ["pins-app:wrong", "pins-app", ":", "x:pins-secret"] {
@@ -120,8 +120,8 @@ struct ServerTokenTests {
             ("password", ["username": ["ann", "ben"], "password": "correct horse"], "invalid_request"),
             ("refresh_token", [:], "invalid_request"), ("refresh_token", ["refresh_token": "rt-x"], "invalid_grant"),
             ("implicit", [:], "unsupported_grant_type"),
-        ] as [(String, Query, String)])
-    func problems(type: String, form: Query, code: String) async throws {
+        ] as [(String, QueryItems, String)])
+    func problems(type: String, form: QueryItems, code: String) async throws {
         let error = await pins.client.failure(of: PinsClient.grant(type, form))
         #expect(error?.status == 400)
         #expect(error?.code == code)

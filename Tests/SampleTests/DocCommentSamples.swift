@@ -32,13 +32,13 @@ private func parameters() -> Endpoint<User> {
     Endpoint<User>(.post, "friends", parameters: ["user_id": 5, "category": "family"])
 }
 
-private func path(_ id: User.ID) -> Path {
-    let path: Path = "users/\(id)/friends"
+private func path(_ id: User.ID) -> EndpointPath {
+    let path: EndpointPath = "users/\(id)/friends"
     return path
 }
 
-private func query(_ page: Int) -> Query {
-    let query: Query = ["sort": "name", "page": page, "tag": ["a", "b"], "since": nil]
+private func query(_ page: Int) -> QueryItems {
+    let query: QueryItems = ["sort": "name", "page": page, "tag": ["a", "b"], "since": nil]
     return query
 }
 
@@ -48,17 +48,17 @@ struct MoviePage: Decodable, Sendable {
 
 /// In here, for one of the example services has a type of the same name.
 private enum OwnRoute {
-    enum MovieRoute: Route {
+    enum MovieRoute: EndpointConvertible {
         case popular(page: Int)
         case videos(of: Int)
 
-        var path: Path {
+        var path: EndpointPath {
             switch self {
             case .popular: "popular"
             case .videos(let id): "\(id)/videos"
             }
         }
-        var query: Query {
+        var query: QueryItems {
             switch self {
             case .popular(let page): ["page": page]
             case .videos: [:]

@@ -13,7 +13,7 @@ func advice(on error: ServiceError) -> String? {
     case .rejected(let answer) where !answer.fieldErrors.isEmpty:
         "Look at the fields that are marked."
     case .rejected, .paging: "\(error)"
-    case .invalidRequest, .undecodable: "This app has a mistake: \(error)"
+    case .invalidRequest, .decodingFailed: "This app has a mistake: \(error)"
     }
 }
 

@@ -58,14 +58,14 @@ struct OAuthSamples {
     }
 
     private func archive(_ friends: [User]) async throws {
-        let archive = Archive<[User]>(path: "/var/lib/app/friends")
+        let archive = ValueArchive<[User]>(path: "/var/lib/app/friends")
         try await archive.save(friends)
         let saved = try await archive.load() ?? []
         _ = saved
     }
 
     private func migrated(path: String) {
-        let archive = Archive<Account>(path: path, version: 2) { old, version in
+        let archive = ValueArchive<Account>(path: path, version: 2) { old, version in
             Account(try OldAccount(from: old))
         }
         _ = archive

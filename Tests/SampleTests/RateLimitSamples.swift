@@ -17,11 +17,11 @@ struct RateLimitSamples {
         let client = APIClient("https://api.example.com") {
             $0.rateLimit = .smooth(5, per: .seconds(1))  // one every 200 ms
         }
-        let export: Endpoint<[User]> = .friends.cost(3)  // an attempt takes three permits
+        let export: Endpoint<[User]> = .friends.permits(3)  // an attempt takes three permits
         let snapshot = client.limiter.snapshot
         print(snapshot.available ?? .max, snapshot.waiters, snapshot.pausedUntil == nil)
         #expect(client.limiter.limit.description == "5 per 1 s, evenly spaced")
-        #expect(export.options.cost == 3)
+        #expect(export.options.permits == 3)
     }
 
     @Test("a pause that the server asked for, and its end by hand")

@@ -42,17 +42,17 @@ private final class Screen {
 }
 
 /// Some of the catalogue's calls, as the article shows them.
-private enum FilmRoute: Route {
+private enum FilmRoute: EndpointConvertible {
     case popular(page: Int)
     case videos(of: Int)
 
-    var path: Path {
+    var path: EndpointPath {
         switch self {
         case .popular: "popular"
         case .videos(let id): "\(id)/videos"
         }
     }
-    var query: Query {
+    var query: QueryItems {
         if case .popular(let page) = self { ["page": page] } else { [:] }
     }
     var envelope: [String] {
@@ -191,6 +191,6 @@ struct ServiceSamples {
     }
 
     private func archive(_ wall: [Pins.Pin]) async throws {
-        try await Archive<[Pins.Pin]>(path: "/var/lib/pins/wall").save(wall)
+        try await ValueArchive<[Pins.Pin]>(path: "/var/lib/pins/wall").save(wall)
     }
 }

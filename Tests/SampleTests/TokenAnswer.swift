@@ -20,12 +20,12 @@ struct TokenAnswer: Decodable, Sendable {
 
 extension Endpoint where Response == TokenAnswer {
     static func signIn(_ name: String, _ password: String) -> Self {
-        let form: Query = ["grant_type": "password", "username": name, "password": password]
+        let form: QueryItems = ["grant_type": "password", "username": name, "password": password]
         return .post("token", body: .form(form))
     }
 
     static func refresh(_ old: Token) -> Self {
-        let form: Query = ["grant_type": "refresh_token", "refresh_token": old.refresh]
+        let form: QueryItems = ["grant_type": "refresh_token", "refresh_token": old.refresh]
         return .post("token", body: .form(form))
     }
 }

@@ -35,8 +35,8 @@ struct WayOfACallSamples {
     func rooms() async throws {
         let client = APIClient("https://api.example.com/v1") {
             $0.transport = FixtureTransport(answers: ["/v1/friends": "[]"])
-            $0.perCall = [Stopwatch()]
-            $0.perAttempt = [Stopwatch()]
+            $0.callMiddlewares = [Stopwatch()]
+            $0.attemptMiddlewares = [Stopwatch()]
         }
         #expect(try await client.run(.friends).isEmpty)
     }

@@ -39,7 +39,7 @@ enum ArchiveFile {
     }
 
     static func read<Model>(
-        _ data: Data, version: Int, migrate: Archive<Model>.Migration?
+        _ data: Data, version: Int, migrate: ValueArchive<Model>.Migration?
     ) -> Result<Model, Problem> {
         // Where there is no version, whatever else there is was not written by an archive.
         guard let saved = try? JSONDecoder().decode(Header.self, from: data).version else {

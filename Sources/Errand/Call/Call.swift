@@ -23,7 +23,7 @@ final class Call: PhaseReporter {
 
     let id: Int
     let method: HTTPMethod
-    let path: Path
+    let path: EndpointPath
     /// How the caller wants the body of the response.
     let delivery: TransportContext.Delivery
     let rules: CallRules
@@ -37,7 +37,7 @@ final class Call: PhaseReporter {
     private let state = Lock(State())
 
     init(
-        id: Int, method: HTTPMethod, path: Path, delivery: TransportContext.Delivery = .whole, rules: CallRules,
+        id: Int, method: HTTPMethod, path: EndpointPath, delivery: TransportContext.Delivery = .whole, rules: CallRules,
         time: any TimeSource, events: EventHub
     ) {
         self.id = id

@@ -28,7 +28,7 @@ public struct CallContext: Sendable {
 
     /// Creates the context of a call that no client makes, to test a middleware by itself.
     public init(
-        id: Int = 1, _ method: HTTPMethod = .get, _ path: Path = "", rules: CallRules = CallRules(),
+        id: Int = 1, _ method: HTTPMethod = .get, _ path: EndpointPath = "", rules: CallRules = CallRules(),
         hasLeftOrigin: Bool = false, time: any TimeSource = .system
     ) {
         let call = Call(id: id, method: method, path: path, rules: rules, time: time, events: EventHub())
@@ -72,30 +72,30 @@ public struct CallRules: Sendable {
     /// What makes the call safe to repeat.
     public let idempotencyKey: String?
     /// How many permits an attempt takes.
-    public let cost: Int
+    public let permits: Int
     /// What is wrong with the rules, if anything is.
     let problem: String?
 
     /// Creates rules, by default those of a client that is configured with nothing.
     public init(
         authentication: CallOptions.Authentication = .none, timeout: Duration = .seconds(30),
-        deadline: Duration? = nil, retry: RetryPolicy = .standard, idempotencyKey: String? = nil, cost: Int = 1
+        deadline: Duration? = nil, retry: RetryPolicy = .standard, idempotencyKey: String? = nil, permits: Int = 1
     ) {
         self.init(
             authentication: authentication, timeout: timeout, deadline: deadline, retry: retry,
-            idempotencyKey: idempotencyKey, cost: cost, problem: nil)
+            idempotencyKey: idempotencyKey, permits: permits, problem: nil)
     }
 
     init(
         authentication: CallOptions.Authentication, timeout: Duration, deadline: Duration?, retry: RetryPolicy,
-        idempotencyKey: String?, cost: Int, problem: String?
+        idempotencyKey: String?, permits: Int, problem: String?
     ) {
         self.authentication = authentication
         self.timeout = timeout
         self.deadline = deadline
         self.retry = retry
         self.idempotencyKey = idempotencyKey
-        self.cost = cost
+        self.permits = permits
         self.problem = problem
     }
 }

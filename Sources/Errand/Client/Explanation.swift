@@ -15,7 +15,7 @@ struct Explanation {
         \(curl)
 
         signed:      \(signing)
-        rate limit:  \(configuration.limiter?.limit ?? configuration.rateLimit); an attempt takes \(rules.cost)
+        rate limit:  \(configuration.limiter?.limit ?? configuration.rateLimit); an attempt takes \(rules.permits)
         timeout:     \(rules.timeout.displayText) for each attempt
         deadline:    \(rules.deadline?.displayText ?? "none")
         retry:       \(retrying)

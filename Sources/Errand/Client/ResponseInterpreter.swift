@@ -24,7 +24,7 @@ struct ResponseInterpreter: Sendable {
         func failure(_ path: String, _ expected: String, _ found: String) -> ServiceError {
             let redactor = redactor()
             let (snippet, isCut) = redactor.beginning(of: body, length: Self.snippetLength)
-            return .undecodable(
+            return .decodingFailed(
                 DecodingFailure(
                     path: redactor.beginning(of: path.utf8, length: Self.pathLength).text, expected: expected,
                     found: redactor.beginning(of: found.utf8, length: Self.snippetLength).text,

@@ -29,7 +29,7 @@ public struct CallOptions: Sendable {
     /// The key that makes the call safe to repeat.
     public var idempotencyKey: IdempotencyKey?
     /// How many permits of the rate limiter an attempt takes.
-    public var cost = 1
+    public var permits = 1
 
     /// Makes options that follow the client's configuration.
     public init() {}

@@ -31,8 +31,8 @@ public struct Parameters: Sendable {
 
     /// The parameters as a query; a value that is neither text, number, truth value nor an array of those cannot
     /// stand in one.
-    func query() throws(ServiceError) -> Query {
-        var query = Query()
+    func query() throws(ServiceError) -> QueryItems {
+        var query = QueryItems()
         for (name, value) in items {
             guard let value = value as? any QueryValue else {
                 let reason =

@@ -9,7 +9,7 @@ public struct RequestBody: Sendable {
     enum Content: Sendable {
         case json(any Encodable & Sendable)
         case parameters(Parameters)
-        case form(Query)
+        case form(QueryItems)
         case data(Data, contentType: String)
     }
 
@@ -21,7 +21,7 @@ public struct RequestBody: Sendable {
     }
 
     /// The parameters of an HTML form (`application/x-www-form-urlencoded`).
-    public static func form(_ query: Query) -> RequestBody {
+    public static func form(_ query: QueryItems) -> RequestBody {
         RequestBody(content: .form(query))
     }
 

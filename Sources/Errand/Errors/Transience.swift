@@ -8,7 +8,7 @@ extension ServiceError {
         case .noInternetConnection, .timedOut, .rateLimited: true
         case .rejected(let rejection), .serverFailure(let rejection): HTTPStatus.isTransient(rejection.status)
         case .transport(let failure): failure.kind.isTransient
-        case .cancelled, .invalidRequest, .signInRequired, .sessionExpired, .undecodable, .paging: false
+        case .cancelled, .invalidRequest, .signInRequired, .sessionExpired, .decodingFailed, .paging: false
         }
     }
 

@@ -92,7 +92,7 @@ public struct Items<Response: Decodable & Sendable, List: Collection>: AsyncSequ
         }
 
         /// Passes over what was taken of the page before reading was interrupted.
-        private mutating func begin(_ next: Page<Response>, after alreadyTaken: Int) {
+        private mutating func begin(_ next: Pages<Response>.Page, after alreadyTaken: Int) {
             let elements = list(next.value)
             var iterator = elements.makeIterator()
             let count = elements.count

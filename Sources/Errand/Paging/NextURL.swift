@@ -1,10 +1,10 @@
 extension HTTPURL {
     /// The query with those parameters, which take the place of what has their names: a server often writes the
     /// parameters of the request into its next URL, and the client's own must be neither doubled nor out of date.
-    func query(replacing items: [Query.Item]) -> String? {
+    func query(replacing items: [QueryItems.Item]) -> String? {
         let kept = query(without: Set(items.map(\.name)))
         guard !items.isEmpty else { return kept }
-        let added = Query(items).encoded
+        let added = QueryItems(items).encoded
         guard let kept, !kept.isEmpty else { return added }
         return "\(kept)&\(added)"
     }

@@ -1,14 +1,16 @@
-/// One page of a list.
-public struct Page<Response: Sendable>: Sendable {
-    /// What the call for the page returned: the value, the status, the headers.
-    public let reply: Reply<Response>
-    /// Where the page is: reading from here gives it again.
-    public let position: PagePosition
-    /// Where the page after it is: reading from here goes on. `nil` if this is the last.
-    public let next: PagePosition?
+extension Pages {
+    /// One page of a list.
+    public struct Page: Sendable {
+        /// What the call for the page returned: the value, the status, the headers.
+        public let reply: Reply<Response>
+        /// Where the page is: reading from here gives it again.
+        public let position: PagePosition
+        /// Where the page after it is: reading from here goes on. `nil` if this is the last.
+        public let next: PagePosition?
 
-    /// What is on the page.
-    public var value: Response { reply.value }
+        /// What is on the page.
+        public var value: Response { reply.value }
+    }
 }
 
 extension Collection {

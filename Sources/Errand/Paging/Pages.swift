@@ -29,7 +29,7 @@ extension APIClient {
 /// The pages of a list, as they are asked for. Each loop over it begins at the same position.
 public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
     /// What comes: a page.
-    public typealias Element = Page<Response>
+    public typealias Element = Page
     /// How it fails: with an error and the position at which to go on.
     public typealias Failure = PagingError
 
@@ -83,7 +83,7 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
         /// The next page; `nil` after the last, and after an error.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
-        ) async throws(PagingError) -> Page<Response>? {
+        ) async throws(PagingError) -> Page? {
             guard !hasFailed, let here = position else { return nil }
             do throws(ServiceError) {
                 try check()

@@ -62,7 +62,7 @@ extension RateLimiter {
     /// Waits for the permit of a send, and reports how long that took. A call that a refresh makes is urgent: it would
     /// otherwise wait behind those who wait for the refresh.
     func permit(for call: Call, isUrgent: Bool) async throws(ServiceError) -> Permit {
-        let (cost, isUrgent) = (call.rules.cost, isUrgent || call.isRefreshCall)
+        let (cost, isUrgent) = (call.rules.permits, isUrgent || call.isRefreshCall)
         if let taken = try takeAtOnce(cost: cost, isUrgent: isUrgent) {
             return Permit(of: self, cost: cost, taken: taken)
         }

@@ -28,14 +28,14 @@ final class Pipeline: Sendable {
     ) throws(ServiceError) {
         builder = try RequestBuilder(configuration)
         let connectivity = configuration.connectivity ?? transport.connectivity
-        var layers: [any Layer] = configuration.perCall.map(MiddlewareLayer.init)
+        var layers: [any Layer] = configuration.callMiddlewares.map(MiddlewareLayer.init)
         layers.append(Retry(quota: RetryQuota()))
         layers.append(OnlineCheck(connectivity: connectivity, rule: configuration.offline))
         if let tokens = configuration.tokens { layers.append(Replay(tokens: tokens)) }
         layers.append(
             Redirects(secretNames: builder.secretNames, allowsCleartext: configuration.allowsCleartext))
         layers.append(Admission(limiter: limiter, tokens: configuration.tokens))
-        layers += configuration.perAttempt.map(MiddlewareLayer.init)
+        layers += configuration.attemptMiddlewares.map(MiddlewareLayer.init)
         let sender = Sender(
             transport: transport, limiter: limiter, origin: builder.origin,
             bodyLimit: configuration.responseByteLimit, allowsCleartext: configuration.allowsCleartext,

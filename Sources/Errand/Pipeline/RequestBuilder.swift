@@ -17,7 +17,7 @@ final class RequestBuilder: Sendable {
     /// The headers of a call that adds none, for a response that is decoded, and for bytes.
     private let fixedHeaders: (decoded: HTTPHeaders, bytes: HTTPHeaders)
     /// The common parameters as a query, where they are the same for every call.
-    private let fixedQuery: (items: [Query.Item], text: String)?
+    private let fixedQuery: (items: [QueryItems.Item], text: String)?
 
     /// Checks what does not change from call to call.
     init(_ configuration: Configuration) throws(ServiceError) {
@@ -86,7 +86,7 @@ final class RequestBuilder: Sendable {
             }
         }
         let encodedBody = try body?.encoded(by: configuration.encoder, adding: common)
-        var added: [Query.Item] = []
+        var added: [QueryItems.Item] = []
         if !forQuery.isEmpty {
             if query.items.isEmpty, endpoint.target == nil, let fixedQuery { return (fixedQuery.text, encodedBody) }
             if let fixedQuery { added = fixedQuery.items } else { added = try forQuery.query().items }

@@ -85,7 +85,7 @@ extension TransportConformance {
                 guard let number = request.segments.last.flatMap({ Int($0) }) else { return .json("1") }
                 return .redirect(to: "\(number + 1)")
             }
-            for path in [Path("a"), "hops/0"] {
+            for path in [EndpointPath("a"), "hops/0"] {
                 let (error, _) = try await scene.failure("a refusal") { () async throws(ServiceError) in
                     try await scene.client().run(Endpoint<Int>.get(path))
                 }

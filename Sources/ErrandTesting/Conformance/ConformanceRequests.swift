@@ -90,7 +90,7 @@ extension TransportConformance {
                     throw ConformanceScene.surprise("a request", "none")
                 }
                 try scene.expect("the path", request.segments, is: ["a", text, "z"])
-                let query = [Query.Item(name: "q\(text)", value: text), Query.Item(name: "last", value: "1")]
+                let query = [QueryItems.Item(name: "q\(text)", value: text), QueryItems.Item(name: "last", value: "1")]
                 try scene.expect("the query", request.query, is: query)
             }
         },

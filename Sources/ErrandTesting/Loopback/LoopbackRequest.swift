@@ -27,11 +27,12 @@ public struct LoopbackRequest: Sendable {
     /// The segments of the path, unescaped.
     public var segments: [String] { path.split(separator: "/").map(Self.unescaped) }
     /// The parameters of the query, unescaped.
-    public var query: [Query.Item] {
+    public var query: [QueryItems.Item] {
         guard let mark = target.firstIndex(of: "?") else { return [] }
         return target[target.index(after: mark)...].split(separator: "&").map { pair in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            return Query.Item(name: Self.unescaped(parts[0]), value: parts.count > 1 ? Self.unescaped(parts[1]) : "")
+            return QueryItems.Item(
+                name: Self.unescaped(parts[0]), value: parts.count > 1 ? Self.unescaped(parts[1]) : "")
         }
     }
 

@@ -1,7 +1,7 @@
 public import Errand
 
 /// What the catalogue can be asked: each case knows its path and its query.
-public enum MovieRoute: Route {
+public enum MovieRoute: EndpointConvertible {
     /// Films for those who liked that one.
     case recommended(for: Int)
     /// What is watched most.
@@ -12,7 +12,7 @@ public enum MovieRoute: Route {
     case videos(of: Int)
 
     /// The path below the server's.
-    public var path: Path {
+    public var path: EndpointPath {
         switch self {
         case .recommended(let id): "\(id)/recommendations"
         case .popular: "popular"
@@ -22,7 +22,7 @@ public enum MovieRoute: Route {
     }
 
     /// The page, where there are several.
-    public var query: Query {
+    public var query: QueryItems {
         switch self {
         case .popular(let page), .newMovies(let page): ["page": page]
         case .recommended, .videos: [:]

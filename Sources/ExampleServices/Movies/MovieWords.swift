@@ -7,8 +7,8 @@ extension Movies {
         case .rejected(let rejection) where rejection.status == 401: "The API key is not valid"
         case .rejected(let rejection) where rejection.status == 400: "The catalogue did not understand the question"
         case .rejected(let rejection) where rejection.status == 410: "The catalogue has moved; update the app"
-        case .undecodable(let failure) where failure.snippet.isEmpty: "The catalogue answered nothing"
-        case .undecodable: "The catalogue answered something that this app cannot read"
+        case .decodingFailed(let failure) where failure.snippet.isEmpty: "The catalogue answered nothing"
+        case .decodingFailed: "The catalogue answered something that this app cannot read"
         case .rejected, .serverFailure: "The catalogue could not answer; try again later"
         default: "\(error)"
         }

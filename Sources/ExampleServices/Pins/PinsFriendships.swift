@@ -26,7 +26,7 @@ extension Pins.Service {
 }
 
 extension Endpoint where Response == [Pins.User] {
-    fileprivate static func users(_ path: Path) -> Self {
+    fileprivate static func users(_ path: EndpointPath) -> Self {
         .get(path, query: ["count": 20]).unwrapping("users")
     }
 }

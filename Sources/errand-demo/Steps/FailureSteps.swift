@@ -7,7 +7,7 @@ extension Step {
         title: "A server that is down for a moment", asked: "GET friends, answered 503 the first two times"
     ) { scene in
         var configuration = scene.social.configuration
-        configuration.perAttempt.insert(FaultOfFirst(2), at: 0)
+        configuration.attemptMiddlewares.insert(FaultOfFirst(2), at: 0)
         let reply = try await APIClient(configuration).reply(to: Endpoint<LossyList<Social.User>>.get("friends"))
         try expect(reply.attempts == 3, "\(reply.attempts) attempts")
         return "\(reply.value.elements.count) friends, with attempt \(reply.attempts)"

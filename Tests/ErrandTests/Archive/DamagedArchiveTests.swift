@@ -12,11 +12,11 @@ struct DamagedArchiveTests {
     private struct OldAccount: Codable, Sendable { var fullName: String }
 
     private let scratch: Scratch
-    private let archive: Archive<Account>
+    private let archive: ValueArchive<Account>
 
     init() throws {
         scratch = try Scratch()
-        archive = Archive(path: scratch.path("account"), version: 2)
+        archive = ValueArchive(path: scratch.path("account"), version: 2)
     }
 
     @Test("the file that the other cases are made of is a good one")
@@ -55,18 +55,20 @@ struct DamagedArchiveTests {
     func future() async throws {
         let content = #"{"version":3,"model":"of the future"}"#
         try scratch.write(content, to: "account")
-        let archive = Archive<Account>(path: scratch.path("account"), version: 2) { _, _ in Account(name: "", age: 0) }
+        let archive = ValueArchive<Account>(path: scratch.path("account"), version: 2) { _, _ in
+            Account(name: "", age: 0)
+        }
         #expect(await problem { () async throws(ArchiveError) in _ = try await archive.load() } == .futureVersion)
         #expect(try scratch.read("account.damaged") == content)
     }
 
     @Test("an older file is migrated, and stays as it was until something is saved")
     func migrated() async throws {
-        let old = Archive<OldAccount>(path: scratch.path("account"))
+        let old = ValueArchive<OldAccount>(path: scratch.path("account"))
         try await old.save(OldAccount(fullName: "Ann Lee"))
         let content = try scratch.read("account")
         let versions = Noted<[Int]>([])
-        let archive = Archive<Account>(path: scratch.path("account"), version: 2) { old, version in
+        let archive = ValueArchive<Account>(path: scratch.path("account"), version: 2) { old, version in
             versions.update { $0.append(version) }
             return Account(name: try OldAccount(from: old).fullName, age: 0)
         }
@@ -82,10 +84,10 @@ struct DamagedArchiveTests {
         let content = #"{"version":1,"model":{"fullName":7,"secret":"hunter2"}}"#
         try scratch.write(content, to: "account")
         struct Odd: Error { var found = "hunter2" }
-        let migrations: [Archive<Account>.Migration?] = [
+        let migrations: [ValueArchive<Account>.Migration?] = [
             nil, { old, _ in Account(name: try OldAccount(from: old).fullName, age: 0) }, { _, _ in throw Odd() },
         ]
-        let archive = Archive<Account>(path: scratch.path("account"), version: 2, migrate: migrations[way])
+        let archive = ValueArchive<Account>(path: scratch.path("account"), version: 2, migrate: migrations[way])
         do throws(ArchiveError) {
             _ = try await archive.load()
             Issue.record("it was loaded")
@@ -109,7 +111,7 @@ struct DamagedArchiveTests {
 
     @Test("a value that may be nothing is told from no value")
     func optional() async throws {
-        let archive = Archive<Int?>(path: scratch.path("number"))
+        let archive = ValueArchive<Int?>(path: scratch.path("number"))
         #expect(try await archive.load() == .none)
         try await archive.save(nil)
         #expect(try await archive.load() == .some(nil))

@@ -29,7 +29,7 @@ private struct Link: Decodable, Sendable {
 @Suite("Answers: a typed error or a value, never a trap")
 struct AnswerTests {
     @Test(
-        "C70: what is not the JSON that was promised is undecodable",
+        "C70: what is not the JSON that was promised is decodingFailed",
         arguments: [
             "null", "<!DOCTYPE html><p>no</p>", "{", "[1,", "\"x", "tru", "nul", "1 2", "[1] trailing", " ", "\u{0}",
             "NaN", "{\"a\":1}", "[\"\\ud800\"]", "\u{FEFF}", "'1'",
@@ -104,7 +104,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "C70: a number beyond the range of its type is undecodable, at its place",
+        "C70: a number beyond the range of its type is decodingFailed, at its place",
         arguments: ["9223372036854775808", "-9223372036854775809", "1e400", "1.5", "1e19", "1e-1"])
     func numbers(text: String) async throws {
         let failure = try #require(try await outcome(.json("[1,\(text)]"), as: [Int].self).decodingFailure)
@@ -159,17 +159,17 @@ struct AnswerTests {
         }
     }
 
-    @Test("a decoder's own error is undecodable, and so is a CancellationError if the call was not cancelled")
+    @Test("a decoder's own error is decodingFailed, and so is a CancellationError if the call was not cancelled")
     func foreignDecoder() async throws {
         struct Own: Error { var password = "hunter2" }
-        guard case .undecodable(let failure) = try await failure(decodingWith: Own()) else {
-            Issue.record("not undecodable")
+        guard case .decodingFailed(let failure) = try await failure(decodingWith: Own()) else {
+            Issue.record("not decodingFailed")
             return
         }
         #expect(failure.found.contains("Own"))
         #expect(!failure.found.contains("hunter2"))
-        guard case .undecodable(let other) = try await self.failure(decodingWith: CancellationError()) else {
-            Issue.record("not undecodable")
+        guard case .decodingFailed(let other) = try await self.failure(decodingWith: CancellationError()) else {
+            Issue.record("not decodingFailed")
             return
         }
         #expect(other.found.contains("CancellationError"))

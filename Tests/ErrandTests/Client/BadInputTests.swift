@@ -65,7 +65,7 @@ struct BadInputTests {
     }
 
     @Test("C60: what a middleware adds is checked as well", arguments: [true, false])
-    func middleware(perCall: Bool) async throws {
+    func middleware(callMiddlewares: Bool) async throws {
         struct Adding: Middleware {
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
                 var changed = request
@@ -74,7 +74,7 @@ struct BadInputTests {
             }
         }
         let invalid = try await refusal(of: Self.endpoint) {
-            if perCall { $0.perCall = [Adding()] } else { $0.perAttempt = [Adding()] }
+            if callMiddlewares { $0.callMiddlewares = [Adding()] } else { $0.attemptMiddlewares = [Adding()] }
         }
         #expect(invalid.reason.contains("X-Added"))
     }
@@ -140,8 +140,8 @@ struct BadInputTests {
             (endpoint.timeout(.seconds(-1)), "negative timeout of -1 s"),
             (endpoint.deadline(.milliseconds(-5)), "negative deadline of -5 ms"),
             (endpoint.retry(RetryPolicy(attempts: -1)), "retry policy of -1 attempts"),
-            (endpoint.cost(0), "cost of 0 permits"), (endpoint.cost(-1), "cost of -1 permits"),
-            (endpoint.cost(6), "can never be met by a limit of 5 per 1 s"),
+            (endpoint.permits(0), "cost of 0 permits"), (endpoint.permits(-1), "cost of -1 permits"),
+            (endpoint.permits(6), "can never be met by a limit of 5 per 1 s"),
         ])
     func options(endpoint: Endpoint<Int>, words: String) async throws {
         let invalid = try await refusal(of: endpoint) { $0.rateLimit = .requests(5, per: .seconds(1)) }

@@ -18,10 +18,10 @@ struct CallStage: Sendable, CustomTestStringConvertible {
             name: "in the line", configure: { configuration, _ in configuration.limiter?.pause(until: .ms(50_000)) }),
         CallStage(
             name: "in a middleware around the call",
-            configure: { configuration, _ in configuration.perCall = [Waiting()] }),
+            configure: { configuration, _ in configuration.callMiddlewares = [Waiting()] }),
         CallStage(
             name: "in a middleware around the send",
-            configure: { configuration, _ in configuration.perAttempt = [Waiting()] }),
+            configure: { configuration, _ in configuration.attemptMiddlewares = [Waiting()] }),
         CallStage(
             name: "waiting for the network",
             configure: { configuration, _ in
@@ -181,7 +181,7 @@ struct CallStage: Sendable, CustomTestStringConvertible {
             struct Swallowed: Error {}
         }
         let clock = TestClock()
-        let client = testClient(scripted(), clock) { $0.perCall = [Swallowing()] }
+        let client = testClient(scripted(), clock) { $0.callMiddlewares = [Swallowing()] }
         await clock.run {
             let task = Task(executorPreference: clock.executor) { let _: Int = try await client.run(.get("x")) }
             try? await clock.sleep(for: .seconds(1))

@@ -45,8 +45,8 @@ struct CleartextTests {
             }
         }
         let changes: [(inout Configuration) -> Void] = [
-            { $0.headers = ["Authorization": "Basic abc"] }, { $0.perCall = [Signing()] },
-            { $0.perAttempt = [Signing()] },
+            { $0.headers = ["Authorization": "Basic abc"] }, { $0.callMiddlewares = [Signing()] },
+            { $0.attemptMiddlewares = [Signing()] },
         ]
         for change in changes {
             let invalid = try await refusal(of: Endpoint<Int>.get("x")) {

@@ -52,7 +52,7 @@ struct ExplainTests {
     @Test("how a call is signed, and what its own rules are")
     func rules() {
         let store = TokenStore(time: TestClock()) { $0 }
-        let endpoint = Endpoint<Int>.get("x").timeout(.milliseconds(300)).deadline(.seconds(3)).cost(2)
+        let endpoint = Endpoint<Int>.get("x").timeout(.milliseconds(300)).deadline(.seconds(3)).permits(2)
         let text = explain(endpoint) { $0.tokens = store }
         #expect(text.contains("signed:      yes; fails without a signed-in user"))
         #expect(text.contains("timeout:     300 ms for each attempt"))
@@ -65,7 +65,7 @@ struct ExplainTests {
 
     @Test("a call that can never get its permits is not said to be sent", arguments: [0, 3])
     func cost(permits: Int) {
-        let text = explain(Endpoint<Int>.get("x").cost(permits)) { $0.rateLimit = .requests(2, per: .seconds(1)) }
+        let text = explain(Endpoint<Int>.get("x").permits(permits)) { $0.rateLimit = .requests(2, per: .seconds(1)) }
         #expect(text.hasPrefix("Nothing would be sent."))
         #expect(text.contains("a cost of \(permits) permits"))
     }

@@ -11,7 +11,7 @@ import Testing
 struct ExplainedCommandTests {
     /// Runs the explained command in a shell, and returns what the server then received.
     private func received(
-        _ method: HTTPMethod, _ path: Path = "x", headers: HTTPHeaders = [:]
+        _ method: HTTPMethod, _ path: EndpointPath = "x", headers: HTTPHeaders = [:]
     ) async throws -> LoopbackRequest {
         let server = try LoopbackServer()
         defer { server.close() }

@@ -48,7 +48,7 @@ import Testing
         traces.state.update {
             $0 = .init(client: client, transport: network, limiter: limiter, tokens: tokens)
         }
-        let path: Path = end == .finished ? "x" : "silent"
+        let path: EndpointPath = end == .finished ? "x" : "silent"
         let tasks = (0..<20).map { _ in
             Task(executorPreference: clock.executor) { () async throws(ServiceError) -> Int in
                 try await client.run(.get(path).timeout(.seconds(3)))

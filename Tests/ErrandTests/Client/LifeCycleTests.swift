@@ -70,7 +70,7 @@ import Testing
             }
         }
         let (clock, isOver) = (TestClock(seed: seed), Noted(0))
-        let client = testClient(network, clock) { $0.perCall = [Slow(isOver: isOver)] }
+        let client = testClient(network, clock) { $0.callMiddlewares = [Slow(isOver: isOver)] }
         try await clock.run {
             let calls = (0..<5).map { _ in
                 Task(executorPreference: clock.executor) { () async throws(ServiceError) -> Int in

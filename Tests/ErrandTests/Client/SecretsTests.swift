@@ -57,7 +57,7 @@ struct SecretsTests {
         let url = try HTTPURL("https://api.test/a?access_token=\(Planted.access)&key=\(Planted.apiKey)&page=1")
         let headers: HTTPHeaders = ["Authorization": Planted.basic, "Cookie": Planted.access]
         let session = SavedSession(id: UUID(), token: token, received: Date())
-        let secretQuery: Query = ["password": Planted.password, "page": 1]
+        let secretQuery: QueryItems = ["password": Planted.password, "page": 1]
         let values: [(String, Any)] = [
             ("token", token), ("tokens", [token]), ("optional token", Optional(token) as Any), ("session", session),
             ("url", url), ("headers", headers), ("field", headers.fields[0]), ("fields", headers.fields),
@@ -205,7 +205,7 @@ struct RepeatedSecretsTests {
         network.onAny { .status(200, body: "{\"\(padding)\":\"\(access)\",\"again\":\"\(access)\"") }
         let client = testClient(network, clock) { $0.tokens = store }
         let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<[Int]>.get("x")) }
-        guard case .undecodable(let failure) = error else { throw error }
+        guard case .decodingFailed(let failure) = error else { throw error }
         #expect(!failure.snippet.contains("secret-"))
         #expect(!failure.snippet.contains("0123456789"))
         #expect(failure.snippet.hasPrefix("{\"x") || step == 0)
@@ -284,7 +284,7 @@ struct RepeatedSecretsTests {
             try await client.run(
                 Endpoint<[String: [String: Int]]>.post("x", body: .form(["password": Planted.password])))
         }
-        guard case .undecodable(let failure) = error else { throw error }
+        guard case .decodingFailed(let failure) = error else { throw error }
         expectNoSecret(printed(error), "error")
         #expect(failure.path == "‹redacted›.x")
     }

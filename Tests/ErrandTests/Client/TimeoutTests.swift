@@ -153,7 +153,7 @@ import Testing
 
     @Test("C17: it hits in the user's own middleware")
     func inMiddleware() async {
-        let client = testClient(network, clock) { $0.perCall = [Waiting()] }
+        let client = testClient(network, clock) { $0.callMiddlewares = [Waiting()] }
         let (error, at) = await failure(.get("x").deadline(.milliseconds(70)), of: client)
         #expect(error == .timedOut(Timeout(.deadline, limit: .milliseconds(70), phase: .preparing)))
         #expect(at == .milliseconds(70))

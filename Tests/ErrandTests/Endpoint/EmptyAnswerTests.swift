@@ -36,7 +36,7 @@ struct EmptyAnswerTests {
         #expect(sent.request.headers["Accept"] == nil)
     }
 
-    @Test("C70: for every other type an empty body is undecodable", arguments: [200, 204, 205])
+    @Test("C70: for every other type an empty body is decodingFailed", arguments: [200, 204, 205])
     func others(status: Int) async throws {
         let failure = try #require(try await outcome(.status(status), as: [Int].self).decodingFailure)
         #expect(failure.found == "an empty body")

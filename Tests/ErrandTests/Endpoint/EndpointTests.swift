@@ -20,14 +20,14 @@ struct EndpointTests {
     func options() {
         let plain = Endpoint<Int>.get("x")
         let changed = plain.authentication(.optional).timeout(.seconds(1)).timeout(.milliseconds(5))
-            .deadline(.seconds(3)).retry(.never).idempotencyKey("k").cost(3)
-        #expect(plain.options.timeout == nil && plain.options.cost == 1 && plain.options.authentication == nil)
+            .deadline(.seconds(3)).retry(.never).idempotencyKey("k").permits(3)
+        #expect(plain.options.timeout == nil && plain.options.permits == 1 && plain.options.authentication == nil)
         #expect(changed.options.authentication == .optional)
         #expect(changed.options.timeout == .milliseconds(5))
         #expect(changed.options.deadline == .seconds(3))
         #expect(changed.options.retry == .never)
         #expect(changed.options.idempotencyKey == .fixed("k"))
-        #expect(changed.options.cost == 3)
+        #expect(changed.options.permits == 3)
     }
 
     @Test("the response of an implicit member is inferred")

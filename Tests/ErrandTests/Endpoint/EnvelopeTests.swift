@@ -18,7 +18,7 @@ struct EnvelopeTests {
     }
 
     @Test(
-        "C71: an envelope that is missing, null or of another type is undecodable, with the path",
+        "C71: an envelope that is missing, null or of another type is decodingFailed, with the path",
         arguments: [
             (#"{}"#, "data", "nothing"),
             (#"{"data":null}"#, "data", "null"),

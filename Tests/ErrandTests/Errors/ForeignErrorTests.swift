@@ -51,10 +51,10 @@ struct ForeignErrorTests {
     @Test(
         "a middleware's own error is .middleware, with its name, and says whether anything was sent",
         arguments: [true, false], [true, false])
-    func middleware(perCall: Bool, afterSending: Bool) async throws {
+    func middleware(callMiddlewares: Bool, afterSending: Bool) async throws {
         let room = Throwing(error: Own(), afterSending: afterSending)
         let error = try await error(
-            { if perCall { $0.perCall = [room] } else { $0.perAttempt = [room] } },
+            { if callMiddlewares { $0.callMiddlewares = [room] } else { $0.attemptMiddlewares = [room] } },
             afterSending ? .json("1") : nil)
         guard case .transport(let failure) = error else { throw error }
         #expect(failure.kind == .middleware)
@@ -67,12 +67,12 @@ struct ForeignErrorTests {
     func own() async throws {
         let own = ServiceError.rejected(Rejection(status: 418, message: "teapot"))
         #expect(try await error({ _ in }, .error(own)) == own)
-        #expect(try await error({ $0.perCall = [Throwing(error: own)] }, nil) == own)
+        #expect(try await error({ $0.callMiddlewares = [Throwing(error: own)] }, nil) == own)
         #expect(
             try await error(
                 {
-                    $0.perCall = [Relaying()]
-                    $0.perAttempt = [Relaying(), Throwing(error: own)]
+                    $0.callMiddlewares = [Relaying()]
+                    $0.attemptMiddlewares = [Relaying(), Throwing(error: own)]
                 }, nil) == own)
     }
 
@@ -83,9 +83,10 @@ struct ForeignErrorTests {
     }
 
     @Test("a CancellationError of a middleware, though nobody has cancelled, is .middleware", arguments: [true, false])
-    func uncancelledMiddleware(perCall: Bool) async throws {
+    func uncancelledMiddleware(callMiddlewares: Bool) async throws {
         let room = Throwing(error: CancellationError())
-        let error = try await error({ if perCall { $0.perCall = [room] } else { $0.perAttempt = [room] } }, nil)
+        let error = try await error(
+            { if callMiddlewares { $0.callMiddlewares = [room] } else { $0.attemptMiddlewares = [room] } }, nil)
         guard case .transport(let failure) = error else { throw error }
         #expect(failure.kind == .middleware && !failure.mayHaveReachedServer)
         #expect(failure.message.hasSuffix("Throwing threw Swift.CancellationError"))
@@ -102,7 +103,7 @@ struct ForeignErrorTests {
                 return try await next(request, context)
             }
         }
-        let error = try await error({ $0.perCall = [Hasty()] }, nil)
+        let error = try await error({ $0.callMiddlewares = [Hasty()] }, nil)
         guard case .transport(let failure) = error else { throw error }
         #expect(failure.kind == .middleware)
     }
@@ -117,8 +118,8 @@ struct ForeignErrorTests {
         let network = scripted()
         network.on(.get, "/x") { .json("{}") }
         let client = testClient(network, TestClock())
-        let undecodable = await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Odd>.get("x")) }
-        guard case .undecodable(let failure) = undecodable else { throw try #require(undecodable) }
+        let decodingFailed = await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Odd>.get("x")) }
+        guard case .decodingFailed(let failure) = decodingFailed else { throw try #require(decodingFailed) }
         #expect(failure.description.contains("CancellationError"))
         let unsent = await #expect(throws: ServiceError.self) {
             try await client.run(Endpoint<Int>.post("x", body: .json(Odd())))
@@ -153,10 +154,10 @@ struct ForeignErrorTests {
     @Test(
         "a CancellationError is what it comes from, where something was stopped", arguments: Stop.allCases,
         [true, false])
-    private func stopped(stop: Stop, perCall: Bool) async throws {
+    private func stopped(stop: Stop, callMiddlewares: Bool) async throws {
         let clock = TestClock()
         let client = testClient(scripted(), clock) {
-            if perCall { $0.perCall = [Sleeping()] } else { $0.perAttempt = [Sleeping()] }
+            if callMiddlewares { $0.callMiddlewares = [Sleeping()] } else { $0.attemptMiddlewares = [Sleeping()] }
         }
         await clock.run {
             let task = Task(executorPreference: clock.executor) { () async throws(ServiceError) -> Int in

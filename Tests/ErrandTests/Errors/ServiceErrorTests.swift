@@ -90,11 +90,11 @@ struct ServiceErrorTests {
             error: .serverFailure(Rejection(status: 501)), status: 501, mayHaveReachedServer: true,
             sentence: "The server answered 501 (Not Implemented); try again later"),
         Row(
-            error: .undecodable(DecodingFailure(path: "users[3].id", expected: "Int", found: "null", status: 200)),
+            error: .decodingFailed(DecodingFailure(path: "users[3].id", expected: "Int", found: "null", status: 200)),
             status: 200, mayHaveReachedServer: true,
             sentence: "The server's answer could not be read: expected Int at users[3].id, found null"),
         Row(
-            error: .undecodable(DecodingFailure(path: "", expected: "Int", found: "text/html")),
+            error: .decodingFailed(DecodingFailure(path: "", expected: "Int", found: "text/html")),
             mayHaveReachedServer: true,
             sentence: "The server's answer could not be read: expected Int, found text/html"),
         Row(

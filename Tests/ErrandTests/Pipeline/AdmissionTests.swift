@@ -36,7 +36,7 @@ struct AdmissionTests {
         await tokens.signIn(Token(access: "mine"))
         let client = testClient(network, clock) {
             $0.tokens = tokens
-            $0.perAttempt = [observer]
+            $0.attemptMiddlewares = [observer]
         }
         #expect(try await client.run(Endpoint<Int>.get("a")) == 7)
         #expect(
@@ -51,7 +51,7 @@ struct AdmissionTests {
         network.on(.get, "/x") { ScriptedReply.json("7").times(4) }
         let client = testClient(network, clock) {
             $0.rateLimit = .requests(3, per: .seconds(1))
-            $0.perAttempt = [Twice()]
+            $0.attemptMiddlewares = [Twice()]
         }
         #expect(client.limiter.snapshot.available == 3)
         #expect(try await client.run(Endpoint<Int>.get("x")) == 7)
@@ -70,7 +70,7 @@ struct AdmissionTests {
         }
         let client = testClient(scripted(), TestClock()) {
             $0.rateLimit = .requests(1, per: .seconds(1))
-            $0.perAttempt = [Answer()]
+            $0.attemptMiddlewares = [Answer()]
         }
         for _ in 0..<3 { #expect(try await client.run(Endpoint<Int>.get("x")) == 7) }
         #expect(client.limiter.snapshot.available == 1)

@@ -28,12 +28,12 @@ private struct Witness: Middleware {
 struct MiddlewareTests {
     private func client(_ network: ScriptedTransport, _ clock: TestClock, _ diary: Diary) -> APIClient {
         testClient(network, clock) {
-            $0.perCall = [Witness(name: "a", diary: diary), Witness(name: "b", diary: diary)]
-            $0.perAttempt = [Witness(name: "c", diary: diary), Witness(name: "d", diary: diary)]
+            $0.callMiddlewares = [Witness(name: "a", diary: diary), Witness(name: "b", diary: diary)]
+            $0.attemptMiddlewares = [Witness(name: "c", diary: diary), Witness(name: "d", diary: diary)]
         }
     }
 
-    @Test("perCall are entered once per call and perAttempt once per send, the first the outermost")
+    @Test("callMiddlewares are entered once per call and attemptMiddlewares once per send, the first the outermost")
     func order() async throws {
         let (network, clock, diary) = (scripted(), TestClock(), Diary())
         network.on(.get, "/x") {
@@ -53,7 +53,7 @@ struct MiddlewareTests {
             ])
     }
 
-    @Test("perAttempt sees the replay after a 401 and the token on each, perCall sees neither")
+    @Test("attemptMiddlewares sees the replay after a 401 and the token on each, callMiddlewares sees neither")
     func replay() async throws {
         struct Signed: Middleware {
             var diary: Diary
@@ -72,8 +72,8 @@ struct MiddlewareTests {
         await store.signIn(Token(access: "old"))
         let client = testClient(network, clock) {
             $0.tokens = store
-            $0.perCall = [Signed(diary: diary, name: "call")]
-            $0.perAttempt = [Signed(diary: diary, name: "send")]
+            $0.callMiddlewares = [Signed(diary: diary, name: "call")]
+            $0.attemptMiddlewares = [Signed(diary: diary, name: "send")]
         }
         #expect(try await clock.run { try await client.run(Endpoint<Int>.get("x")) } == 7)
         #expect(diary.lines == ["call unsigned", "send Bearer old", "send Bearer new"])
@@ -93,7 +93,7 @@ struct MiddlewareTests {
         }
         let network = scripted()
         network.on(.get, "/users/7") { .status(404) }
-        let client = testClient(network, TestClock()) { $0.perCall = [Changing()] }
+        let client = testClient(network, TestClock()) { $0.callMiddlewares = [Changing()] }
         #expect(try await client.run(Endpoint<Int>.get("users/\(7)", query: ["q": 1]).retry(.never)) == 8)
         #expect(network.sent.first?.request.headers["X-Call"] == "GET users/7")
     }
@@ -107,7 +107,7 @@ struct MiddlewareTests {
         }
         let network = scripted()
         let client = testClient(network, TestClock()) {
-            $0.perCall = [Answering()]
+            $0.callMiddlewares = [Answering()]
             $0.rateLimit = .requests(1, per: .seconds(1))
         }
         let reply = try await client.reply(to: Endpoint<Int>.get("x"))
@@ -133,7 +133,7 @@ struct MiddlewareTests {
             var diary: Diary
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
                 let rules = context.rules
-                diary.note("\(context.id) \(rules.timeout) \(rules.cost) \(rules.idempotencyKey ?? "-")")
+                diary.note("\(context.id) \(rules.timeout) \(rules.permits) \(rules.idempotencyKey ?? "-")")
                 diary.note("\(context.time.now.duration(to: context.deadline))")
                 return try await next(request, context)
             }
@@ -141,10 +141,10 @@ struct MiddlewareTests {
         let (network, diary) = (scripted(), Diary())
         network.on(.post, "/x") { .status(204) }
         let client = testClient(network, TestClock()) {
-            $0.perCall = [Asking(diary: diary)]
+            $0.callMiddlewares = [Asking(diary: diary)]
             $0.deadline = .seconds(9)
         }
-        let endpoint = Endpoint<NoContent>.post("x").timeout(.seconds(2)).cost(3).idempotencyKey("k")
+        let endpoint = Endpoint<NoContent>.post("x").timeout(.seconds(2)).permits(3).idempotencyKey("k")
         _ = try await client.run(endpoint)
         #expect(diary.lines == ["1 2.0 seconds 3 k", "9.0 seconds"])
     }
@@ -160,11 +160,12 @@ struct MiddlewareTests {
         }
         let request = HTTPRequest(method: .get, url: try HTTPURL("https://api.test/x"))
         for hasLeftOrigin in [false, true] {
-            let rules = CallRules(timeout: .seconds(3), cost: 2)
+            let rules = CallRules(timeout: .seconds(3), permits: 2)
             let context = CallContext(id: 7, .get, "x", rules: rules, hasLeftOrigin: hasLeftOrigin, time: TestClock())
             #expect(context.endpoint == "GET x" && context.attempts == 0 && context.deadline == .distantFuture)
             let response = try await Key().intercept(request, context) { request, context in
-                HTTPResponse(status: 200, headers: ["Seen": "\(request.headers["X-Key"] ?? "-") \(context.rules.cost)"])
+                HTTPResponse(
+                    status: 200, headers: ["Seen": "\(request.headers["X-Key"] ?? "-") \(context.rules.permits)"])
             }
             #expect(response.headers["Seen"] == (hasLeftOrigin ? "- 2" : "k7 2"))
         }

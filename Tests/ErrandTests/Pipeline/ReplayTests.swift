@@ -113,7 +113,7 @@ struct ReplayTests {
 
     @Test("T3: a body that can be sent once is not replayed; the 401 is the result")
     func oneShotBody() async throws {
-        let scene = AuthScene(answering: false) { $0.perCall = [OneShot()] }
+        let scene = AuthScene(answering: false) { $0.callMiddlewares = [OneShot()] }
         scene.network.on(.post, "/notes") { .status(401) }
         try await scene.clock.play {
             await scene.tokens.signIn(scene.server.signIn("ann"))

@@ -36,7 +36,7 @@ import Testing
         network.on(.get, "/x") { ScriptedReply.json("1").times(3) }
         let client = testClient(network, clock) { $0.rateLimit = .requests(5, per: .seconds(1)) }
         try await clock.run {
-            for _ in 0..<3 { let _: Int = try await client.run(.get("x").cost(3)) }
+            for _ in 0..<3 { let _: Int = try await client.run(.get("x").permits(3)) }
         }
         #expect(network.sent.map(\.at) == [.zero, .ms(1000), .ms(2000)])
     }
@@ -55,7 +55,7 @@ import Testing
         network.on(.get, "/x") { .status(204) }
         let client = testClient(network, clock) {
             $0.rateLimit = .requests(1, per: .seconds(10))
-            $0.perAttempt = [Answering()]
+            $0.attemptMiddlewares = [Answering()]
         }
         try await clock.run {
             async let own = client.run(Endpoint<NoContent>.get("own"))

@@ -66,7 +66,7 @@ struct ControlCharacterTests {
         let client = testClient(network, TestClock())
         let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("x")) }
         expectNone(in: error)
-        guard case .undecodable(let failure) = error else { throw error }
+        guard case .decodingFailed(let failure) = error else { throw error }
         #expect(failure.snippet == #"\u{1B}[2J\u{9B}\u{202E} <html>\u{0}"#)
     }
 
@@ -89,7 +89,7 @@ struct ControlCharacterTests {
             .rateLimited(RateLimited(message: words)), .transport(TransportFailure(.other, words)),
             .sessionExpired(SessionExpiry(.refreshRefused, message: words)),
             .invalidRequest(InvalidRequest(.url, words)), .paging(PagingFault(.unreadable, words)),
-            .undecodable(DecodingFailure(path: words, expected: words, found: words)),
+            .decodingFailed(DecodingFailure(path: words, expected: words, found: words)),
         ]
         for failure in failures { expectNone(in: failure) }
         #expect("\(["X-A": words] as HTTPHeaders)" == #"X-A: a\u{1B}[31m\u{202E} "#)

@@ -106,7 +106,7 @@ struct SecretNamesTests {
         let lines = await events.map { printed($0) + LogFormatter().line(for: $0) }.reduce("", +)
         for shown in [text, printed(error), lines] { #expect(!shown.contains("hush"), "\(shown)") }
         #expect(lines.contains("/b?partner_code=‹redacted›&page=2"))
-        guard case .undecodable(let failure) = error else { throw error }
+        guard case .decodingFailed(let failure) = error else { throw error }
         #expect(failure.snippet == #"{"partnerCode":‹redacted›,"n":"‹redacted› ‹redacted›","page":3}"#)
     }
 }

@@ -17,7 +17,7 @@ struct RedirectBodyTests {
         }
         let network = scripted()
         network.on(.post, "/a") { .status(status, headers: ["Location": "/b"]) }
-        let client = testClient(network, TestClock()) { $0.perCall = [OneShot()] }
+        let client = testClient(network, TestClock()) { $0.callMiddlewares = [OneShot()] }
         let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.post("a")) }
         #expect(error.status == status)
         #expect(error.description.hasSuffix("the body can be sent only once"))

@@ -48,7 +48,9 @@ struct ReachedServerTests {
 
     @Test("a deadline that passes before a later attempt has sent anything")
     func deadline() async throws {
-        let error = try await error(after: [.failure(.reset)], deadline: .seconds(1)) { $0.perAttempt = [Stall()] }
+        let error = try await error(after: [.failure(.reset)], deadline: .seconds(1)) {
+            $0.attemptMiddlewares = [Stall()]
+        }
         let limit = Timeout(.deadline, limit: .seconds(1), phase: .backingOff, mayHaveReachedServer: true)
         #expect(error == .timedOut(limit) && error.mayHaveReachedServer)
     }
@@ -96,7 +98,7 @@ struct ReachedServerTests {
         let tokens = TokenStore(time: clock) { _ in Token(access: "new") }
         await tokens.signIn(Token(access: "old"))
         let error = try await error(after: [.status(status, headers: ["Location": "/y"])]) {
-            $0.perAttempt = [Breaking(asCleartext: asCleartext)]
+            $0.attemptMiddlewares = [Breaking(asCleartext: asCleartext)]
             $0.tokens = tokens
         }
         guard case .invalidRequest(let invalid) = error else { throw error }
@@ -111,7 +113,7 @@ struct ReachedServerTests {
         await tokens.signIn(Token(access: "a"))
         let error = try await error(after: [.failure(.reset)]) {
             $0.tokens = tokens
-            $0.perCall = [SigningOut(tokens: tokens)]
+            $0.callMiddlewares = [SigningOut(tokens: tokens)]
         }
         #expect(error == .sessionExpired(SessionExpiry(.signedOut, mayHaveReachedServer: true)))
     }

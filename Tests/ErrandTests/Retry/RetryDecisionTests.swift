@@ -87,12 +87,12 @@ import Testing
     }
 
     @Test("C18: an answer that cannot be decoded is not asked for again")
-    func undecodable() async throws {
+    func decodingFailed() async throws {
         let (clock, network) = (TestClock(), scripted())
         network.on(.get, "/x") { .json("{") }
         let client = testClient(network, clock)
         let error = await #expect(throws: ServiceError.self) { let _: [Int] = try await client.run(.get("x")) }
-        #expect(error?.debugDescription.hasPrefix("undecodable") == true)
+        #expect(error?.debugDescription.hasPrefix("decodingFailed") == true)
         try network.verify()
     }
 
@@ -112,8 +112,8 @@ import Testing
                 return try await next(request, context)
             }
         }
-        let once = await attempts(.put, .status(503)) { $0.perCall = [Streaming(isReplayable: false)] }
-        let often = await attempts(.put, .status(503)) { $0.perCall = [Streaming(isReplayable: true)] }
+        let once = await attempts(.put, .status(503)) { $0.callMiddlewares = [Streaming(isReplayable: false)] }
+        let often = await attempts(.put, .status(503)) { $0.callMiddlewares = [Streaming(isReplayable: true)] }
         #expect([once, often] == [1, 3])
     }
 

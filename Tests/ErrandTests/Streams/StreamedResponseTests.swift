@@ -198,7 +198,7 @@ import Testing
             }
         }
         network.on(.get, "/logs", stream(2))
-        let client = testClient(network, clock) { $0.perCall = [Doubling()] }
+        let client = testClient(network, clock) { $0.callMiddlewares = [Doubling()] }
         try await clock.run {
             var chunks = try await client.stream(.get("logs")).chunks.makeAsyncIterator()
             #expect(try await chunks.next() == Data("first".utf8))

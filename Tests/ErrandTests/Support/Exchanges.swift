@@ -57,6 +57,6 @@ extension Result where Failure == ServiceError {
 
     /// What could not be decoded, if that is the error.
     var decodingFailure: DecodingFailure? {
-        if case .failure(.undecodable(let failure)) = self { failure } else { nil }
+        if case .failure(.decodingFailed(let failure)) = self { failure } else { nil }
     }
 }

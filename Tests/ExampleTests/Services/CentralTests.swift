@@ -106,7 +106,7 @@ import Testing
         try await central.authenticate(email: ann.email, password: ann.password)
         server.fail(.html, on: "/central/token")
         let error = await failure { () async throws(ServiceError) in try await central.checkToken() }
-        guard case .undecodable(let problem) = error else { throw try #require(error) }
+        guard case .decodingFailed(let problem) = error else { throw try #require(error) }
         #expect(problem.description.contains("HTML"))
         let strict = Central(settings) {
             overTheWire(&$0)
@@ -116,7 +116,7 @@ import Testing
         let refused = await failure { () async throws(ServiceError) in
             try await strict.authenticate(email: ann.email, password: ann.password)
         }
-        guard case .undecodable = refused else { throw try #require(refused) }
+        guard case .decodingFailed = refused else { throw try #require(refused) }
     }
 
     @Test("all calls are logged in one place, without a secret")

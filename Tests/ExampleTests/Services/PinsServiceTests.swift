@@ -153,12 +153,12 @@ import Testing
         let account = try await service.signIn(name: ann.userName, password: ann.password)
         let pins = try await service.pins(of: ann.id)
         let accountFile = folder.appending(path: "account").path
-        try await Archive<Pins.Account>(path: accountFile).save(account)
-        try await Archive<[Pins.Pin]>(path: folder.appending(path: "pins").path).save(pins)
-        #expect(try await Archive<Pins.Account>(path: accountFile).load() == account)
-        #expect(try await Archive<[Pins.Pin]>(path: folder.appending(path: "pins").path).load() == pins)
+        try await ValueArchive<Pins.Account>(path: accountFile).save(account)
+        try await ValueArchive<[Pins.Pin]>(path: folder.appending(path: "pins").path).save(pins)
+        #expect(try await ValueArchive<Pins.Account>(path: accountFile).load() == account)
+        #expect(try await ValueArchive<[Pins.Pin]>(path: folder.appending(path: "pins").path).load() == pins)
         try Data("{".utf8).write(to: URL(filePath: accountFile))
-        await #expect(throws: ArchiveError.self) { try await Archive<Pins.Account>(path: accountFile).load() }
+        await #expect(throws: ArchiveError.self) { try await ValueArchive<Pins.Account>(path: accountFile).load() }
     }
 }
 

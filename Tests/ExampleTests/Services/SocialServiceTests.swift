@@ -94,7 +94,7 @@ import Testing
         let load = { () async throws(ServiceError) in try await service.friends() }
         #expect(await failure(of: load)?.status == 500)
         let page = await failure(of: load)
-        guard case .undecodable(let problem) = page else { throw try #require(page) }
+        guard case .decodingFailed(let problem) = page else { throw try #require(page) }
         #expect(problem.description.contains("text/html"))
         let reset = await failure(of: load)
         guard case .transport(let broken) = reset else { throw try #require(reset) }

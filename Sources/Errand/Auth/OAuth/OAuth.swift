@@ -30,12 +30,12 @@ public struct OAuth: Sendable {
     }
 
     private let client: APIClient
-    private let path: Path
+    private let path: EndpointPath
     private let id: String
     private let secret: String
     private let credentials: Credentials
     private let tokenType: String
-    private let parameters: Query
+    private let parameters: QueryItems
 
     /// Makes one. What is missing is told by the first request, as `.invalidRequest`; then nothing is sent.
     ///
@@ -49,8 +49,8 @@ public struct OAuth: Sendable {
     ///     scheme of the `Authorization` header. An answer that names no type is taken to mean this one.
     ///   - parameters: What the server wants with every request besides: an audience, a tenant.
     public init(
-        _ client: APIClient, _ path: Path = "token", id: String, secret: String = "",
-        credentials: Credentials = .inHeader, tokenType: String = "Bearer", parameters: Query = [:]
+        _ client: APIClient, _ path: EndpointPath = "token", id: String, secret: String = "",
+        credentials: Credentials = .inHeader, tokenType: String = "Bearer", parameters: QueryItems = [:]
     ) {
         self.client = client
         self.path = path
@@ -71,7 +71,7 @@ public struct OAuth: Sendable {
     ///   - scopes: What it is to be used for; none for what the server gives by default.
     ///   - parameters: What this request needs besides; they win over those of every request.
     public func token(
-        _ grant: Grant, scopes: [String] = [], parameters: Query = [:]
+        _ grant: Grant, scopes: [String] = [], parameters: QueryItems = [:]
     ) async throws(ServiceError) -> Token {
         let endpoint = try endpoint(for: grant, scopes: scopes, parameters: parameters)
         let reply = try await client.reply(to: endpoint)
@@ -80,7 +80,7 @@ public struct OAuth: Sendable {
         if let type = answer.type, !type.equalsIgnoringCase(tokenType) {
             // What is not a plain word might be anything, a secret too.
             let isWord = type.utf8.count <= 16 && type.utf8.all { (0x61...0x7A).contains($0.asciiLowercased) }
-            throw .undecodable(
+            throw .decodingFailed(
                 DecodingFailure(
                     path: "token_type", expected: tokenType, found: isWord ? clean(type, of: grant) : "another type",
                     status: reply.status))
@@ -116,7 +116,7 @@ public struct OAuth: Sendable {
     }
 
     private func endpoint(
-        for grant: Grant, scopes: [String], parameters own: Query
+        for grant: Grant, scopes: [String], parameters own: QueryItems
     ) throws(ServiceError) -> Endpoint<OAuthAnswer> {
         if let problem = problem(of: grant) { throw .badSetting(problem) }
         try refuseCleartext()

@@ -1,7 +1,7 @@
 extension OAuth {
     /// What a token is given for. It prints without its secrets.
     public struct Grant: Sendable {
-        let parameters: Query
+        let parameters: QueryItems
         /// Whether only an app that has a secret may ask for it.
         var needsSecret = false
         /// What is missing, if anything is.

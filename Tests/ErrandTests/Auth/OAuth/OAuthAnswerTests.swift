@@ -46,7 +46,7 @@ struct OAuthAnswerTests {
     }
 
     @Test(
-        "an answer that is none is undecodable, with the place; no token comes of it",
+        "an answer that is none is decodingFailed, with the place; no token comes of it",
         arguments: [
             (#"{}"#, "access_token"), (#"{"access_token":null}"#, "access_token"),
             (#"{"access_token":""}"#, "access_token"), (#"{"access_token":7}"#, "access_token"),
@@ -71,7 +71,7 @@ struct OAuthAnswerTests {
         ])
     func wrong(json: String, path: String) async throws {
         let error = try await #require(throws: ServiceError.self) { try await token(json) }
-        guard case .undecodable(let failure) = error else { throw error }
+        guard case .decodingFailed(let failure) = error else { throw error }
         // Where a number beyond range stands is told by some versions of Foundation only.
         #expect(failure.path == path || (path.isEmpty && failure.path == "expires_in"))
         #expect(failure.status == 200)
@@ -81,7 +81,7 @@ struct OAuthAnswerTests {
     func html() async throws {
         let page = ScriptedReply.status(200, headers: ["Content-Type": "text/html"], body: "<html>Sign in</html>")
         let error = try await #require(throws: ServiceError.self) { try await OAuthScene(page).signIn() }
-        guard case .undecodable(let failure) = error else { throw error }
+        guard case .decodingFailed(let failure) = error else { throw error }
         #expect(failure.found == "text/html")
     }
 

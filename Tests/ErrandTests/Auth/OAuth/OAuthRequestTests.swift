@@ -109,7 +109,7 @@ struct OAuthRequestTests {
 
     @Test("a parameter that is there already is named, and nothing is sent", arguments: ["username", "scope"])
     func twice(name: String) async throws {
-        let scene = OAuthScene(parameters: Query([Query.Item(name: name, value: "x")]))
+        let scene = OAuthScene(parameters: QueryItems([QueryItems.Item(name: name, value: "x")]))
         let error = await failure { () async throws(ServiceError) in try await scene.signIn(scopes: ["read"]) }
         let reason = "the parameter \"\(name)\" is there already"
         #expect(error == .invalidRequest(InvalidRequest(.configuration, reason)))

@@ -15,7 +15,7 @@ struct OAuthScene: Sendable {
     /// Sets the scene; `replies` are what the token endpoint answers, one after the other.
     init(
         _ replies: ScriptedReply..., seed: UInt64 = 0, id: String = "pins", secret: String = "s3cret",
-        credentials: OAuth.Credentials = .inHeader, tokenType: String = "Bearer", parameters: Query = [:],
+        credentials: OAuth.Credentials = .inHeader, tokenType: String = "Bearer", parameters: QueryItems = [:],
         _ configure: (inout Configuration) -> Void = { _ in }
     ) {
         clock = TestClock(seed: seed)

@@ -32,7 +32,7 @@ struct CurlTLSTests {
         let client = APIClient(url) {
             $0.transport = CurlTransport(options)
             $0.rateLimit = .unlimited
-            $0.perAttempt = [attempts]
+            $0.attemptMiddlewares = [attempts]
             // Real time: a busy machine is no reason to fail.
             $0.timeout = .seconds(60)
         }

@@ -6,7 +6,7 @@ import Foundation
 
 /// A value that is kept in a file between two runs of a program.
 ///
-///     let archive = Archive<[User]>(path: "/var/lib/app/friends")
+///     let archive = ValueArchive<[User]>(path: "/var/lib/app/friends")
 ///     try await archive.save(friends)
 ///     let saved = try await archive.load() ?? []
 ///
@@ -18,10 +18,10 @@ import Foundation
 /// Raise the version when the model has changed so that older files cannot be decoded as the new one, and say how an
 /// older one is read:
 ///
-///     let archive = Archive<Account>(path: path, version: 2) { old, version in
+///     let archive = ValueArchive<Account>(path: path, version: 2) { old, version in
 ///         Account(try OldAccount(from: old))
 ///     }
-public struct Archive<Model: Codable & Sendable>: Sendable {
+public struct ValueArchive<Model: Codable & Sendable>: Sendable {
     /// Reads a value that an older version of the program has saved: its decoder, and the version.
     public typealias Migration = @Sendable (_ old: any Decoder, _ version: Int) throws -> Model
 

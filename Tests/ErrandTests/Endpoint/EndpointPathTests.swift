@@ -3,8 +3,8 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Path: every value is one segment")
-struct PathTests {
+@Suite("EndpointPath: every value is one segment")
+struct EndpointPathTests {
     /// What hurts: separators, escapes, dots, spaces, letters beyond ASCII.
     static let values = [
         "a", "/", "?", "#", "%", "%2F", "%2e%2e", "+", "&", "=", ";", " ", ".", "..", "...", "../..", "/../", "\\", ":",
@@ -32,7 +32,7 @@ struct PathTests {
 
     @Test("C61: segments given as an array are escaped each as a whole")
     func segments() async throws {
-        let sent = try await request(for: Endpoint<Int>.get(Path(segments: ["a/b", "..", "ü"])))
+        let sent = try await request(for: Endpoint<Int>.get(EndpointPath(segments: ["a/b", "..", "ü"])))
         #expect(sent.request.url.path == "/a%2Fb/%2E%2E/%C3%BC")
     }
 
@@ -40,7 +40,7 @@ struct PathTests {
     func interpolations() {
         enum Genre: String { case sciFi = "sci fi" }
         struct ID: RawRepresentable { var rawValue: Int }
-        let path: Path = "\(7)/\(ID(rawValue: 8))/\(Genre.sciFi)/\(true)"
+        let path: EndpointPath = "\(7)/\(ID(rawValue: 8))/\(Genre.sciFi)/\(true)"
         #expect(path.description == "7/8/sci%20fi/true")
     }
 
@@ -53,8 +53,8 @@ struct PathTests {
             ("https://api.test/v1", "", "/v1"), ("https://api.test", "", "/"), ("https://api.test/v1", "/", "/v1/"),
             ("https://api.test/v1", "a/./b/../c", "/v1/a/c"), ("https://api.test/v1", "a%2Fb/é", "/v1/a%2Fb/%C3%A9"),
             ("https://api.test/v1", "a:b/c", "/v1/a:b/c"), ("https://api.test/v1", "a//b", "/v1/a//b"),
-        ] as [(String, Path, String)])
-    func literals(base: String, path: Path, expected: String) async throws {
+        ] as [(String, EndpointPath, String)])
+    func literals(base: String, path: EndpointPath, expected: String) async throws {
         let sent = try await request(for: Endpoint<Int>.get(path)) {
             $0.environment = ServerEnvironment("test", base)
         }
@@ -68,8 +68,8 @@ struct PathTests {
             ("https://evil.test/a", "not a path below"), ("ftp://evil.test", "not a path below"),
             ("//evil.test/a", "not a path below"), ("a?b=c", "has a query"), ("a#b", "has a fragment"),
             ("a%", "hexadecimal"), ("a%2", "hexadecimal"), ("a/\("")/b", "empty value"), ("\("")", "empty value"),
-        ] as [(Path, String)])
-    func refuses(path: Path, reason: String) async throws {
+        ] as [(EndpointPath, String)])
+    func refuses(path: EndpointPath, reason: String) async throws {
         let invalid = try await refusal(of: Endpoint<Int>.get(path))
         #expect(invalid.subject == .path)
         #expect(invalid.reason.contains(reason), "\(invalid.reason)")
@@ -77,7 +77,7 @@ struct PathTests {
 
     @Test("escaped dots that are written out do not climb either", arguments: ["%2e%2e/a", "a/%2E./../../b", ".%2e"])
     func escapedDots(text: String) async throws {
-        let invalid = try await refusal(of: Endpoint<Int>.get(Path(stringLiteral: text)))
+        let invalid = try await refusal(of: Endpoint<Int>.get(EndpointPath(stringLiteral: text)))
         #expect(invalid.reason.contains("climbs out"), "\(invalid.reason)")
     }
 }

@@ -1,17 +1,17 @@
 /// A path below the client's base URL.
 ///
-///     let path: Path = "users/\(id)/friends"
+///     let path: EndpointPath = "users/\(id)/friends"
 ///
 /// Every interpolated value becomes exactly one segment, or a part of one: whatever is in it, it can change neither the
 /// number of segments nor the host. What is written out may already carry percent escapes, which are kept. A
 /// path that leaves the base URL, an absolute URL, a query or an empty interpolated value is `.invalidRequest` when
 /// the call is made.
 ///
-/// Of segments that are known at run time only, `Path(segments:)` makes one.
+/// Of segments that are known at run time only, `EndpointPath(segments:)` makes one.
 ///
 /// A value that is `..` and nothing else goes out as `%2E%2E`, so it is one segment here and on the wire. A proxy that
 /// unescapes before it routes may still take it for a step up: refuse such identifiers where they come from strangers.
-public struct Path: Sendable, Hashable {
+public struct EndpointPath: Sendable, Hashable {
     private(set) var text = ""
     private(set) var problem: String?
 
@@ -93,10 +93,10 @@ public struct Path: Sendable, Hashable {
     }
 }
 
-extension Path: ExpressibleByStringInterpolation, CustomStringConvertible {
+extension EndpointPath: ExpressibleByStringInterpolation, CustomStringConvertible {
     /// What was put between literal text, escaped as it is added.
     public struct StringInterpolation: StringInterpolationProtocol, Sendable {
-        fileprivate var path = Path(segments: [])
+        fileprivate var path = EndpointPath(segments: [])
 
         /// Makes an empty interpolation.
         public init(literalCapacity: Int, interpolationCount: Int) {}

@@ -7,12 +7,12 @@ struct ArchiveTests {
     private struct Account: Codable, Hashable, Sendable { var name: String, since: Date, scores: [Double] }
 
     private let scratch: Scratch
-    private let archive: Archive<Account>
+    private let archive: ValueArchive<Account>
     private let ann = Account(name: "Ann é😀", since: Date(timeIntervalSince1970: 1.25), scores: [0.1, -1e300])
 
     init() throws {
         scratch = try Scratch()
-        archive = Archive(path: scratch.path("app/account"))
+        archive = ValueArchive(path: scratch.path("app/account"))
     }
 
     @Test("what is saved is what is loaded, by another archive too; nothing is left when it is removed")
@@ -21,7 +21,7 @@ struct ArchiveTests {
         #expect(!scratch.exists("app"), "a look makes no folder")
         try await archive.save(ann)
         #expect(try await archive.load() == ann)
-        #expect(try await Archive<Account>(path: scratch.path("app/account")).load() == ann)
+        #expect(try await ValueArchive<Account>(path: scratch.path("app/account")).load() == ann)
         try await archive.remove()
         try await archive.remove()
         #expect(try await archive.load() == nil)
@@ -47,7 +47,7 @@ struct ArchiveTests {
 
     @Test("a value that is too large to be loaded is not saved")
     func tooLarge() async throws {
-        let archive = Archive<Data>(path: scratch.path("bytes"))
+        let archive = ValueArchive<Data>(path: scratch.path("bytes"))
         try await archive.save(Data(count: 30 << 20))
         let large = Data(count: 60 << 20)
         #expect(await problem { () async throws(ArchiveError) in try await archive.save(large) } == .unencodable)
@@ -62,11 +62,11 @@ struct ArchiveTests {
         try FileManager.default.createDirectory(
             atPath: scratch.path("folder/inner"), withIntermediateDirectories: true)
         for (name, kind) in [("link", ArchiveError.Kind.symbolicLink), ("folder", .notAFile)] {
-            let archive = Archive<Account>(path: scratch.path(name))
+            let archive = ValueArchive<Account>(path: scratch.path(name))
             #expect(await problem { () async throws(ArchiveError) in try await archive.save(ann) } == kind)
             #expect(await problem { () async throws(ArchiveError) in _ = try await archive.load() } == kind)
         }
-        let below = Archive<Account>(path: scratch.path("target/account"))
+        let below = ValueArchive<Account>(path: scratch.path("target/account"))
         #expect(await problem { () async throws(ArchiveError) in try await below.save(ann) } == .unwritable)
         #expect(try scratch.read("target") == "treasure")
         #expect(scratch.exists("folder/inner"))
@@ -78,7 +78,7 @@ struct ArchiveTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask {
-                    let archive = Archive<[Int]>(path: path)
+                    let archive = ValueArchive<[Int]>(path: path)
                     for _ in 0..<5 {
                         try await archive.save(Array(repeating: number, count: 5000 + number))
                         let found = try await archive.load() ?? []

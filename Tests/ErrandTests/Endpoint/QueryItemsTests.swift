@@ -3,11 +3,11 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Query: read back as it was given")
-struct QueryTests {
-    @Test("C61: names and values that hurt round-trip", arguments: PathTests.values)
+@Suite("QueryItems: read back as it was given")
+struct QueryItemsTests {
+    @Test("C61: names and values that hurt round-trip", arguments: EndpointPathTests.values)
     func roundTrip(text: String) async throws {
-        let query: Query = ["q": text, text: "v", "last": ""]
+        let query: QueryItems = ["q": text, text: "v", "last": ""]
         let sent = try await request(for: Endpoint<Int>.get("x", query: query))
         let pairs = try #require(sent.request.url.query).split(separator: "&", omittingEmptySubsequences: false).map {
             $0.split(separator: "=", omittingEmptySubsequences: false).map(read)
@@ -18,27 +18,27 @@ struct QueryTests {
 
     @Test("C61: the same holds for the body of a form")
     func form() async throws {
-        let query = Query(PathTests.values.map { Query.Item(name: $0, value: $0) })
+        let query = QueryItems(EndpointPathTests.values.map { QueryItems.Item(name: $0, value: $0) })
         let sent = try await request(for: Endpoint<Int>.post("x", body: .form(query)))
         #expect(sent.request.headers["Content-Type"] == "application/x-www-form-urlencoded")
         let pairs = String(decoding: sent.body, as: UTF8.self).split(separator: "&").map {
             $0.split(separator: "=").map(read)
         }
-        #expect(pairs == PathTests.values.map { [$0, $0] })
+        #expect(pairs == EndpointPathTests.values.map { [$0, $0] })
     }
 
     @Test("the order stays, a nil leaves its name out, an array repeats it, a name may come twice")
     func order() {
         let none: String? = nil
-        let query: Query = ["b": 1, "a": ["x", "y"], "since": none, "c": [Int](), "b": 2, "on": true, "of": 1.5]
+        let query: QueryItems = ["b": 1, "a": ["x", "y"], "since": none, "c": [Int](), "b": 2, "on": true, "of": 1.5]
         #expect(query.encoded == "b=1&a=x&a=y&b=2&on=true&of=1.5")
-        #expect(Query().encoded.isEmpty)
+        #expect(QueryItems().encoded.isEmpty)
     }
 
     @Test("every number, a substring and an enum can stand in a query")
     func values() {
         enum Sort: String, QueryValue { case byName = "by name" }
-        let query: Query = [
+        let query: QueryItems = [
             "a": Int32(-1), "b": Int64.max, "c": UInt(1), "d": UInt32(2), "e": UInt64.max, "f": Float(0.5),
             "g": "xyz".prefix(2), "h": [Sort.byName],
         ]

@@ -1,10 +1,10 @@
 /// The parameters of a query, in order; names may repeat.
 ///
-///     let query: Query = ["sort": "name", "page": page, "tag": ["a", "b"], "since": nil]
+///     let query: QueryItems = ["sort": "name", "page": page, "tag": ["a", "b"], "since": nil]
 ///
 /// A `nil` value leaves its name out, an array repeats it. Names and values are escaped so that every server reads
 /// back what was given. Where the names are known at run time only, `add` and `items` make one.
-public struct Query: Sendable, Hashable {
+public struct QueryItems: Sendable, Hashable {
     /// One parameter.
     public struct Item: Sendable, Hashable {
         /// The name, not escaped.
@@ -45,7 +45,7 @@ public struct Query: Sendable, Hashable {
     }
 }
 
-extension Query: ExpressibleByDictionaryLiteral, CustomStringConvertible, CustomReflectable {
+extension QueryItems: ExpressibleByDictionaryLiteral, CustomStringConvertible, CustomReflectable {
     /// A query written as a dictionary; names may repeat.
     public init(dictionaryLiteral elements: (String, (any QueryValue)?)...) {
         self.init()
@@ -58,9 +58,9 @@ extension Query: ExpressibleByDictionaryLiteral, CustomStringConvertible, Custom
     public var customMirror: Mirror { Mirror(self, children: ["query": description]) }
 }
 
-extension Query.Item: CustomStringConvertible, CustomReflectable {
+extension QueryItems.Item: CustomStringConvertible, CustomReflectable {
     /// The parameter, without its value if that is a secret.
-    public var description: String { Query([self]).description }
+    public var description: String { QueryItems([self]).description }
     /// Shows the description only.
     public var customMirror: Mirror { Mirror(self, children: ["item": description]) }
 }

@@ -4,13 +4,13 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Route: a type of the user's own that describes its calls")
-struct RouteTests {
-    private enum MovieRoute: Route {
+@Suite("EndpointConvertible: a type of the user's own that describes its calls")
+struct EndpointConvertibleTests {
+    private enum MovieRoute: EndpointConvertible {
         case popular(page: Int)
         case rate(Int, stars: Int)
 
-        var path: Path {
+        var path: EndpointPath {
             switch self {
             case .popular: "popular"
             case .rate(let id, _): "\(id)/rating"
@@ -19,7 +19,7 @@ struct RouteTests {
         var method: HTTPMethod {
             if case .rate = self { .put } else { .get }
         }
-        var query: Query {
+        var query: QueryItems {
             if case .popular(let page) = self { ["page": page] } else { [:] }
         }
         var headers: HTTPHeaders { ["X-Kind": "movie"] }
@@ -36,8 +36,8 @@ struct RouteTests {
         }
     }
 
-    private struct Plain: Route {
-        var path: Path { "plain" }
+    private struct Plain: EndpointConvertible {
+        var path: EndpointPath { "plain" }
     }
 
     @Test("all that a route says is sent, and its envelope is opened")

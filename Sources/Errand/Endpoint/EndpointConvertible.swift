@@ -1,16 +1,16 @@
 /// What a type of the user's own, an enum most often, tells of its calls, so that it turns into an `Endpoint`.
 ///
-///     enum MovieRoute: Route {
+///     enum MovieRoute: EndpointConvertible {
 ///         case popular(page: Int)
 ///         case videos(of: Int)
 ///
-///         var path: Path {
+///         var path: EndpointPath {
 ///             switch self {
 ///             case .popular: "popular"
 ///             case .videos(let id): "\(id)/videos"
 ///             }
 ///         }
-///         var query: Query {
+///         var query: QueryItems {
 ///             switch self {
 ///             case .popular(let page): ["page": page]
 ///             case .videos: [:]
@@ -23,13 +23,13 @@
 ///     let page: MoviePage = try await client.run(Endpoint(MovieRoute.popular(page: 1)))
 ///
 /// Only the path has no default.
-public protocol Route: Sendable {
+public protocol EndpointConvertible: Sendable {
     /// The path below the client's base URL.
-    var path: Path { get }
+    var path: EndpointPath { get }
     /// The method; GET by default.
     var method: HTTPMethod { get }
     /// The query; none by default.
-    var query: Query { get }
+    var query: QueryItems { get }
     /// The headers; none by default.
     var headers: HTTPHeaders { get }
     /// The body; none by default.
@@ -40,11 +40,11 @@ public protocol Route: Sendable {
     var options: CallOptions { get }
 }
 
-extension Route {
+extension EndpointConvertible {
     /// GET.
     public var method: HTTPMethod { .get }
     /// No query.
-    public var query: Query { [:] }
+    public var query: QueryItems { [:] }
     /// No headers.
     public var headers: HTTPHeaders { [:] }
     /// No body.
@@ -57,7 +57,7 @@ extension Route {
 
 extension Endpoint {
     /// The endpoint that a route describes.
-    public init(_ route: some Route) {
+    public init(_ route: some EndpointConvertible) {
         self.init(route.method, route.path, query: route.query, headers: route.headers, body: route.body)
         envelope = route.envelope
         options = route.options
