@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-public import FoundationEssentials
+import FoundationEssentials
 #else
-public import Foundation
+import Foundation
 #endif
 
 /// Runs the calls of one server.
@@ -15,7 +15,7 @@ public import Foundation
 /// Calls do not wait for each other on the actor, and an answer is decoded on none: however large it is, it delays no
 /// other call. A call ends when its task is cancelled, within milliseconds, with `.cancelled`. What is wrong with the
 /// base URL or the configuration is told by every call, as `.invalidRequest`.
-public actor APIClient {
+public actor APIClient: ConfigurableClient {
     /// The rules of the client.
     public nonisolated let configuration: Configuration
     /// The limiter that the client keeps to; another client may be given it too.
@@ -29,23 +29,6 @@ public actor APIClient {
     private nonisolated let hub = EventHub()
     private nonisolated let ownTransport: (any Transport)?
     private var closing: Flight<Void, Never>?
-
-    /// Makes a client of a named server.
-    public init(_ environment: ServerEnvironment, _ configure: (inout Configuration) -> Void = { _ in }) {
-        var configuration = Configuration(environment)
-        configure(&configuration)
-        self.init(configuration)
-    }
-
-    /// Makes a client of the server at that URL.
-    public init(_ baseURL: String, _ configure: (inout Configuration) -> Void = { _ in }) {
-        self.init(ServerEnvironment("server", baseURL), configure)
-    }
-
-    /// Makes a client of the server at that URL.
-    public init(_ baseURL: URL, _ configure: (inout Configuration) -> Void = { _ in }) {
-        self.init(baseURL.absoluteString, configure)
-    }
 
     /// Makes a client with those rules.
     public init(_ configuration: Configuration) {
@@ -70,6 +53,30 @@ public actor APIClient {
     @concurrent
     public nonisolated func run<Response>(_ endpoint: Endpoint<Response>) async throws(ServiceError) -> Response {
         try await answer(to: endpoint).value
+    }
+
+    /// Runs the call for its effect: whatever comes with a success is not read.
+    @discardableResult
+    @concurrent
+    public nonisolated func run(_ endpoint: Endpoint<NoContent>) async throws(ServiceError) -> NoContent {
+        try await answer(to: endpoint).value
+    }
+
+    /// Runs the call that a type of your own describes. What it returns is what you ask for:
+    ///
+    ///     let page: MoviePage = try await client.run(MovieRoute.popular(page: 1))
+    @concurrent
+    public nonisolated func run<Response: Decodable & Sendable>(
+        _ route: some EndpointConvertible
+    ) async throws(ServiceError) -> Response {
+        try await answer(to: Endpoint(route)).value
+    }
+
+    /// Runs the call that a type of your own describes, for its effect.
+    @discardableResult
+    @concurrent
+    public nonisolated func run(_ route: some EndpointConvertible) async throws(ServiceError) -> NoContent {
+        try await answer(to: Endpoint(route)).value
     }
 
     /// Runs the call and returns what it promises, with the status, the headers and what it took.

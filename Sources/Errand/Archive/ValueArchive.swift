@@ -27,6 +27,7 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
 
     private let file: PrivateFile
     private let version: Int
+    private let lockTimeout: Duration
     private let migrate: Migration?
 
     /// Makes an archive in the file at that path; it touches nothing yet.
@@ -34,10 +35,15 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
     /// - Parameters:
     ///   - path: Where the file is. An existing folder is used as it is.
     ///   - version: The version of the model.
+    ///   - lockTimeout: How long to wait for somebody who has locked the file and does not change it, before it is taken
+    ///     that they hang.
     ///   - migrate: Reads a model of an older version. What it returns is saved by the next `save`, not before.
-    public init(path: String, version: Int = 1, migrate: Migration? = nil) {
+    public init(
+        path: String, version: Int = 1, lockTimeout: Duration = .seconds(10), migrate: Migration? = nil
+    ) {
         file = PrivateFile(path: path, content: "the archive", largest: ArchiveFile.largest)
         self.version = version
+        self.lockTimeout = lockTimeout
         self.migrate = migrate
     }
 
@@ -92,12 +98,12 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
         return ArchiveFile.read(data, version: version, migrate: migrate).map(Optional.some)
     }
 
-    /// Runs `body` while nobody else writes or removes the file. A process that hangs is waited for ten seconds. Where
-    /// nobody can write, or the file system has no locks, it runs without one.
+    /// Runs `body` while nobody else writes or removes the file. Where nobody can write, or the file system
+    /// has no locks, it runs without one.
     private func alone<Value>(_ body: () throws(ArchiveError) -> Value) async throws(ArchiveError) -> Value {
         let lock: FileLock?
         do throws(StorageError) {
-            lock = try await FileLock.acquire(beside: file, within: .seconds(10))
+            lock = try await FileLock.acquire(beside: file, within: lockTimeout)
         } catch {
             if error.kind == .locked, Task.isCancelled {
                 throw ArchiveError(.cancelled, "the archive \(file.path) was left alone: the task was cancelled")

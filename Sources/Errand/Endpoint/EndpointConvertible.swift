@@ -20,7 +20,7 @@
 ///
 /// A client runs that; the response is what the caller asks for:
 ///
-///     let page: MoviePage = try await client.run(Endpoint(MovieRoute.popular(page: 1)))
+///     let page: MoviePage = try await client.run(MovieRoute.popular(page: 1))
 ///
 /// Only the path has no default.
 public protocol EndpointConvertible: Sendable {

@@ -20,6 +20,21 @@ public struct RequestBody: Sendable {
         RequestBody(content: .json(value))
     }
 
+    /// Named values of different types as the members of one object; what is `nil` is left out.
+    ///
+    ///     let body = RequestBody.json(["name": name, "age": 3])
+    public static func json(_ parameters: Parameters) -> RequestBody {
+        RequestBody(content: .json(parameters))
+    }
+
+    /// A literal of values of different types, nested ones too.
+    ///
+    /// Variables stand in one that is not nested; in a nested one say `["name": name, "age": 3] as Parameters`.
+    @_disfavoredOverload
+    public static func json(_ value: JSONValue, _: Void = ()) -> RequestBody {
+        RequestBody(content: .json(value))
+    }
+
     /// The parameters of an HTML form (`application/x-www-form-urlencoded`).
     public static func form(_ query: QueryItems) -> RequestBody {
         RequestBody(content: .form(query))

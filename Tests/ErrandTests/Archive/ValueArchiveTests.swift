@@ -78,7 +78,8 @@ struct ArchiveTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask {
-                    let archive = ValueArchive<[Int]>(path: path)
+                    // Each writes to the disk, which may take long on a busy machine.
+                    let archive = ValueArchive<[Int]>(path: path, lockTimeout: .seconds(120))
                     for _ in 0..<5 {
                         try await archive.save(Array(repeating: number, count: 5000 + number))
                         let found = try await archive.load() ?? []
