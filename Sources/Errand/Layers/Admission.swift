@@ -30,7 +30,7 @@ struct Admission: Layer {
         context.call.noteSent(token)
         request.headers["Authorization"] = token.authorization
         var response = try await next(request, context)
-        if (200..<400).contains(response.status) { tokens.vault.accept(token) }
+        if (200..<400).contains(response.status) { tokens.accept(token) }
         response.token = token
         return response
     }

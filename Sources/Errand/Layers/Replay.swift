@@ -14,12 +14,12 @@ struct Replay: Layer {
         }
         var replay = context
         replay.awaitedToken = try await context.call.waitForToken { (scope: StopScope) async throws(ServiceError) in
-            try await tokens.replacement(for: refused, of: session, in: scope)
+            try await tokens.token(of: session, insteadOf: refused, in: scope)
         }
         replay.isUrgent = true
         // The response to the replay is final, a second 401 too: whatever is wrong, another token would not help.
         let final = try await next(request, replay)
-        if final.status == 401, let token = final.token { await tokens.noteRefusal(of: token) }
+        if final.status == 401, let token = final.token { tokens.refuseReplay(with: token) }
         return final
     }
 }
