@@ -43,7 +43,7 @@ extension TokenStore {
         if state.withLock({ $0.isSaved }) { await readAgain(for: flight, isAlone: false) }
         guard session(for: flight) != nil else { return }
         do {
-            try await persistence.exclusively { await self.exchange(for: flight, isAlone: true) }
+            try await storage { try await $0.exclusively { await self.exchange(for: flight, isAlone: true) } }
         } catch {
             let (error, now, random) = (TokenPersistenceError(error), time.now, time.randomFraction())
             change { $0.failLocking(error, by: flight, at: now, random: random) }
@@ -114,7 +114,7 @@ extension TokenStore {
     private func readAgain(for flight: Flight<Token>, isAlone: Bool) async {
         guard session(for: flight) != nil else { return }
         do {
-            let saved = try await persistence.load()
+            let saved = try await storage { try await $0.load() }
             // Reentrancy: if the session has ended while the file was read, the state ignores what was read.
             let date = time.date
             change { $0.find(saved, by: flight, at: date) }

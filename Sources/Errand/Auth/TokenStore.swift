@@ -235,7 +235,7 @@ public actor TokenStore {
         let turn = await nextTurn()
         let outcome: Result<SavedSession?, TokenPersistenceError>
         do {
-            outcome = .success(try await persistence.load())
+            outcome = .success(try await storage { try await $0.load() })
         } catch {
             outcome = .failure(TokenPersistenceError(error))
         }
@@ -258,6 +258,14 @@ public actor TokenStore {
             if error.isKeptAside { state.withLock { $0.load(nil) } }
             flight.land(.failure(.sessionExpired(SessionExpiry(.unreadable, message: error.message))))
         }
+    }
+
+    /// Uses the persistence off the actor: file work blocks its thread, and nobody who needs the store waits for a disk.
+    @concurrent
+    nonisolated func storage<Value: Sendable>(
+        _ use: @Sendable (any TokenPersistence) async throws -> Value
+    ) async throws -> Value {
+        try await use(persistence)
     }
 
     // MARK: Saving
@@ -296,7 +304,7 @@ public actor TokenStore {
     private func takeTurn(toSave saved: Flight<Void>) async {
         let turn = await nextTurn()
         do {
-            try await persistence.exclusively { await self.performSave() }
+            try await storage { try await $0.exclusively { await self.performSave() } }
         } catch {
             // Not without the lock: what another process is writing could be mixed up with it.
             if coming === saved { coming = nil }
@@ -313,14 +321,14 @@ public actor TokenStore {
         if await save(session) || session == nil { return }
         // What is saved still is the session of somebody else, who must not be signed in by the next start. If it
         // cannot be removed either, that it could not be saved has been told already.
-        try? await persistence.save(nil)
+        try? await storage { try await $0.save(nil) }
     }
 
     /// Saves the session, or removes what is saved; says whether that could be done.
     @discardableResult
     func save(_ session: SavedSession?) async -> Bool {
         do {
-            try await persistence.save(session)
+            try await storage { try await $0.save(session) }
             // Reentrancy: if somebody else has signed in meanwhile, the state ignores it.
             if let session { state.withLock { $0.noteSaved(session) } }
             return true
