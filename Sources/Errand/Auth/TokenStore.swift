@@ -124,7 +124,7 @@ public actor TokenStore {
     // MARK: For the layer that signs
 
     /// The session that is there, if that is known without a wait.
-    nonisolated var presentSession: UUID? { state.withLock { $0.sessionID } }
+    nonisolated var presentSession: UUID? { state.withLock { $0.session?.id } }
 
     /// The session that a call beginning now belongs to.
     nonisolated func session() async throws(ServiceError) -> UUID {
@@ -136,7 +136,8 @@ public actor TokenStore {
 
     /// The token that the session has now, and whether it is about to expire; `nil` if a token has to be waited for.
     nonisolated func currentToken(of session: UUID) throws(ServiceError) -> (token: Token, isAging: Bool)? {
-        switch status(of: session) {
+        let date = time.date
+        return switch state.withLock({ $0.status(of: session, at: date) }) {
         case .good(let token): (token, false)
         case .aging(let token): (token, true)
         case .ended(let expiry): throw .sessionExpired(expiry)
@@ -176,7 +177,8 @@ public actor TokenStore {
 
     nonisolated func status(of session: UUID, rejecting rejected: Token? = nil) -> State.Status {
         let date = time.date
-        return state.withLock { $0.status(of: session, at: date, rejecting: rejected?.access) }
+        guard let rejected else { return state.withLock { $0.status(of: session, at: date) } }
+        return state.withLock { $0.status(of: session, at: date, rejecting: rejected) }
     }
 
     private nonisolated func arrival(of flight: Flight<Token>, in scope: StopScope) async throws(ServiceError) -> Token

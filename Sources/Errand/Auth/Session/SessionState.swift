@@ -58,9 +58,8 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         case save
     }
 
-    /// A session and all that is known about its tokens. It goes as a whole, so nothing is left to the next session.
-    private struct Current: Sendable {
-        var session: SavedSession
+    /// What is known about a session. It goes as a whole, so nothing is left to the next session.
+    private struct History: Sendable {
         /// Whether the session is known to be saved: only then does its absence from a shared file mean a sign-out.
         var isSaved = false
         /// The refresh under way.
@@ -80,7 +79,9 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     private let leeway: Double
     /// Whether the saved session has been read, or has been made obsolete by a sign-in or a sign-out.
     private(set) var isLoaded = false
-    private var current: Current?
+    /// The session of the user who is signed in.
+    private(set) var session: SavedSession?
+    private var history = History()
     /// The session before the current one, and why it ended.
     private var ended: (id: UUID, expiry: SessionExpiry)?
 
@@ -89,53 +90,49 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         self.leeway = leeway
     }
 
-    /// The session of the user who is signed in.
-    var session: SavedSession? { current?.session }
-
-    /// The identity of that session.
-    var sessionID: UUID? { current?.session.id }
-
-    /// Whether that session is known to be saved.
-    var isSaved: Bool { current?.isSaved ?? false }
+    /// Whether the session is known to be saved.
+    var isSaved: Bool { history.isSaved }
 
     /// The refresh under way.
-    var refresh: Refresh? { current?.refresh }
+    var refresh: Refresh? { history.refresh }
 
     /// The access tokens of the session that were replaced.
-    var replaced: [String] { current?.replaced ?? [] }
+    var replaced: [String] { history.replaced }
 
     /// Whether the session has, or had, that token.
     func knows(_ token: Token) -> Bool {
-        current?.session.token.access == token.access || replaced.contains(token.access)
+        session?.token.access == token.access || history.replaced.contains(token.access)
     }
 
     // MARK: What a call sees
 
-    /// Returns what a call of that session can do (T1, T11). To a call that the server has refused `rejected` for, that
-    /// token has expired.
-    func status(of id: UUID, at date: Date, rejecting rejected: String? = nil) -> Status {
-        guard let current, current.session.id == id else { return .ended(expiry(of: id)) }
-        let session = current.session
-        if let rejected, rejected == session.token.access { return replacement }
-        if let refresh = current.refresh, current.refused == session.token.access { return .beingReplaced(refresh) }
+    /// Returns what a call of that session can do (T1, T11).
+    // Each send asks this. If the function is not inlined, the compiler copies the whole state for it.
+    @inline(__always)
+    func status(of id: UUID, at date: Date) -> Status {
+        guard let session, session.id == id else {
+            if let ended, ended.id == id { return .ended(ended.expiry) }
+            return .ended(SessionExpiry(session == nil ? .signedOut : .otherSession))
+        }
+        if let refresh = history.refresh, history.refused == session.token.access { return .beingReplaced(refresh) }
         guard let expiry = session.token.expiry else { return .good(session.token) }
         // A new token that was expired when it came says that the clocks differ, and nothing about the token. The next
         // would come expired as well: this one is used until the server refuses it (T12).
         if session.revision > 0, expiry <= session.received { return .good(session.token) }
-        guard date < expiry else { return replacement }
+        guard date < expiry else { return history.refresh.map { .beingReplaced($0) } ?? .expired }
         // A token that lives shorter than the leeway would always be inside it, and be refreshed by every call (T12).
         let leeway = min(leeway, expiry.timeIntervalSince(session.received) / 2)
         guard date >= expiry.addingTimeInterval(-leeway) else { return .good(session.token) }
-        return current.refresh == nil ? .aging(session.token) : .good(session.token)
+        return history.refresh == nil ? .aging(session.token) : .good(session.token)
     }
 
-    /// What a call can do that cannot use the token.
-    private var replacement: Status { refresh.map { .beingReplaced($0) } ?? .expired }
-
-    /// Returns why that session, which is not the current one, has ended.
-    private func expiry(of id: UUID) -> SessionExpiry {
-        if let ended, ended.id == id { return ended.expiry }
-        return SessionExpiry(current == nil ? .signedOut : .otherSession)
+    /// Returns what a call of that session can do after the server has answered 401 to `rejected`: to this call, that
+    /// token has expired (T1). If it was replaced meanwhile, the call can use the present one (T2).
+    func status(of id: UUID, at date: Date, rejecting rejected: Token) -> Status {
+        guard let session, session.id == id, session.token.access == rejected.access else {
+            return status(of: id, at: date)
+        }
+        return history.refresh.map { .beingReplaced($0) } ?? .expired
     }
 
     // MARK: Beginning and ending a session
@@ -144,13 +141,14 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     mutating func load(_ saved: SavedSession?) {
         guard !isLoaded else { return }
         isLoaded = true
-        current = saved.map { Current(session: $0, isSaved: true) }
+        session = saved
+        history.isSaved = saved != nil
     }
 
     /// Begins a session. The one before ends, and the result of its refresh is discarded (T7).
     mutating func signIn(_ session: SavedSession) -> [Action] {
         let cancel = cancellation
-        return cancel + replaceCurrent(with: Current(session: session), because: SessionExpiry(.otherSession)) + [
+        return cancel + replaceSession(with: session, because: SessionExpiry(.otherSession)) + [
             .send(.signedIn), .save,
         ]
     }
@@ -159,47 +157,50 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     mutating func signOut() -> [Action] {
         let cancel = cancellation
         // As long as nobody has looked, there may be a saved session.
-        let event: [Action] = isLoaded && current == nil ? [] : [.send(.signedOut)]
-        return cancel + replaceCurrent(with: nil, because: SessionExpiry(.signedOut)) + event + [.save]
+        let event: [Action] = isLoaded && session == nil ? [] : [.send(.signedOut)]
+        return cancel + replaceSession(with: nil, because: SessionExpiry(.signedOut)) + event + [.save]
     }
 
     /// Notes that a session was saved.
     mutating func noteSaved(_ session: SavedSession) {
         // Somebody else may be signed in by now, of whom nothing is saved yet (T7).
-        if sessionID == session.id { current?.isSaved = true }
+        if self.session?.id == session.id { history.isSaved = true }
     }
 
-    private var cancellation: [Action] { refresh == nil ? [] : [.cancelRefresh] }
+    private var cancellation: [Action] { history.refresh == nil ? [] : [.cancelRefresh] }
 
     /// Ends the session, if there is one, and begins the next. Calls that wait for a refresh fail with `expiry`.
-    private mutating func replaceCurrent(with next: Current?, because expiry: SessionExpiry) -> [Action] {
-        let old = current
+    private mutating func replaceSession(
+        with next: SavedSession?, isSaved: Bool = false, because expiry: SessionExpiry
+    ) -> [Action] {
+        let refresh = history.refresh
+        if let session { ended = (session.id, expiry) }
         isLoaded = true
-        current = next
-        guard let old else { return [] }
-        ended = (old.session.id, expiry)
-        return old.refresh.map { [.resume($0, .failure(.sessionExpired(expiry)))] } ?? []
+        session = next
+        history = History(isSaved: isSaved)
+        return refresh.map { [.resume($0, .failure(.sessionExpired(expiry)))] } ?? []
     }
 
     // MARK: The server's answers to calls
 
     /// Notes that the server has accepted a token: a later refusal is no sign that new tokens do not help (T3).
     mutating func accept(_ token: Token) {
-        current?.accepted = token.access
+        // Most often it is the token that was accepted last: to compare it is cheaper than to keep it again.
+        if history.accepted != token.access { history.accepted = token.access }
     }
 
     /// Notes that the server has refused a token. Nothing changes if the token was replaced already (T2). A refused new
     /// token counts against the cap, unless another request with it was accepted (T3).
     mutating func refuse(_ token: Token, of id: UUID, at now: Instant) {
-        guard sessionID == id, current?.session.token.access == token.access else { return }
-        current?.refused = token.access
-        if current?.accepted != token.access { current?.pace.refused(token.access, at: now) }
+        guard let session, session.id == id, session.token.access == token.access else { return }
+        history.refused = token.access
+        if history.accepted != token.access { history.pace.refused(token.access, at: now) }
     }
 
     /// Notes that the server has refused a token in a replay, just after another one was refused. It counts against the
     /// cap even if other requests with it are accepted (T3).
     mutating func refuseReplay(with token: Token, at now: Instant) {
-        current?.pace.refused(token.access, at: now)
+        history.pace.refused(token.access, at: now)
     }
 
     // MARK: A refresh
@@ -207,26 +208,26 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     /// Starts a refresh for calls that wait for it, unless one is under way: however many calls there are, one refresh
     /// runs (T1). After a failure it waits for the end of the backoff (T9).
     mutating func startRefresh(_ refresh: Refresh, of id: UUID) -> [Action] {
-        guard let current, current.session.id == id, current.refresh == nil else { return [] }
-        self.current?.refresh = refresh
-        return [.start(refresh, notBefore: current.pace.notBefore)]
+        guard session?.id == id, history.refresh == nil else { return [] }
+        history.refresh = refresh
+        return [.start(refresh, notBefore: history.pace.notBefore)]
     }
 
     /// Starts a refresh for later calls while the token is good (T11), unless one is under way, the last failed a
     /// moment ago (T9) or new tokens are being refused (T3).
     mutating func startRefreshBeside(_ refresh: Refresh, of id: UUID, at now: Instant) -> [Action] {
-        current?.pace.mayStart(at: now) == true ? startRefresh(refresh, of: id) : []
+        history.pace.mayStart(at: now) ? startRefresh(refresh, of: id) : []
     }
 
     /// The session to refresh; `nil` if that refresh is not under way any more, and has nothing left to do (T6, T7).
     func session(for refresh: Refresh) -> SavedSession? {
-        current?.refresh == refresh ? current?.session : nil
+        history.refresh == refresh ? session : nil
     }
 
     /// Ends a refresh before it asks the server if the server has refused five new tokens within 30 seconds. The
     /// session is kept (T3).
     mutating func checkCap(of refresh: Refresh, at now: Instant) -> [Action] {
-        guard session(for: refresh) != nil, current?.pace.mayRefresh(at: now) == false else { return [] }
+        guard session(for: refresh) != nil, !history.pace.mayRefresh(at: now) else { return [] }
         return finish(refresh, with: .failure(.sessionExpired(SessionExpiry(.tooManyRefreshes))))
     }
 
@@ -234,7 +235,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     /// more (T5).
     mutating func complete(_ refresh: Refresh, with newer: SavedSession, at now: Instant) -> [Action] {
         guard session(for: refresh) != nil else { return [] }
-        current?.pace.succeeded(with: newer.token, at: now)
+        history.pace.succeeded(with: newer.token, at: now)
         adopt(newer)
         return finish(refresh, with: .success(newer.token)) + [.send(.refreshed)]
     }
@@ -244,7 +245,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         _ refresh: Refresh, with error: ServiceError, at now: Instant, random: Double
     ) -> [Action] {
         guard session(for: refresh) != nil else { return [] }
-        current?.pace.failed(at: now, random: random)
+        history.pace.failed(at: now, random: random)
         return finish(refresh, with: .failure(error))
     }
 
@@ -252,20 +253,18 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     /// saved a newer one meanwhile (T15).
     mutating func end(_ refresh: Refresh, ofRevision revision: Int, because expiry: SessionExpiry) -> [Action] {
         guard let session = session(for: refresh), session.revision <= revision else { return [] }
-        return replaceCurrent(with: nil, because: expiry) + [.send(.expired(expiry)), .save]
+        return replaceSession(with: nil, because: expiry) + [.send(.expired(expiry)), .save]
     }
 
     private mutating func finish(_ refresh: Refresh, with outcome: Result<Token, ServiceError>) -> [Action] {
-        current?.refresh = nil
+        history.refresh = nil
         return [.resume(refresh, outcome)]
     }
 
     private mutating func adopt(_ newer: SavedSession) {
-        guard var next = current else { return }
-        next.replaced.append(next.session.token.access)
-        if next.replaced.count > Self.replacedLimit { next.replaced.removeFirst() }
-        next.session = newer
-        current = next
+        if let session { history.replaced.append(session.token.access) }
+        if history.replaced.count > Self.replacedLimit { history.replaced.removeFirst() }
+        session = newer
     }
 
     // MARK: A refresh looks at what is saved
@@ -283,11 +282,12 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
             guard saved.token.expiry.map({ date < $0 }) ?? true else { return [] }
             return finish(refresh, with: .success(saved.token)) + [.send(.refreshed)]
         }
-        guard isSaved else { return [] }
-        let next = saved.map { Current(session: $0, isSaved: true) }
-        return replaceCurrent(with: next, because: SessionExpiry(saved == nil ? .signedOut : .otherSession)) + [
-            .send(saved == nil ? .signedOut : .signedIn)
-        ]
+        guard history.isSaved else { return [] }
+        guard let saved else {
+            return replaceSession(with: nil, because: SessionExpiry(.signedOut)) + [.send(.signedOut)]
+        }
+        let expiry = SessionExpiry(.otherSession)
+        return replaceSession(with: saved, isSaved: true, because: expiry) + [.send(.signedIn)]
     }
 
     /// Goes on after what is saved could not be read: that is no sign-out (T9).
@@ -297,9 +297,9 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     mutating func failReading(
         _ error: TokenPersistenceError, by refresh: Refresh, isAlone: Bool, at now: Instant, random: Double
     ) -> [Action] {
-        let isMissing = error.kind == .missingFolder && isSaved && session(for: refresh) != nil
+        let isMissing = error.kind == .missingFolder && history.isSaved && session(for: refresh) != nil
         // What was kept aside is missing from now on without anybody having signed out.
-        if error.isKeptAside { current?.isSaved = false }
+        if error.isKeptAside { history.isSaved = false }
         let report: [Action] = isAlone || isMissing || error.isKeptAside ? [.send(.notSaved(error))] : []
         return isMissing ? report + fail(refresh, with: .storage(error), at: now, random: random) : report
     }
@@ -313,7 +313,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     ) -> [Action] {
         guard session(for: refresh) != nil else { return [] }
         let report = [Action.send(.notSaved(error))]
-        return isSaved ? report + fail(refresh, with: .storage(error), at: now, random: random) : report
+        return history.isSaved ? report + fail(refresh, with: .storage(error), at: now, random: random) : report
     }
 }
 

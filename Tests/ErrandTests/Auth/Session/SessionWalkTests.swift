@@ -93,14 +93,14 @@ private struct SessionWalk {
             switch action {
             case .start(let refresh, _):
                 if running != nil { note("T1: a second refresh") }
-                running = state.sessionID.map { (refresh, $0) }
+                running = state.session.map { (refresh, $0.id) }
             case .cancelRefresh:
                 if running == nil { note("there is no refresh to cancel") }
             case .resume(let refresh, let outcome):
                 if running?.refresh != refresh { note("nobody waits for refresh \(refresh)") }
                 if case .success(let token) = outcome {
                     completed += 1
-                    if running?.session != state.sessionID { note("T7: the new token is of another session") }
+                    if running?.session != state.session?.id { note("T7: the new token is of another session") }
                     if state.session?.token != token { note("the new token is not the session's") }
                 }
                 running = nil
@@ -122,12 +122,12 @@ private struct SessionWalk {
             if new.revision < old.revision { note("T15: an older revision") }
             if new != old, before.refresh == nil { note("T1: a new token without a refresh") }
         }
-        if before.sessionID != state.sessionID, before.sessionID != nil, !actions.tellsOfAChange {
+        if before.session?.id != state.session?.id, before.session?.id != nil, !actions.tellsOfAChange {
             note("T6, T7: the session changed without an event")
         }
         for session in sessions.suffix(10) {
             switch state.status(of: session.id, at: date) {
-            case .ended: if session.id == state.sessionID { note("the session has ended") }
+            case .ended: if session.id == state.session?.id { note("the session has ended") }
             case .good(let token), .aging(let token):
                 if token.access.prefix(36) != session.id.uuidString { note("T7: the token of another session") }
             case .expired: if running != nil { note("T1: a second refresh is asked for") }
