@@ -262,7 +262,8 @@ public actor TokenStore {
         }
     }
 
-    /// Uses the persistence off the actor: file work blocks its thread, and nobody who needs the store waits for a disk.
+    /// Uses the persistence off the actor: file work blocks its thread, and a call that needs the store must not wait
+    /// for a disk.
     @concurrent
     nonisolated func storage<Value: Sendable>(
         _ use: @Sendable (any TokenPersistence) async throws -> Value

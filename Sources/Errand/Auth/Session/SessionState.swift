@@ -25,8 +25,9 @@ import Foundation
 /// A transition that reports on a refresh names it. If that refresh is not the one under way, its session has ended and
 /// the transition changes nothing. So no result of an ended session is ever used (T6, T7).
 ///
-/// Four rules are kept elsewhere: `Flight` lets a cancelled waiter leave (T4), `SavedSession` keeps a refresh token that
-/// was not replaced (T10), and the layers let a refresh go first (T13) and say which answers are about the token (T16).
+/// Four rules are kept elsewhere: `Flight` lets a cancelled waiter leave (T4), `SavedSession` keeps a refresh token
+/// that was not replaced (T10), and the layers let a refresh go first (T13) and say which responses are about the
+/// token (T16).
 ///
 /// `Refresh` identifies a refresh. The store uses what its callers wait for, which is only compared here.
 struct SessionState<Refresh: Equatable & Sendable>: Sendable {
@@ -249,8 +250,8 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         return finish(refresh, with: .failure(error))
     }
 
-    /// Ends the session because the server has refused to refresh that revision of it (T8), unless another process has
-    /// saved a newer one meanwhile (T15).
+    /// Ends the session because the server has refused to refresh that revision of it, or refreshes none (T8), unless
+    /// another process has saved a newer revision meanwhile (T15).
     mutating func end(_ refresh: Refresh, ofRevision revision: Int, because expiry: SessionExpiry) -> [Action] {
         guard let session = session(for: refresh), session.revision <= revision else { return [] }
         return replaceSession(with: nil, because: expiry) + [.send(.expired(expiry)), .save]
