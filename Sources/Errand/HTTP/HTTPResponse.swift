@@ -17,8 +17,8 @@ public struct HTTPResponse: Sendable {
     private var measured: Measured?
     /// Whether a redirect led over another origin, so that the request it answers went without its credentials.
     var hasLeftOrigin = false
-    /// The token that the request was signed with.
-    var token: Token?
+    /// The access token that the request was signed with.
+    var accessToken: String?
 
     /// Timings on their own: a response is handed from layer to layer, and they would be most of it.
     private final class Measured: Sendable {

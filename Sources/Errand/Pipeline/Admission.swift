@@ -30,8 +30,8 @@ struct Admission: Layer {
         context.call.noteSent(token)
         request.headers["Authorization"] = token.authorization
         var response = try await next(request, context)
-        if (200..<400).contains(response.status) { tokens.vault.accept(token) }
-        response.token = token
+        if (200..<400).contains(response.status) { tokens.accept(token.access) }
+        response.accessToken = token.access
         return response
     }
 

@@ -7,20 +7,20 @@ struct Replay: Layer {
     {
         let response = try await next(request, context)
         // A 401 after a redirect over another origin says nothing of our token, which that hop did not carry.
-        guard response.status == 401, let refused = response.token, let session = context.session,
+        guard response.status == 401, let refused = response.accessToken, let session = context.session,
             tokens.refresh != nil, request.body?.isReplayable ?? true
         else {
             return response
         }
         var replay = context
         let token = try await context.call.waitForToken { (scope: CallScope) async throws(ServiceError) in
-            try await tokens.replacement(for: refused, of: session, in: scope)
+            try await tokens.token(of: session, insteadOf: refused, in: scope)
         }
         replay.awaited = AwaitedToken(token)
         replay.isUrgent = true
         // The response to the replay is final, a second 401 too: whatever is wrong, another token would not help.
         let final = try await next(request, replay)
-        if final.status == 401, let token = final.token { await tokens.noteRefusal(of: token) }
+        if final.status == 401, let refused = final.accessToken { tokens.refuseReplay(with: refused) }
         return final
     }
 }

@@ -13,111 +13,90 @@ extension TokenStore {
     /// Whether the present task is a refresh of this store: then signing would wait for itself.
     nonisolated var isRefreshingHere: Bool { Self.refreshing?.isUnderWay(of: self) ?? false }
 
-    /// The refresh of that session: the one under way, or a new one; or the session's token, if it suffices by now.
-    func startRefresh(
-        of id: UUID, refused: Token? = nil, unless suffices: @Sendable (Candidate) -> Bool
-    ) throws(ServiceError) -> Flight<Token, ServiceError> {
-        let (session, flight, accepted, expiry) = vault.read { state in
-            (state.session, state.flight, state.accepted, state.expiry(of: id))
+    /// The refresh of that session, for a call that needs its result: the one under way, or a new one.
+    func startRefresh(of id: UUID, rejecting rejected: String? = nil) throws(ServiceError) -> Flight<Token, ServiceError> {
+        // By the time the actor was entered, another call may have seen to it (T2).
+        switch status(of: id, rejecting: rejected) {
+        case .good(let token), .aging(let token): return .landed(token)
+        case .beingReplaced(let flight): return flight
+        case .ended(let expiry): throw .sessionExpired(expiry)
+        case .expired:
+            let flight = Flight<Token, ServiceError>()
+            change { $0.startRefresh(flight, of: id) }
+            return flight
         }
-        guard let session, session.id == id else { throw .sessionExpired(expiry) }
-        // By the time the actor was entered, another call may have seen to it.
-        if suffices(Candidate(token: session.token, isGood: session.isGood(at: time.date))) {
-            return .landed(session.token)
-        }
-        // One that was accepted before has come to its end, as tokens do.
-        if let refused, refused.access != accepted { pace.refused(refused.access, at: time.now) }
-        if let flight { return flight }
-        return launch(session)
-    }
-
-    /// Notes that the server has refused a token that had just replaced a refused one.
-    func noteRefusal(of token: Token) {
-        pace.refused(token.access, at: time.now)
     }
 
     /// Starts a refresh for later calls, if now is a time for it.
     func refreshBeside(_ id: UUID) {
-        let (session, flight) = vault.read { ($0.session, $0.flight) }
-        guard let session, session.id == id, flight == nil, pace.mayStart(at: time.now) else { return }
-        _ = launch(session)
-    }
-
-    /// A token as it is found on the actor.
-    struct Candidate {
-        var token: Token
-        var isGood: Bool
-    }
-
-    private func launch(_ session: SavedSession) -> Flight<Token, ServiceError> {
-        let flight = Flight<Token, ServiceError>()
-        vault.begin(flight)
-        // The store owns the task, not the call that came first: it outlives every waiter, so a rotated token is
-        // never lost.
-        refreshTask = Task(executorPreference: time.executor) {
-            // A cancelled pause means that the session is over, which the next step finds out by itself.
-            try? await self.time.sleep(until: self.pace.notBefore)
-            await self.takeTurn(of: session.id, landing: flight)
-        }
-        return flight
+        let now = time.now
+        change { $0.startRefreshBeside(Flight(), of: id, at: now) }
     }
 
     /// Refreshes when nobody else, in this process or another, is saving or refreshing.
-    private func takeTurn(of id: UUID, landing flight: Flight<Token, ServiceError>) async {
+    func takeTurn(toRefresh flight: Flight<Token, ServiceError>, notBefore instant: Instant) async {
+        // A cancelled pause means that the session is over, which the next step finds out by itself.
+        try? await time.sleep(until: instant)
         let turn = await nextTurn()
         defer { end(turn) }
         // Before the lock: whoever holds it may be stuck, and what was saved before that can be used without it.
-        if isSaved, await sessionAfterReadingAgain(of: id, landing: flight, isAlone: false) == nil { return }
+        if state.withLock({ $0.isSaved }) { await readAgain(for: flight, isAlone: false) }
+        guard session(for: flight) != nil else { return }
         do {
-            try await persistence.exclusively { await self.replaceToken(of: id, landing: flight, isAlone: true) }
+            try await storage { try await $0.exclusively { await self.exchange(for: flight, isAlone: true) } }
         } catch {
-            guard isCurrent(id), flight.outcome == nil else { return }
-            let error = TokenPersistenceError(error)
-            broadcast.send(.notSaved(error))
-            // Another process may be refreshing the session that is in the file: a second use of the same refresh token
-            // would end it. One that has never been saved is nobody else's.
-            if isSaved { return pass(.storage(error), of: id, landing: flight) }
-            await replaceToken(of: id, landing: flight, isAlone: false)
+            let (error, now, random) = (TokenPersistenceError(error), time.now, time.randomFraction())
+            change { $0.failLocking(error, by: flight, at: now, random: random) }
+            await exchange(for: flight, isAlone: false)
         }
     }
 
-    /// Without the lock, nothing is read or written.
-    private func replaceToken(of id: UUID, landing flight: Flight<Token, ServiceError>, isAlone: Bool) async {
-        let present =
-            isAlone
-            ? await sessionAfterReadingAgain(of: id, landing: flight, isAlone: true) : vault.read { $0.session }
-        guard var session = present, isCurrent(id) else { return }
-        while true {
-            guard pace.mayRefresh(at: time.now) else {
-                return finish(flight, with: .failure(.sessionExpired(SessionExpiry(.tooManyRefreshes))))
-            }
+    /// Exchanges the token until the refresh is over. Without the lock, nothing is read or written.
+    private func exchange(for flight: Flight<Token, ServiceError>, isAlone: Bool) async {
+        if isAlone { await readAgain(for: flight, isAlone: true) }
+        // Reentrancy: each round, and each transition, first looks whether the refresh is still under way.
+        while let session = sessionToExchange(for: flight) {
             guard let refresh else {
-                return await end(id, because: SessionExpiry(.notRefreshable), isAlone: isAlone)
+                await end(flight, of: session, because: SessionExpiry(.notRefreshable), isAlone: isAlone)
+                continue
             }
-            let outcome = await newToken(for: session, by: refresh)
-            // Reentrancy: the user may have signed out, or another one in; then the result is nobody's.
-            guard isCurrent(id) else { return }
-            switch outcome {
+            switch await newToken(for: session, by: refresh) {
             case .success(let newer):
-                let continued = session.continued(with: newer, at: time.date)
+                guard let continued = self.session(for: flight)?.continued(with: newer, at: time.date) else { return }
+                // Before anybody sees it (T14). If the session ends meanwhile, that is saved in its turn, after this.
                 if isAlone { await save(continued) }
-                // Reentrancy: likewise. What was saved just now is overwritten by the change, which waits for its turn.
-                guard isCurrent(id) else { return }
-                pace.succeeded(with: newer, at: time.now)
-                finish(flight, with: .success(continued))
-                return broadcast.send(.refreshed)
+                let now = time.now
+                change { $0.complete(flight, with: continued, at: now) }
             case .failure(let error):
-                guard let expiry = error.endOfSession else { return pass(error, of: id, landing: flight) }
-                guard isAlone else { return await end(id, because: expiry, isAlone: false) }
-                // T15: one who ran without the lock may have used the refresh token and saved what came of it.
-                let saved = await sessionAfterReadingAgain(of: id, landing: flight, isAlone: true)
-                guard let saved, isCurrent(id) else { return }
-                guard saved.revision > session.revision else {
-                    return await end(id, because: expiry, isAlone: true)
+                guard let expiry = error.endOfSession else {
+                    let (now, random) = (time.now, time.randomFraction())
+                    change { $0.fail(flight, with: error, at: now, random: random) }
+                    continue
                 }
-                session = saved
+                // One who ran without the lock may have used the refresh token and saved what came of it (T15).
+                if isAlone { await readAgain(for: flight, isAlone: true) }
+                await end(flight, of: session, because: expiry, isAlone: isAlone)
             }
         }
+    }
+
+    private func session(for flight: Flight<Token, ServiceError>) -> SavedSession? {
+        state.withLock { $0.session(for: flight) }
+    }
+
+    /// The session to exchange the token of, unless the cap forbids it (T3).
+    private func sessionToExchange(for flight: Flight<Token, ServiceError>) -> SavedSession? {
+        let now = time.now
+        change { $0.checkCap(of: flight, at: now) }
+        return session(for: flight)
+    }
+
+    private func end(
+        _ flight: Flight<Token, ServiceError>, of session: SavedSession, because expiry: SessionExpiry, isAlone: Bool
+    ) async {
+        let mustSave = change { $0.end(flight, ofRevision: session.revision, because: expiry) }
+        // Reentrancy: if somebody signs in meanwhile, that is saved in its own turn, after this.
+        if mustSave, isAlone { await save(nil) }
     }
 
     private func newToken(for session: SavedSession, by refresh: Refresh) async -> Result<Token, ServiceError> {
@@ -131,71 +110,18 @@ extension TokenStore {
         }
     }
 
-    /// The session to refresh, after a look at what another process may have made of it; `nil` if there is nothing
-    /// left to do.
-    private func sessionAfterReadingAgain(
-        of id: UUID, landing flight: Flight<Token, ServiceError>, isAlone: Bool
-    ) async -> SavedSession? {
-        guard isCurrent(id) else { return nil }
+    /// Looks at what another process may have made of the session.
+    private func readAgain(for flight: Flight<Token, ServiceError>, isAlone: Bool) async {
+        guard session(for: flight) != nil else { return }
         do {
-            let saved = try await persistence.load()
-            // Reentrancy: the session may have ended while the file was read.
-            guard let session = vault.read({ $0.session }), session.id == id else { return nil }
-            if let saved, saved.id == id {
-                guard saved.revision > session.revision else { return session }
-                guard saved.isGood(at: time.date) else { return saved }
-                finish(flight, with: .success(saved))
-                broadcast.send(.refreshed)
-                return nil
-            }
-            guard isSaved else { return session }
-            // Another process has signed out, or somebody else in.
-            replaceSession(with: saved, ending: SessionExpiry(saved == nil ? .signedOut : .otherSession))
-            isSaved = saved != nil
-            broadcast.send(saved == nil ? .signedOut : .signedIn)
-            return nil
+            let saved = try await storage { try await $0.load() }
+            // Reentrancy: if the session has ended while the file was read, the state ignores what was read.
+            let date = time.date
+            change { $0.find(saved, by: flight, at: date) }
         } catch {
-            let error = TokenPersistenceError(error)
-            // A folder that is missing for a moment is no sign-out. It is not made anew either: without what was saved
-            // there, nobody knows whether another process has used the refresh token.
-            let isMissing = error.kind == .missingFolder && isSaved && isCurrent(id)
-            // What cannot be read now is read again under the lock, and told then.
-            if isAlone || isMissing || error.isKeptAside { broadcast.send(.notSaved(error)) }
-            if isMissing {
-                pass(.storage(error), of: id, landing: flight)
-                return nil
-            }
-            // Kept aside, it is missing from now on without anybody having signed out.
-            if error.isKeptAside { isSaved = false }
-            return vault.read { $0.session?.id == id ? $0.session : nil }
+            let (error, now, random) = (TokenPersistenceError(error), time.now, time.randomFraction())
+            change { $0.failReading(error, by: flight, isAlone: isAlone, at: now, random: random) }
         }
-    }
-
-    /// Ends a refresh that has failed in passing (T9).
-    private func pass(_ error: ServiceError, of id: UUID, landing flight: Flight<Token, ServiceError>) {
-        pace.failed(at: time.now, random: time.randomFraction())
-        finish(flight, with: .failure(error))
-    }
-
-    private func end(_ id: UUID, because expiry: SessionExpiry, isAlone: Bool) async {
-        // This very task: cancelled, it might leave on the disk what it is about to remove.
-        refreshTask = nil
-        replaceSession(with: nil, ending: expiry)
-        broadcast.send(.expired(expiry))
-        // Reentrancy: if somebody signs in meanwhile, that is saved in its own turn, after this.
-        if isAlone { await save(nil) }
-    }
-
-    private func finish(_ flight: Flight<Token, ServiceError>, with outcome: Result<SavedSession, ServiceError>) {
-        // A failed refresh brings no newer session; the outcome itself is landed below.
-        let newer = try? outcome.get()
-        // A refresh whose session is over was landed by whoever ended it.
-        guard vault.finish(flight, with: newer) else { return }
-        flight.land(outcome.map(\.token))
-    }
-
-    private func isCurrent(_ id: UUID) -> Bool {
-        vault.read { $0.session?.id == id }
     }
 }
 
@@ -222,55 +148,9 @@ final class RefreshRun: Sendable {
     }
 }
 
-/// When a store may refresh: after failures ever more seldom (T9), and not while new tokens are refused (T3).
-///
-/// A refresh counts against the cap when its token meets a 401 before it was accepted anywhere, or in a replay. What
-/// the server takes may live as short as it likes (T12).
-struct RefreshPace: Sendable {
-    /// So many refused tokens in so long a time mean that new ones do not help.
-    private static let cap = 5
-    private static let window = Duration.seconds(30)
-    private static let backoff = Backoff()
-
-    /// When the tokens came that the server then refused.
-    private var recent: [Instant] = []
-    /// The newest token, until it is refused.
-    private var newest: (access: String, came: Instant)?
-    private var failures = 0
-    private(set) var notBefore = Instant.zero
-
-    /// Whether a refresh that nobody waits for may start now.
-    func mayStart(at now: Instant) -> Bool {
-        now >= notBefore && mayRefresh(at: now)
-    }
-
-    func mayRefresh(at now: Instant) -> Bool {
-        recent.count { $0.duration(to: now) < Self.window } < Self.cap
-    }
-
-    mutating func succeeded(with token: Token, at now: Instant) {
-        newest = (token.access, now)
-        failures = 0
-    }
-
-    /// Notes that the server has refused a token: each counts once, however many calls were sent with it.
-    mutating func refused(_ access: String, at now: Instant) {
-        guard let newest, newest.access == access else { return }
-        self.newest = nil
-        recent.removeAll { $0.duration(to: now) >= Self.window }
-        recent.append(newest.came)
-    }
-
-    mutating func failed(at now: Instant, random: Double) {
-        failures += 1
-        notBefore = now.advanced(by: Self.backoff.pause(beforeRetry: failures, random: random))
-    }
-}
-
-extension SavedSession {
-    fileprivate func isGood(at date: Date) -> Bool {
-        token.expiry.map { date < $0 } ?? true
-    }
+/// A refresh is what its callers wait for.
+extension Flight: Equatable {
+    static func == (left: Flight, right: Flight) -> Bool { left === right }
 }
 
 extension Flight {
@@ -288,11 +168,6 @@ extension ServiceError {
         if self == .cancelled {
             self = .transport(TransportFailure(.other, "the refresh of the access token was cancelled"))
         }
-    }
-
-    /// What was saved cannot be used now, by reason of another process or of the folder.
-    fileprivate static func storage(_ error: TokenPersistenceError) -> ServiceError {
-        .transport(TransportFailure(.storage, error.message))
     }
 
     /// Why the session is over, if this answer to a refresh says so.

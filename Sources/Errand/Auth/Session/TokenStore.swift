@@ -20,19 +20,17 @@ import Synchronization
 public actor TokenStore {
     /// How a new token is had for an old one.
     public typealias Refresh = @Sendable (Token) async throws -> Token
+    typealias State = SessionState<Flight<Token, ServiceError>>
 
     let persistence: any TokenPersistence
     let time: any TimeSource
     /// How a new token is had; `nil` where the server replaces none.
     nonisolated let refresh: Refresh?
     let broadcast = Broadcast<TokenEvent>()
-    nonisolated let vault: TokenVault
+    /// The session. It is behind a lock, so that a call with a valid token takes no turn on the actor.
+    nonisolated let state: Lock<State>
 
-    var pace = RefreshPace()
-    /// Whether the session that is in use is known to have been saved: only then does its absence from the shared
-    /// file mean a sign-out.
-    var isSaved = false
-    var refreshTask: Task<Void, Never>?
+    private var refreshTask: Task<Void, Never>?
     private var loading: Flight<Void, ServiceError>?
     /// The saving that waits for its turn: it will save whatever the session is then.
     private var coming: Flight<Void, ServiceError>?
@@ -54,7 +52,7 @@ public actor TokenStore {
         self.persistence = persistence
         self.time = time
         self.refresh = refresh
-        vault = TokenVault(leeway: max(leeway, .zero).inSeconds)
+        state = Lock(State(leeway: max(leeway, .zero).inSeconds))
     }
 
     /// Makes a store of tokens that the server does not replace, for servers without refresh tokens. A 401 is the
@@ -63,7 +61,7 @@ public actor TokenStore {
         self.persistence = persistence
         self.time = time
         refresh = nil
-        vault = TokenVault(leeway: 0)
+        state = Lock(State(leeway: 0))
     }
 
     /// What happens to the session from now on; ends with the store. Each listener gets all events.
@@ -79,9 +77,7 @@ public actor TokenStore {
     /// token is saved when the refresh is over.
     public func signIn(_ token: Token) async {
         let session = SavedSession(id: time.randomUUID(), token: token, received: time.date)
-        replaceSession(with: session, ending: SessionExpiry(.otherSession))
-        broadcast.send(.signedIn)
-        await saveCurrent()
+        if change({ $0.signIn(session) }) { await saveCurrent() }
     }
 
     /// Ends the session at once, and returns when what was saved of it is gone. Calls of it that wait for a token get
@@ -89,16 +85,13 @@ public actor TokenStore {
     /// again. Returns at once if the task is cancelled; what was saved is removed nevertheless. Inside the `refresh`
     /// closure it does not wait: the saving takes its turn after the refresh.
     public func signOut() async {
-        let wasSignedIn = vault.read { !$0.isLoaded || $0.session != nil }
-        replaceSession(with: nil, ending: SessionExpiry(.signedOut))
-        if wasSignedIn { broadcast.send(.signedOut) }
-        await saveCurrent()
+        if change({ $0.signOut() }) { await saveCurrent() }
     }
 
     /// Ends the session if that token is of it. Does nothing if another session has begun since the token was had:
     /// whoever finds out late that a token is no good ends nobody else's session by this.
     public func signOut(of token: Token) async {
-        if vault.read({ $0.knows(token) }) { await signOut() }
+        if state.withLock({ $0.knows(token) }) { await signOut() }
     }
 
     /// Whether a user is signed in. Reads what is saved, if that has not been done yet.
@@ -124,26 +117,27 @@ public actor TokenStore {
     /// otherwise a new one.
     public func replacement(for rejected: Token) async throws(ServiceError) -> Token {
         let session = try await session()
-        guard vault.read({ $0.knows(rejected) }) else { throw .sessionExpired(SessionExpiry(.otherSession)) }
-        return try await replacement(for: rejected, of: session, in: CallScope())
+        guard state.withLock({ $0.knows(rejected) }) else { throw .sessionExpired(SessionExpiry(.otherSession)) }
+        return try await token(of: session, insteadOf: rejected.access, in: CallScope())
     }
 
     // MARK: For the layer that signs
 
     /// The session that is there, if that is known without a wait.
-    nonisolated var presentSession: UUID? { vault.read { $0.session?.id } }
+    nonisolated var presentSession: UUID? { state.withLock { $0.session?.id } }
 
     /// The session that a call beginning now belongs to.
     nonisolated func session() async throws(ServiceError) -> UUID {
         if let presentSession { return presentSession }
         try await load()
-        guard let id = vault.read({ $0.session?.id }) else { throw .signInRequired }
-        return id
+        guard let presentSession else { throw .signInRequired }
+        return presentSession
     }
 
     /// The token that the session has now, and whether it is about to expire; `nil` if a token has to be waited for.
     nonisolated func currentToken(of session: UUID) throws(ServiceError) -> (token: Token, isAging: Bool)? {
-        switch vault.token(of: session, at: time.date) {
+        let date = time.date
+        return switch state.withLock({ $0.status(of: session, at: date) }) {
         case .good(let token): (token, false)
         case .aging(let token): (token, true)
         case .ended(let expiry): throw .sessionExpired(expiry)
@@ -151,34 +145,43 @@ public actor TokenStore {
         }
     }
 
-    /// A token of that session that is good now.
-    nonisolated func token(of session: UUID, in scope: CallScope) async throws(ServiceError) -> Token {
-        switch vault.token(of: session, at: time.date) {
+    /// A token of that session that is good now. If the server has refused `rejected`, it is another one.
+    nonisolated func token(
+        of session: UUID, insteadOf rejected: String? = nil, in scope: CallScope
+    ) async throws(ServiceError) -> Token {
+        if let rejected {
+            let now = time.now
+            state.withLock { $0.refuse(rejected, of: session, at: now) }
+        }
+        switch status(of: session, rejecting: rejected) {
         case .good(let token): return token
         case .ended(let expiry): throw .sessionExpired(expiry)
         case .beingReplaced(let flight): return try await arrival(of: flight, in: scope)
         case .aging(let token):
             await refreshBeside(session)
             return token
-        case .expired: return try await arrival(of: startRefresh(of: session, unless: { $0.isGood }), in: scope)
+        case .expired: return try await arrival(of: startRefresh(of: session, rejecting: rejected), in: scope)
         }
     }
 
-    /// What replaces that token of that session.
-    nonisolated func replacement(
-        for rejected: Token, of session: UUID, in scope: CallScope
-    ) async throws(ServiceError) -> Token {
-        if vault.read({ $0.session?.id == session && $0.session?.token.access != rejected.access }) {
-            return try await token(of: session, in: scope)
-        }
-        vault.refuse(rejected)
-        let refresh = try await startRefresh(
-            of: session, refused: rejected, unless: { $0.token.access != rejected.access })
-        return try await arrival(of: refresh, in: scope)
+    /// Notes that the server has accepted a request with that token.
+    nonisolated func accept(_ access: String) {
+        state.withLock { $0.accept(access) }
     }
 
-    private nonisolated func arrival(of flight: Flight<Token, ServiceError>, in scope: CallScope)
-        async throws(ServiceError) -> Token
+    /// Notes that the server has refused a replay with a token that had just replaced a refused one.
+    nonisolated func refuseReplay(with access: String) {
+        let now = time.now
+        state.withLock { $0.refuseReplay(with: access, at: now) }
+    }
+
+    nonisolated func status(of session: UUID, rejecting rejected: String? = nil) -> State.Status {
+        let date = time.date
+        guard let rejected else { return state.withLock { $0.status(of: session, at: date) } }
+        return state.withLock { $0.status(of: session, at: date, rejecting: rejected) }
+    }
+
+    private nonisolated func arrival(of flight: Flight<Token, ServiceError>, in scope: CallScope) async throws(ServiceError) -> Token
     {
         guard flight.outcome != nil || !isRefreshingHere else {
             throw .badSetting("the refresh of a token store asks the same store for a fresh token")
@@ -186,17 +189,34 @@ public actor TokenStore {
         return try await flight.value(in: scope)
     }
 
-    // MARK: Sessions
+    // MARK: Transitions
 
-    func replaceSession(with session: SavedSession?, ending expiry: SessionExpiry) {
-        let flight = vault.replaceSession(with: session, ending: expiry)
-        pace = RefreshPace()
-        isSaved = false
-        // Its result would be thrown away; the sooner it ends, the sooner the lock on a shared file is free.
-        refreshTask?.cancel()
-        refreshTask = nil
-        flight?.land(.failure(.sessionExpired(expiry)))
+    /// Makes a transition and carries out its actions. Returns whether the caller has to save the session: it decides
+    /// when, because saving takes time.
+    @discardableResult
+    func change(_ transition: (inout State) -> [State.Action]) -> Bool {
+        var mustSave = false
+        for action in state.withLock(transition) {
+            switch action {
+            case .start(let flight, let instant):
+                // The store owns the task, not the call that came first: it outlives every waiter, so a rotated token
+                // is never lost (T5).
+                refreshTask = Task(executorPreference: time.executor) {
+                    await self.takeTurn(toRefresh: flight, notBefore: instant)
+                }
+            case .cancelRefresh:
+                // The sooner it ends, the sooner the lock on a shared file is free.
+                refreshTask?.cancel()
+                refreshTask = nil
+            case .resume(let flight, let outcome): flight.land(outcome)
+            case .send(let event): broadcast.send(event)
+            case .save: mustSave = true
+            }
+        }
+        return mustSave
     }
+
+    // MARK: Loading
 
     private func load() async throws(ServiceError) {
         try await startLoading()?.value()
@@ -204,7 +224,7 @@ public actor TokenStore {
 
     /// The reading of what was saved: the one under way, or a new one; `nil` if it has been read.
     private func startLoading() -> Flight<Void, ServiceError>? {
-        if vault.read({ $0.isLoaded }) { return nil }
+        if state.withLock({ $0.isLoaded }) { return nil }
         if let loading { return loading }
         let flight = Flight<Void, ServiceError>()
         loading = flight
@@ -217,29 +237,38 @@ public actor TokenStore {
         let turn = await nextTurn()
         let outcome: Result<SavedSession?, TokenPersistenceError>
         do {
-            outcome = .success(try await persistence.load())
+            outcome = .success(try await storage { try await $0.load() })
         } catch {
             outcome = .failure(TokenPersistenceError(error))
         }
         end(turn)
-        // Reentrancy: somebody may have signed in while it was read; then what was read is of the past.
+        // Reentrancy: if somebody has signed in while it was read, the state ignores what was read.
         loading = nil
         switch outcome {
         case .success(let session):
-            if vault.finishLoading(session) { isSaved = session != nil }
+            state.withLock { $0.load(session) }
             flight.land(.success(()))
         case .failure(let error):
             // Where there has never been a folder, nobody has ever signed in.
             if error.kind == .missingFolder {
-                _ = vault.finishLoading(nil)
+                state.withLock { $0.load(nil) }
                 flight.land(.success(()))
                 return
             }
             broadcast.send(.notSaved(error))
             // What was kept aside is not there any more; the next call finds that nobody is signed in.
-            if error.isKeptAside { _ = vault.finishLoading(nil) }
+            if error.isKeptAside { state.withLock { $0.load(nil) } }
             flight.land(.failure(.sessionExpired(SessionExpiry(.unreadable, message: error.message))))
         }
+    }
+
+    /// Uses the persistence off the actor: file work blocks its thread, and a call that needs the store must not wait
+    /// for a disk.
+    @concurrent
+    nonisolated func storage<Value: Sendable>(
+        _ use: @Sendable (any TokenPersistence) async throws -> Value
+    ) async throws -> Value {
+        try await use(persistence)
     }
 
     // MARK: Saving
@@ -278,7 +307,7 @@ public actor TokenStore {
     private func takeTurn(toSave saved: Flight<Void, ServiceError>) async {
         let turn = await nextTurn()
         do {
-            try await persistence.exclusively { await self.performSave() }
+            try await storage { try await $0.exclusively { await self.performSave() } }
         } catch {
             // Not without the lock: what another process is writing could be mixed up with it.
             if coming === saved { coming = nil }
@@ -291,20 +320,20 @@ public actor TokenStore {
     private func performSave() async {
         // Whoever changes the session from here on needs another saving.
         coming = nil
-        let session = vault.read { $0.session }
+        let session = state.withLock { $0.session }
         if await save(session) || session == nil { return }
         // What is saved still is the session of somebody else, who must not be signed in by the next start. If it
         // cannot be removed either, that it could not be saved has been told already.
-        try? await persistence.save(nil)
+        try? await storage { try await $0.save(nil) }
     }
 
     /// Saves the session, or removes what is saved; says whether that could be done.
     @discardableResult
     func save(_ session: SavedSession?) async -> Bool {
         do {
-            try await persistence.save(session)
-            // Reentrancy: somebody else may be signed in by now, of whom nothing is saved yet.
-            if vault.read({ $0.session?.id }) == session?.id { isSaved = session != nil }
+            try await storage { try await $0.save(session) }
+            // Reentrancy: if somebody else has signed in meanwhile, the state ignores it.
+            if let session { state.withLock { $0.noteSaved(session) } }
             return true
         } catch {
             broadcast.send(.notSaved(TokenPersistenceError(error)))

@@ -109,7 +109,7 @@ private struct Walk: Sendable {
         guard let (id, user, token) = present() else { return }
         await pause(upTo: 2000)
         let newer = await check(user) { () async throws(ServiceError) in
-            try await tokens.replacement(for: token, of: id, in: CallScope())
+            try await tokens.token(of: id, insteadOf: token.access, in: CallScope())
         }
         if let newer, newer.access == token.access { note("\(token.access) replaced by itself") }
     }
@@ -121,7 +121,7 @@ private struct Walk: Sendable {
         let call = Task(executorPreference: clock.executor) {
             await check(user) { () async throws(ServiceError) in
                 isRefused
-                    ? try await tokens.replacement(for: token, of: id, in: CallScope())
+                    ? try await tokens.token(of: id, insteadOf: token.access, in: CallScope())
                     : try await tokens.token(of: id, in: CallScope())
             }
             return clock.now
@@ -133,7 +133,7 @@ private struct Walk: Sendable {
     }
 
     private func present() -> (UUID, user: Substring, Token)? {
-        tokens.vault.read { state in
+        tokens.state.withLock { state in
             state.session.map { ($0.id, $0.token.access.prefix { $0 != "." }, $0.token) }
         }
     }
@@ -156,8 +156,8 @@ private struct Walk: Sendable {
     }
 
     private func checkAtRest() {
-        let (session, flight) = tokens.vault.read { ($0.session, $0.flight) }
-        if flight != nil { note("a refresh never ended") }
+        let (session, refresh) = tokens.state.withLock { ($0.session, $0.refresh) }
+        if refresh != nil { note("a refresh never ended") }
         if disk.present != session { note("saved is \(disk.present?.token.access ?? "-"), not what is current") }
         if disk.mostAtOnce > 1 { note("the persistence was used twice at once") }
         for number in 1...notes.value.withLock({ $0.users }) {

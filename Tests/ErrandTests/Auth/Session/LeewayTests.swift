@@ -97,11 +97,11 @@ struct LeewayTests {
         ])
     func answers(lifetime: Double, age: Double, answer: String) {
         let start = Date(timeIntervalSince1970: 1_000_000_000)
-        let vault = TokenVault(leeway: 60)
+        var state = SessionState<Int>(leeway: 60)
         let token = Token(access: "a", expiry: start.addingTimeInterval(lifetime))
         let session = SavedSession(id: UUID(), token: token, received: start)
-        _ = vault.replaceSession(with: session, ending: SessionExpiry(.otherSession))
-        switch vault.token(of: session.id, at: start.addingTimeInterval(age)) {
+        _ = state.signIn(session)
+        switch state.status(of: session.id, at: start.addingTimeInterval(age)) {
         case .good: #expect(answer == "good")
         case .aging: #expect(answer == "aging")
         case .expired: #expect(answer == "expired")

@@ -32,7 +32,7 @@ struct SessionEdgeTests {
             let session = try #require(tokens.presentSession)
             _ = try await tokens.replacement(for: old)
             // It had looked at the token before it was replaced, and enters the store after that.
-            let flight = try await tokens.startRefresh(of: session, unless: { $0.token.access != old.access })
+            let flight = try await tokens.startRefresh(of: session, rejecting: old.access)
             #expect(try flight.outcome?.get().access == "ann.1")
         }
         #expect(server.refreshes.count == 1)

@@ -23,18 +23,18 @@ struct TwoUsersTests {
 
     @Test("of the tokens that were replaced a store remembers the last sixteen")
     func memory() {
-        let vault = TokenVault(leeway: 0)
+        var state = SessionState<Int>(leeway: 0)
         let (id, start) = (UUID(), Date(timeIntervalSince1970: 0))
         func session(_ number: Int) -> SavedSession {
             SavedSession(id: id, revision: number, token: Token(access: "\(number)"), received: start)
         }
-        _ = vault.replaceSession(with: session(0), ending: SessionExpiry(.otherSession))
+        _ = state.signIn(session(0))
         for number in 1...20 {
-            let flight = Flight<Token, ServiceError>()
-            vault.begin(flight)
-            #expect(vault.finish(flight, with: session(number)))
+            _ = state.startRefresh(number, of: id)
+            _ = state.complete(number, with: session(number), at: .zero)
+            #expect(state.session == session(number))
         }
-        #expect(vault.read { $0.replaced } == (4..<20).map { "\($0)" })
+        #expect(state.replaced == (4..<20).map { "\($0)" })
     }
 
     @Test("the session cannot be saved; then the one before is removed, and the next start signs in nobody")

@@ -1,0 +1,44 @@
+/// When a store may refresh: after failures ever more seldom (T9), and not while new tokens are refused (T3).
+///
+/// A refresh counts against the cap when its token meets a 401 before it was accepted anywhere, or in a replay. What
+/// the server takes may live as short as it likes (T12).
+struct RefreshPace: Sendable {
+    /// So many refused tokens in so long a time mean that new ones do not help.
+    private static let cap = 5
+    private static let window = Duration.seconds(30)
+    private static let backoff = Backoff()
+
+    /// When the tokens came that the server then refused.
+    private var recent: [Instant] = []
+    /// The newest token, until it is refused.
+    private var newest: (access: String, came: Instant)?
+    private var failures = 0
+    private(set) var notBefore = Instant.zero
+
+    /// Whether a refresh that nobody waits for may start now.
+    func mayStart(at now: Instant) -> Bool {
+        now >= notBefore && mayRefresh(at: now)
+    }
+
+    func mayRefresh(at now: Instant) -> Bool {
+        recent.count { $0.duration(to: now) < Self.window } < Self.cap
+    }
+
+    mutating func succeeded(with token: Token, at now: Instant) {
+        newest = (token.access, now)
+        failures = 0
+    }
+
+    /// Notes that the server has refused a token: each counts once, however many calls were sent with it.
+    mutating func refused(_ access: String, at now: Instant) {
+        guard let newest, newest.access == access else { return }
+        self.newest = nil
+        recent.removeAll { $0.duration(to: now) >= Self.window }
+        recent.append(newest.came)
+    }
+
+    mutating func failed(at now: Instant, random: Double) {
+        failures += 1
+        notBefore = now.advanced(by: Self.backoff.pause(beforeRetry: failures, random: random))
+    }
+}

@@ -1,0 +1,327 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The session of a token store as a value: its states, and the transitions between them.
+///
+/// It has no clock, no tasks, no lock and no storage. `TokenStore` calls a transition for each thing that happens, with
+/// the time at which it happens, and carries out the actions that the transition returns.
+///
+/// To a call, its session is in one of these states:
+///
+/// - nobody: nobody is signed in, so a new call has no session and fails.
+/// - good: the call uses the token.
+/// - aging: the token expires soon. The call uses it, and the store starts a refresh for later calls (T11).
+/// - expired: the call starts a refresh and waits for it (T1).
+/// - refused: the server has answered 401 to the token. The call that got the answer starts a refresh and waits for it
+///   (T1). Until that refresh is under way, other calls use the token.
+/// - being replaced: a refresh is under way, and the token has expired or was refused: the call waits (T1). While the
+///   token is good, calls go on using it.
+/// - ended: the user has signed out, somebody else has signed in, or the server has refused to refresh the token. The
+///   call fails (T6, T7, T8).
+///
+/// A transition that reports on a refresh names it. If that refresh is not the one under way, its session has ended and
+/// the transition changes nothing. So no result of an ended session is ever used (T6, T7).
+///
+/// Four rules are kept elsewhere: `Flight` lets a cancelled waiter leave (T4), `SavedSession` keeps a refresh token
+/// that was not replaced (T10), and the layers let a refresh go first (T13) and say which responses are about the
+/// token (T16).
+///
+/// `Refresh` identifies a refresh. The store uses what its callers wait for, which is only compared here.
+struct SessionState<Refresh: Equatable & Sendable>: Sendable {
+    /// What a call can do about the token of its session.
+    enum Status: Sendable, Equatable {
+        /// Use the token.
+        case good(Token)
+        /// Use the token, which expires soon, and start a refresh for later calls.
+        case aging(Token)
+        /// Start a refresh and wait for it.
+        case expired
+        /// Wait for the refresh under way.
+        case beingReplaced(Refresh)
+        /// Fail.
+        case ended(SessionExpiry)
+    }
+
+    /// What the store has to do after a transition.
+    enum Action: Sendable, Equatable {
+        /// Start that refresh, but not before that time.
+        case start(Refresh, notBefore: Instant)
+        /// Cancel the task of the refresh that was under way: nobody needs its result.
+        case cancelRefresh
+        /// Resume the calls that wait for that refresh.
+        case resume(Refresh, Result<Token, ServiceError>)
+        /// Send the event to all listeners.
+        case send(TokenEvent)
+        /// Save the session, or remove what is saved if nobody is signed in.
+        case save
+    }
+
+    /// What is known about a session. It goes as a whole, so nothing is left to the next session.
+    private struct History: Sendable {
+        /// Whether the session is known to be saved: only then does its absence from a shared file mean a sign-out.
+        var isSaved = false
+        /// The refresh under way.
+        var refresh: Refresh?
+        /// The access token that the server has refused last.
+        var refused: String?
+        /// The access token that the server has accepted last.
+        var accepted: String?
+        /// The access tokens that were replaced, the latest last; a few, because a 401 seldom comes late.
+        var replaced: [String] = []
+        var pace = RefreshPace()
+    }
+
+    private static var replacedLimit: Int { 16 }
+
+    /// How many seconds before its expiry a token is aging.
+    private let leeway: Double
+    /// Whether the saved session has been read, or has been made obsolete by a sign-in or a sign-out.
+    private(set) var isLoaded = false
+    /// The session of the user who is signed in.
+    private(set) var session: SavedSession?
+    private var history = History()
+    /// The session before the current one, and why it ended.
+    private var ended: (id: UUID, expiry: SessionExpiry)?
+
+    /// Creates a state in which nobody is signed in and the saved session has not been read.
+    init(leeway: Double) {
+        self.leeway = leeway
+    }
+
+    /// Whether the session is known to be saved.
+    var isSaved: Bool { history.isSaved }
+
+    /// The refresh under way.
+    var refresh: Refresh? { history.refresh }
+
+    /// The access tokens of the session that were replaced.
+    var replaced: [String] { history.replaced }
+
+    /// Whether the session has, or had, that token.
+    func knows(_ token: Token) -> Bool {
+        session?.token.access == token.access || history.replaced.contains(token.access)
+    }
+
+    // MARK: What a call sees
+
+    /// Returns what a call of that session can do (T1, T11).
+    // Each send asks this. If the function is not inlined, the compiler copies the whole state for it.
+    @inline(__always)
+    func status(of id: UUID, at date: Date) -> Status {
+        guard let session, session.id == id else {
+            if let ended, ended.id == id { return .ended(ended.expiry) }
+            return .ended(SessionExpiry(session == nil ? .signedOut : .otherSession))
+        }
+        if let refresh = history.refresh, history.refused == session.token.access { return .beingReplaced(refresh) }
+        guard let expiry = session.token.expiry else { return .good(session.token) }
+        // A new token that was expired when it came says that the clocks differ, and nothing about the token. The next
+        // would come expired as well: this one is used until the server refuses it (T12).
+        if session.revision > 0, expiry <= session.received { return .good(session.token) }
+        guard date < expiry else { return history.refresh.map { .beingReplaced($0) } ?? .expired }
+        // A token that lives shorter than the leeway would always be inside it, and be refreshed by every call (T12).
+        let leeway = min(leeway, expiry.timeIntervalSince(session.received) / 2)
+        guard date >= expiry.addingTimeInterval(-leeway) else { return .good(session.token) }
+        return history.refresh == nil ? .aging(session.token) : .good(session.token)
+    }
+
+    /// Returns what a call of that session can do after the server has answered 401 to `rejected`: to this call, that
+    /// token has expired (T1). If it was replaced meanwhile, the call can use the present one (T2).
+    func status(of id: UUID, at date: Date, rejecting rejected: String) -> Status {
+        guard let session, session.id == id, session.token.access == rejected else {
+            return status(of: id, at: date)
+        }
+        return history.refresh.map { .beingReplaced($0) } ?? .expired
+    }
+
+    // MARK: Beginning and ending a session
+
+    /// Takes over the session that was saved, unless somebody has signed in or out meanwhile.
+    mutating func load(_ saved: SavedSession?) {
+        guard !isLoaded else { return }
+        isLoaded = true
+        session = saved
+        history.isSaved = saved != nil
+    }
+
+    /// Begins a session. The one before ends, and the result of its refresh is discarded (T7).
+    mutating func signIn(_ session: SavedSession) -> [Action] {
+        let cancel = cancellation
+        return cancel + replaceSession(with: session, because: SessionExpiry(.otherSession)) + [
+            .send(.signedIn), .save,
+        ]
+    }
+
+    /// Ends the session, and the result of its refresh is discarded (T6).
+    mutating func signOut() -> [Action] {
+        let cancel = cancellation
+        // As long as nobody has looked, there may be a saved session.
+        let event: [Action] = isLoaded && session == nil ? [] : [.send(.signedOut)]
+        return cancel + replaceSession(with: nil, because: SessionExpiry(.signedOut)) + event + [.save]
+    }
+
+    /// Notes that a session was saved.
+    mutating func noteSaved(_ session: SavedSession) {
+        // Somebody else may be signed in by now, of whom nothing is saved yet (T7).
+        if self.session?.id == session.id { history.isSaved = true }
+    }
+
+    private var cancellation: [Action] { history.refresh == nil ? [] : [.cancelRefresh] }
+
+    /// Ends the session, if there is one, and begins the next. Calls that wait for a refresh fail with `expiry`.
+    private mutating func replaceSession(
+        with next: SavedSession?, isSaved: Bool = false, because expiry: SessionExpiry
+    ) -> [Action] {
+        let refresh = history.refresh
+        if let session { ended = (session.id, expiry) }
+        isLoaded = true
+        session = next
+        history = History(isSaved: isSaved)
+        return refresh.map { [.resume($0, .failure(.sessionExpired(expiry)))] } ?? []
+    }
+
+    // MARK: The server's answers to calls
+
+    /// Notes that the server has accepted a token: a later refusal is no sign that new tokens do not help (T3).
+    mutating func accept(_ access: String) {
+        // Most often it is the token that was accepted last: to compare it is cheaper than to keep it again.
+        guard history.accepted != access, session?.token.access == access else { return }
+        history.accepted = access
+    }
+
+    /// Notes that the server has refused a token. Nothing changes if the token was replaced already (T2). A refused new
+    /// token counts against the cap, unless another request with it was accepted (T3).
+    mutating func refuse(_ access: String, of id: UUID, at now: Instant) {
+        guard let session, session.id == id, session.token.access == access else { return }
+        history.refused = access
+        if history.accepted != access { history.pace.refused(access, at: now) }
+    }
+
+    /// Notes that the server has refused a token in a replay, just after another one was refused. It counts against the
+    /// cap even if other requests with it are accepted (T3).
+    mutating func refuseReplay(with access: String, at now: Instant) {
+        history.pace.refused(access, at: now)
+    }
+
+    // MARK: A refresh
+
+    /// Starts a refresh for calls that wait for it, unless one is under way: however many calls there are, one refresh
+    /// runs (T1). After a failure it waits for the end of the backoff (T9).
+    mutating func startRefresh(_ refresh: Refresh, of id: UUID) -> [Action] {
+        guard session?.id == id, history.refresh == nil else { return [] }
+        history.refresh = refresh
+        return [.start(refresh, notBefore: history.pace.notBefore)]
+    }
+
+    /// Starts a refresh for later calls while the token is good (T11), unless one is under way, the last failed a
+    /// moment ago (T9) or new tokens are being refused (T3).
+    mutating func startRefreshBeside(_ refresh: Refresh, of id: UUID, at now: Instant) -> [Action] {
+        history.pace.mayStart(at: now) ? startRefresh(refresh, of: id) : []
+    }
+
+    /// The session to refresh; `nil` if that refresh is not under way any more, and has nothing left to do (T6, T7).
+    func session(for refresh: Refresh) -> SavedSession? {
+        history.refresh == refresh ? session : nil
+    }
+
+    /// Ends a refresh before it asks the server if the server has refused five new tokens within 30 seconds. The
+    /// session is kept (T3).
+    mutating func checkCap(of refresh: Refresh, at now: Instant) -> [Action] {
+        guard session(for: refresh) != nil, !history.pace.mayRefresh(at: now) else { return [] }
+        return finish(refresh, with: .failure(.sessionExpired(SessionExpiry(.tooManyRefreshes))))
+    }
+
+    /// Takes the new token that a refresh has brought. By now it has been saved (T14), even if no call waits for it any
+    /// more (T5).
+    mutating func complete(_ refresh: Refresh, with newer: SavedSession, at now: Instant) -> [Action] {
+        guard session(for: refresh) != nil else { return [] }
+        history.pace.succeeded(with: newer.token, at: now)
+        adopt(newer)
+        return finish(refresh, with: .success(newer.token)) + [.send(.refreshed)]
+    }
+
+    /// Keeps the token after a refresh that failed in passing; the next one waits for a backoff (T9).
+    mutating func fail(
+        _ refresh: Refresh, with error: ServiceError, at now: Instant, random: Double
+    ) -> [Action] {
+        guard session(for: refresh) != nil else { return [] }
+        history.pace.failed(at: now, random: random)
+        return finish(refresh, with: .failure(error))
+    }
+
+    /// Ends the session because the server has refused to refresh that revision of it, or refreshes none (T8), unless
+    /// another process has saved a newer revision meanwhile (T15).
+    mutating func end(_ refresh: Refresh, ofRevision revision: Int, because expiry: SessionExpiry) -> [Action] {
+        guard let session = session(for: refresh), session.revision <= revision else { return [] }
+        return replaceSession(with: nil, because: expiry) + [.send(.expired(expiry)), .save]
+    }
+
+    private mutating func finish(_ refresh: Refresh, with outcome: Result<Token, ServiceError>) -> [Action] {
+        history.refresh = nil
+        return [.resume(refresh, outcome)]
+    }
+
+    private mutating func adopt(_ newer: SavedSession) {
+        if let session { history.replaced.append(session.token.access) }
+        if history.replaced.count > Self.replacedLimit { history.replaced.removeFirst() }
+        session = newer
+    }
+
+    // MARK: A refresh looks at what is saved
+
+    /// Compares the session with what is saved, which another process may have changed (T15).
+    ///
+    /// A newer revision is taken over. If its token is good, the refresh is over; otherwise it goes on with the newer
+    /// refresh token. No session, or another one, means that another process has signed out or in, but only if this one
+    /// was saved (T9).
+    mutating func find(_ saved: SavedSession?, by refresh: Refresh, at date: Date) -> [Action] {
+        guard let session = session(for: refresh) else { return [] }
+        if let saved, saved.id == session.id {
+            guard saved.revision > session.revision else { return [] }
+            adopt(saved)
+            guard saved.token.expiry.map({ date < $0 }) ?? true else { return [] }
+            return finish(refresh, with: .success(saved.token)) + [.send(.refreshed)]
+        }
+        guard history.isSaved else { return [] }
+        guard let saved else {
+            return replaceSession(with: nil, because: SessionExpiry(.signedOut)) + [.send(.signedOut)]
+        }
+        let expiry = SessionExpiry(.otherSession)
+        return replaceSession(with: saved, isSaved: true, because: expiry) + [.send(.signedIn)]
+    }
+
+    /// Goes on after what is saved could not be read: that is no sign-out (T9).
+    ///
+    /// Without a lock it is read again under the lock, and reported then. A missing folder fails the refresh: nobody
+    /// knows whether another process has used the refresh token, so it is neither used nor saved elsewhere.
+    mutating func failReading(
+        _ error: TokenPersistenceError, by refresh: Refresh, isAlone: Bool, at now: Instant, random: Double
+    ) -> [Action] {
+        let isMissing = error.kind == .missingFolder && history.isSaved && session(for: refresh) != nil
+        // What was kept aside is missing from now on without anybody having signed out.
+        if error.isKeptAside { history.isSaved = false }
+        let report: [Action] = isAlone || isMissing || error.isKeptAside ? [.send(.notSaved(error))] : []
+        return isMissing ? report + fail(refresh, with: .storage(error), at: now, random: random) : report
+    }
+
+    /// Goes on after the lock on a shared file could not be taken.
+    ///
+    /// A saved session is not refreshed then: another process may be refreshing it, and the server may end a session
+    /// whose refresh token is used twice (T15). A session that was never saved belongs to this process alone.
+    mutating func failLocking(
+        _ error: TokenPersistenceError, by refresh: Refresh, at now: Instant, random: Double
+    ) -> [Action] {
+        guard session(for: refresh) != nil else { return [] }
+        let report = [Action.send(.notSaved(error))]
+        return history.isSaved ? report + fail(refresh, with: .storage(error), at: now, random: random) : report
+    }
+}
+
+extension ServiceError {
+    /// What is saved cannot be used now, because of another process or a missing folder.
+    fileprivate static func storage(_ error: TokenPersistenceError) -> ServiceError {
+        .transport(TransportFailure(.storage, error.message))
+    }
+}

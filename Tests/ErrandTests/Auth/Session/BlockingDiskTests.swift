@@ -1,0 +1,58 @@
+@testable import Errand
+import Foundation
+import Testing
+
+// One after the other: each case blocks one of the few threads that tasks run on.
+@Suite("A disk that blocks its thread", .serialized)
+struct BlockingDiskTests {
+    @Test("who needs the store does not wait for file work", .timeLimit(.minutes(1)), arguments: BlockingDisk.Work.all)
+    fileprivate func storeIsFree(work: BlockingDisk.Work) async {
+        let disk = BlockingDisk(blocking: work)
+        let tokens = TokenStore(persistence: disk) { $0 }
+        let call = Task {
+            _ = try? await tokens.token()
+            await tokens.signIn(Token(access: "ann"))
+        }
+        await disk.hasBegun.landed()
+        // It needs a turn on the actor, and no disk.
+        await tokens.refreshBeside(UUID())
+        disk.goOn.signal()
+        await call.value
+        #expect(disk.wasFreed.outcome != nil, "the store was free only after the disk had given up waiting for it")
+    }
+}
+
+/// A persistence that blocks its thread in one kind of work until it is told to go on, or a while has passed.
+private final class BlockingDisk: TokenPersistence {
+    enum Work: Sendable, Hashable {
+        case load, save, lock
+
+        static let all: [Work] = [.load, .save, .lock]
+    }
+
+    let hasBegun = Flight<Void, ServiceError>()
+    let goOn = DispatchSemaphore(value: 0)
+    let wasFreed = Flight<Void, ServiceError>()
+    private let blocking: Work
+
+    init(blocking: Work) { self.blocking = blocking }
+
+    func load() -> SavedSession? {
+        block(in: .load)
+        return nil
+    }
+
+    func save(_ session: SavedSession?) { block(in: .save) }
+
+    func exclusively(_ body: @Sendable () async -> Void) async {
+        block(in: .lock)
+        await body()
+    }
+
+    private func block(in work: Work) {
+        guard work == blocking else { return }
+        hasBegun.land(.success(()))
+        // Without a bound, the test would hang instead of failing.
+        if goOn.wait(timeout: .now() + 20) == .success { wasFreed.land(.success(())) }
+    }
+}
