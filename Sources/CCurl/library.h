@@ -21,24 +21,24 @@ typedef struct {
     void *easy;
     union {
         void *whatever;
-        int result;
+        ccurl_code result;
     } data;
 } ccurl_message;
 
 // libcurl's functions, once it is open.
 struct ccurl_api {
-    int (*global_init)(long);
+    ccurl_code (*global_init)(long);
     ccurl_version_info *(*version_info)(int);
     void *(*easy_init)(void);
     void (*easy_reset)(void *);
     void (*easy_cleanup)(void *);
-    int (*easy_setopt)(void *, int, ...);
-    int (*easy_getinfo)(void *, int, ...);
-    int (*easy_pause)(void *, int);
-    const char *(*easy_strerror)(int);
+    ccurl_code (*easy_setopt)(void *, ccurl_option, ...);
+    ccurl_code (*easy_getinfo)(void *, ccurl_info, ...);
+    ccurl_code (*easy_pause)(void *, int);
+    const char *(*easy_strerror)(ccurl_code);
     void *(*multi_init)(void);
     int (*multi_cleanup)(void *);
-    int (*multi_setopt)(void *, int, ...);
+    int (*multi_setopt)(void *, ccurl_multi_option, ...);
     int (*multi_add_handle)(void *, void *);
     int (*multi_remove_handle)(void *, void *);
     int (*multi_socket_action)(void *, int, int, int *);
@@ -143,7 +143,7 @@ void ccurl_upload_note_response(ccurl_transfer *transfer, int is_error);
 // Takes the transfer off the list of those whose response has begun.
 void ccurl_upload_forget(ccurl_transfer *transfer);
 // Whether what has come is the response, although that is libcurl's result.
-int ccurl_upload_is_response(ccurl_transfer *transfer, int result);
+int ccurl_upload_is_response(ccurl_transfer *transfer, ccurl_code result);
 // A transfer that need not send the rest of its body, for its response is complete; NULL if there is none.
 ccurl_transfer *ccurl_upload_next_complete(ccurl_loop *loop);
 // Leaves the transfer's handle to itself: it can neither open a connection nor use one, and knows the transfer no more.

@@ -16,23 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OPT_HTTP_VERSION 84
-#define HTTP_1_1 2L
-#define MULTI_SOCKETDATA 10002
-#define MULTI_SOCKETFUNCTION 20001
-#define MULTI_TIMERDATA 10005
-#define MULTI_TIMERFUNCTION 20004
-#define INFO_PRIVATE 0x100015
-#define MSG_DONE 1
-#define OUT_OF_MEMORY 27
-#define BAD_ARGUMENT 43
-#define POLL_IN 1
-#define POLL_OUT 2
-#define POLL_REMOVE 4
-#define SELECT_IN 1
-#define SELECT_OUT 2
-#define TIMEOUT -1
-
 // The longest wait, in milliseconds. It only matters if a wakeup and libcurl's own timers were lost.
 #define LONGEST_WAIT 10000
 // What the loop's thread works on: nothing, or what its timers have asked for, which may be any connection.
@@ -49,7 +32,7 @@ static int note_wish(void *easy, int socket, int wish, void *context, void *unus
     ccurl_loop *loop = context;
     ccurl_watch *watch = ccurl_watch_of(loop, socket);
     if (!watch) return -1;
-    watch->wanted = wish == POLL_REMOVE ? 0 : (wish & POLL_IN ? EPOLLIN : 0) | (wish & POLL_OUT ? EPOLLOUT : 0);
+    watch->wanted = (wish & CCURL_POLL_IN ? EPOLLIN : 0) | (wish & CCURL_POLL_OUT ? EPOLLOUT : 0);
     // A connection that is kept will be wanted again, most often before anything comes on it.
     if (!watch->wanted && watch->is_own) return 0;
     return ccurl_loop_have_watched(loop, socket, watch, watch->wanted) ? 0 : -1;
@@ -76,10 +59,10 @@ ccurl_loop *ccurl_loop_new(void) {
         ccurl_loop_free(loop);
         return NULL;
     }
-    ccurl_api.multi_setopt(loop->multi, MULTI_SOCKETFUNCTION, note_wish);
-    ccurl_api.multi_setopt(loop->multi, MULTI_SOCKETDATA, loop);
-    ccurl_api.multi_setopt(loop->multi, MULTI_TIMERFUNCTION, note_timer);
-    ccurl_api.multi_setopt(loop->multi, MULTI_TIMERDATA, loop);
+    ccurl_api.multi_setopt(loop->multi, CCURLMOPT_SOCKETFUNCTION, note_wish);
+    ccurl_api.multi_setopt(loop->multi, CCURLMOPT_SOCKETDATA, loop);
+    ccurl_api.multi_setopt(loop->multi, CCURLMOPT_TIMERFUNCTION, note_timer);
+    ccurl_api.multi_setopt(loop->multi, CCURLMOPT_TIMERDATA, loop);
     return loop;
 }
 
@@ -93,7 +76,7 @@ void ccurl_loop_free(ccurl_loop *loop) {
     free(loop);
 }
 
-int ccurl_loop_set_long(ccurl_loop *loop, int option, long value) {
+int ccurl_loop_set_long(ccurl_loop *loop, ccurl_multi_option option, long value) {
     return ccurl_api.multi_setopt(loop->multi, option, value);
 }
 
@@ -114,7 +97,7 @@ static void note_http1(ccurl_loop *loop, uint64_t origin) {
 int ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer) {
     transfer->started = ccurl_now();
     if (wants_http1(loop, transfer->origin)) {
-        ccurl_api.easy_setopt(transfer->easy, OPT_HTTP_VERSION, HTTP_1_1);
+        ccurl_api.easy_setopt(transfer->easy, CCURLOPT_HTTP_VERSION, (long)CCURL_HTTP_VERSION_1_1);
         transfer->is_special = 1;
     }
     return ccurl_api.multi_add_handle(loop->multi, transfer->easy);
@@ -138,13 +121,13 @@ void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
 
 int ccurl_loop_is_busy(const ccurl_loop *loop) { return loop->orphans > 0; }
 
-int ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
+ccurl_code ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
     transfer->is_paused = 0;
-    int result = ccurl_api.easy_pause(transfer->easy, 0);
+    ccurl_code result = ccurl_api.easy_pause(transfer->easy, CCURLPAUSE_CONT);
     // Not every version has its timer set by that.
     loop->due = ccurl_now();
     // A transfer that is about to begin anew, on another connection, has nothing to go on with yet.
-    return result == BAD_ARGUMENT ? 0 : result;
+    return result == CCURLE_BAD_FUNCTION_ARGUMENT ? CCURLE_OK : result;
 }
 
 void ccurl_loop_wait(ccurl_loop *loop, int may_wait) {
@@ -189,7 +172,7 @@ static void handle(ccurl_loop *loop, struct epoll_event event) {
         watch->heard = ccurl_now();
         watch->is_doubtful = 0;
     }
-    int ready = (event.events & EPOLLIN ? SELECT_IN : 0) | (event.events & EPOLLOUT ? SELECT_OUT : 0);
+    int ready = (event.events & EPOLLIN ? CCURL_CSELECT_IN : 0) | (event.events & EPOLLOUT ? CCURL_CSELECT_OUT : 0);
     // With 0 libcurl finds out by itself what is wrong.
     if (event.events & (EPOLLERR | EPOLLHUP)) ready = 0;
     act(loop, socket, ready, socket);
@@ -200,7 +183,7 @@ void ccurl_loop_work(ccurl_loop *loop) {
     loop->count = 0;
     if (loop->due < 0 || loop->due > ccurl_now()) return;
     loop->due = -1;
-    act(loop, TIMEOUT, 0, TIMERS);
+    act(loop, CCURL_SOCKET_TIMEOUT, 0, TIMERS);
 }
 
 // The connection with the most bytes that nobody has read yet: a flood comes faster than it is worked off.
@@ -251,14 +234,14 @@ void ccurl_loop_wake(ccurl_loop *loop) {
     if (write(loop->alarm, &one, sizeof one) < 0) return;
 }
 
-ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, int *result) {
+ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, ccurl_code *result) {
     int left;
     ccurl_message *message;
     while ((message = ccurl_api.multi_info_read(loop->multi, &left))) {
-        if (message->msg != MSG_DONE) continue;
+        if (message->msg != CCURLMSG_DONE) continue;
         *result = message->data.result;
         ccurl_transfer *transfer = NULL;
-        ccurl_api.easy_getinfo(message->easy, INFO_PRIVATE, &transfer);
+        ccurl_api.easy_getinfo(message->easy, CCURLINFO_PRIVATE, &transfer);
         if (!transfer) {
             void *easy = message->easy;
             ccurl_api.multi_remove_handle(loop->multi, easy);
@@ -269,21 +252,21 @@ ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, int *result) {
         ccurl_loop_keep(loop, transfer);
         ccurl_loop_release(loop, transfer);
         ccurl_api.multi_remove_handle(loop->multi, transfer->easy);
-        if (transfer->objection == CCURL_SETTLED || ccurl_upload_is_response(transfer, *result)) *result = 0;
+        if (transfer->objection == CCURL_SETTLED || ccurl_upload_is_response(transfer, *result)) *result = CCURLE_OK;
         ccurl_upload_forget(transfer);
         if (transfer->repetition == CCURL_DOWNGRADED) note_http1(loop, transfer->origin);
-        if (*result != 0) transfer->is_special = 1;
+        if (*result != CCURLE_OK) transfer->is_special = 1;
         if (transfer->objection != CCURL_STALE) return transfer;
         // Of the old connection nothing was used.
         ccurl_transfer_refresh(transfer);
         if (ccurl_api.multi_add_handle(loop->multi, transfer->easy) == 0) continue;
-        *result = OUT_OF_MEMORY;
+        *result = CCURLE_OUT_OF_MEMORY;
         return transfer;
     }
     ccurl_transfer *complete = ccurl_upload_next_complete(loop);
     if (!complete) return NULL;
     ccurl_loop_remove(loop, complete);
-    *result = 0;
+    *result = CCURLE_OK;
     return complete;
 }
 

@@ -16,17 +16,6 @@
 // The sockets that libcurl uses: which of those that it keeps are fit for another request, and what became of one that
 // died.
 
-#define OPT_CLOSESOCKETDATA 10209
-#define OPT_CLOSESOCKETFUNCTION 20208
-#define OPT_FORBID_REUSE 75
-#define OPT_OPENSOCKETDATA 10164
-#define OPT_OPENSOCKETFUNCTION 20163
-#define INFO_REQUEST_SIZE 0x20000C
-#define INFO_HTTP_VERSION 0x20002E
-#define INFO_SOCKET 0x50002C
-#define HTTP_1_0 1
-#define HTTP_1_1 2
-
 // As libcurl has it.
 typedef struct {
     int family, type, protocol;
@@ -81,10 +70,10 @@ static int open_socket(void *context, int purpose, socket_address *address) {
     ccurl_transfer *transfer = context;
     // A second connection for a request that has been sent on the first.
     int was_sent = transfer->tries > 0;
-    if (!ccurl_tells_connected()) was_sent = ccurl_get_long(transfer, INFO_REQUEST_SIZE) > 0;
+    if (!ccurl_tells_connected()) was_sent = ccurl_get_long(transfer, CCURLINFO_REQUEST_SIZE) > 0;
     if (was_sent) {
         ccurl_transfer_refuse_repetition(transfer);
-        return -1;
+        return CCURL_SOCKET_BAD;
     }
     // A program that is started meanwhile is not to have it.
     int opened = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
@@ -147,10 +136,10 @@ static int close_socket(void *context, int socket) {
 }
 
 void ccurl_loop_adopt(ccurl_loop *loop, ccurl_transfer *transfer) {
-    ccurl_api.easy_setopt(transfer->easy, OPT_OPENSOCKETFUNCTION, open_socket);
-    ccurl_api.easy_setopt(transfer->easy, OPT_OPENSOCKETDATA, transfer);
-    ccurl_api.easy_setopt(transfer->easy, OPT_CLOSESOCKETFUNCTION, close_socket);
-    ccurl_api.easy_setopt(transfer->easy, OPT_CLOSESOCKETDATA, loop);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_OPENSOCKETFUNCTION, open_socket);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_OPENSOCKETDATA, transfer);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_CLOSESOCKETFUNCTION, close_socket);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_CLOSESOCKETDATA, loop);
 }
 
 // The system is asked once for each connection.
@@ -184,10 +173,10 @@ static int next_socket(ccurl_loop *loop, const ccurl_transfer *transfer, int soc
 void ccurl_loop_keep(ccurl_loop *loop, ccurl_transfer *transfer) {
     int socket = -1;
     // At the end of a transfer libcurl tells the socket.
-    if (ccurl_api.easy_getinfo(transfer->easy, INFO_SOCKET, &socket) != 0 || socket < 0) return;
+    if (ccurl_api.easy_getinfo(transfer->easy, CCURLINFO_ACTIVESOCKET, &socket) != 0 || socket < 0) return;
     if ((size_t)socket >= loop->capacity || !loop->watches[socket].is_own) return;
-    long version = ccurl_get_long(transfer, INFO_HTTP_VERSION);
-    if (version != HTTP_1_0 && version != HTTP_1_1) return;
+    long version = ccurl_get_long(transfer, CCURLINFO_HTTP_VERSION);
+    if (version != CCURL_HTTP_VERSION_1_0 && version != CCURL_HTTP_VERSION_1_1) return;
     loop->watches[socket].is_http1 = 1;
     loop->watches[socket].is_doubtful = 0;
 }
@@ -225,7 +214,7 @@ void ccurl_loop_distrust(ccurl_loop *loop, ccurl_transfer *transfer) {
     // Where something came in the second half of the wait, the server is slow and the connection well.
     int64_t now = ccurl_now();
     if (socket >= 0 && now - loop->watches[socket].heard < (now - transfer->started) / 2) return;
-    ccurl_api.easy_setopt(transfer->easy, OPT_FORBID_REUSE, 1L);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_FORBID_REUSE, 1L);
     if (socket >= 0) loop->watches[socket].is_doubtful = 1;
 }
 

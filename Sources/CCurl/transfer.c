@@ -8,35 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define OPT_WRITEDATA 10001
-#define OPT_HEADERDATA 10029
-#define OPT_FRESH_CONNECT 74
-#define OPT_ERRORBUFFER 10010
-#define OPT_HTTPHEADER 10023
-#define OPT_PRIVATE 10103
-#define OPT_PREREQDATA 10313
-#define OPT_WRITEFUNCTION 20011
-#define OPT_READFUNCTION 20012
-#define OPT_OPENSOCKETFUNCTION 20163
-#define OPT_HEADERFUNCTION 20079
-#define OPT_PREREQFUNCTION 20312
-#define INFO_HEAD_SIZE 0x20000B
-#define INFO_REQUEST_SIZE 0x20000C
-#define INFO_NEW_CONNECTIONS 0x20001A
-#define INFO_HTTP_VERSION 0x20002E
-#define INFO_TLS_SESSION 0x40002D
-#define INFO_UPLOADED 0x600007
-#define INFO_DOWNLOADED 0x600008
-#define INFO_TOTAL 0x600032
-#define INFO_LOOKED_UP 0x600033
-#define INFO_CONNECTED 0x600034
-#define INFO_ENCRYPTED 0x600038
-#define PAUSED 0x10000001
-#define ABORTED 0x10000000
-
-#define TLS_OPENSSL 1
-#define TLS_GNUTLS 2
-
 // As libcurl has it.
 typedef struct {
     int library;
@@ -74,11 +45,11 @@ static int object(ccurl_transfer *transfer, int objection) {
 // Whether bytes of the other side's lie in the TLS library, unread.
 static int has_unread(ccurl_transfer *transfer) {
     tls_session *session = NULL;
-    if (ccurl_api.easy_getinfo(transfer->easy, INFO_TLS_SESSION, &session) != 0) return 0;
+    if (ccurl_api.easy_getinfo(transfer->easy, CCURLINFO_TLS_SSL_PTR, &session) != 0) return 0;
     if (!session || !session->connection) return 0;
-    if (session->library == TLS_OPENSSL && ccurl_api.openssl_has_pending)
+    if (session->library == CCURLSSLBACKEND_OPENSSL && ccurl_api.openssl_has_pending)
         return ccurl_api.openssl_has_pending(session->connection);
-    if (session->library != TLS_GNUTLS || !ccurl_api.gnutls_pending) return 0;
+    if (session->library != CCURLSSLBACKEND_GNUTLS || !ccurl_api.gnutls_pending) return 0;
     return ccurl_api.gnutls_pending(session->connection) > 0;
 }
 
@@ -117,14 +88,17 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
     ccurl_transfer *transfer = context;
     if (transfer->tries++ > 0) {
         ccurl_transfer_refuse_repetition(transfer);
-        return 1;
+        return CCURL_PREREQFUNC_ABORT;
     }
     transfer->to_port = to_port;
     transfer->from_port = from_port;
-    transfer->is_first = ccurl_get_long(transfer, INFO_NEW_CONNECTIONS) > 0;
-    if (is_stale(transfer)) return !object(transfer, CCURL_STALE);
+    transfer->is_first = ccurl_get_long(transfer, CCURLINFO_NUM_CONNECTS) > 0;
+    if (is_stale(transfer)) {
+        transfer->objection = CCURL_STALE;
+        return CCURL_PREREQFUNC_ABORT;
+    }
     tell(transfer, CCURL_CONNECTED);
-    return 0;
+    return CCURL_PREREQFUNC_OK;
 }
 
 static int has_status(const ccurl_transfer *transfer, const char *beginning) {
@@ -204,7 +178,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     if (transfer->hooks.on_body) {
         ptrdiff_t taken = transfer->hooks.on_body(transfer->hooks.context, (uint8_t *)bytes, length);
         transfer->is_paused = taken == CCURL_PAUSE;
-        if (transfer->is_paused) return PAUSED;
+        if (transfer->is_paused) return CCURL_WRITEFUNC_PAUSE;
         if (taken < 0) return 0;
         transfer->body_length += length;
         return length;
@@ -216,16 +190,16 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
 }
 
 static void install(ccurl_transfer *transfer) {
-    ccurl_api.easy_setopt(transfer->easy, OPT_PRIVATE, transfer);
-    ccurl_api.easy_setopt(transfer->easy, OPT_ERRORBUFFER, transfer->error);
-    ccurl_api.easy_setopt(transfer->easy, OPT_HEADERFUNCTION, take_head);
-    ccurl_api.easy_setopt(transfer->easy, OPT_HEADERDATA, transfer);
-    ccurl_api.easy_setopt(transfer->easy, OPT_WRITEFUNCTION, take_body);
-    ccurl_api.easy_setopt(transfer->easy, OPT_WRITEDATA, transfer);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_PRIVATE, transfer);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_ERRORBUFFER, transfer->error);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_HEADERFUNCTION, take_head);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_HEADERDATA, transfer);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_WRITEFUNCTION, take_body);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_WRITEDATA, transfer);
     ccurl_loop_adopt(transfer->loop, transfer);
     if (!ccurl_tells_connected()) return;
-    ccurl_api.easy_setopt(transfer->easy, OPT_PREREQFUNCTION, note_connected);
-    ccurl_api.easy_setopt(transfer->easy, OPT_PREREQDATA, transfer);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_PREREQFUNCTION, note_connected);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_PREREQDATA, transfer);
 }
 
 ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop) {
@@ -284,17 +258,17 @@ void ccurl_transfer_refresh(ccurl_transfer *transfer) {
     transfer->objection = 0;
     transfer->tries = 0;
     transfer->is_special = 1;
-    ccurl_api.easy_setopt(transfer->easy, OPT_FRESH_CONNECT, 1L);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_FRESH_CONNECT, 1L);
 }
 
 static int refuse_socket(void *context, int purpose, void *address) {
     (void)context, (void)purpose, (void)address;
-    return -1;
+    return CCURL_SOCKET_BAD;
 }
 
 static int refuse_connection(void *context, char *to, char *from, int to_port, int from_port) {
     (void)context, (void)to, (void)from, (void)to_port, (void)from_port;
-    return 1;
+    return CCURL_PREREQFUNC_ABORT;
 }
 
 static size_t refuse_bytes(char *bytes, size_t size, size_t count, void *context) {
@@ -304,21 +278,21 @@ static size_t refuse_bytes(char *bytes, size_t size, size_t count, void *context
 
 static size_t give_nothing(char *bytes, size_t size, size_t count, void *context) {
     (void)bytes, (void)size, (void)count, (void)context;
-    return ABORTED;
+    return CCURL_READFUNC_ABORT;
 }
 
 void ccurl_transfer_orphan(ccurl_transfer *transfer) {
     void *easy = transfer->easy;
-    ccurl_api.easy_setopt(easy, OPT_PRIVATE, NULL);
-    ccurl_api.easy_setopt(easy, OPT_ERRORBUFFER, NULL);
-    ccurl_api.easy_setopt(easy, OPT_HTTPHEADER, NULL);
-    ccurl_api.easy_setopt(easy, OPT_HEADERFUNCTION, refuse_bytes);
-    ccurl_api.easy_setopt(easy, OPT_WRITEFUNCTION, refuse_bytes);
-    ccurl_api.easy_setopt(easy, OPT_READFUNCTION, give_nothing);
-    ccurl_api.easy_setopt(easy, OPT_OPENSOCKETFUNCTION, refuse_socket);
+    ccurl_api.easy_setopt(easy, CCURLOPT_PRIVATE, NULL);
+    ccurl_api.easy_setopt(easy, CCURLOPT_ERRORBUFFER, NULL);
+    ccurl_api.easy_setopt(easy, CCURLOPT_HTTPHEADER, NULL);
+    ccurl_api.easy_setopt(easy, CCURLOPT_HEADERFUNCTION, refuse_bytes);
+    ccurl_api.easy_setopt(easy, CCURLOPT_WRITEFUNCTION, refuse_bytes);
+    ccurl_api.easy_setopt(easy, CCURLOPT_READFUNCTION, give_nothing);
+    ccurl_api.easy_setopt(easy, CCURLOPT_OPENSOCKETFUNCTION, refuse_socket);
     // It may have waited for an HTTP/2 connection rather than for a lookup.
-    ccurl_api.easy_setopt(easy, OPT_FRESH_CONNECT, 1L);
-    if (ccurl_tells_connected()) ccurl_api.easy_setopt(easy, OPT_PREREQFUNCTION, refuse_connection);
+    ccurl_api.easy_setopt(easy, CCURLOPT_FRESH_CONNECT, 1L);
+    if (ccurl_tells_connected()) ccurl_api.easy_setopt(easy, CCURLOPT_PREREQFUNCTION, refuse_connection);
     transfer->easy = NULL;
 }
 
@@ -331,15 +305,15 @@ uint8_t *ccurl_transfer_take_body(ccurl_transfer *transfer, size_t *length) {
     return body;
 }
 
-int ccurl_set_long(ccurl_transfer *transfer, int option, long value) {
+int ccurl_set_long(ccurl_transfer *transfer, ccurl_option option, long value) {
     return ccurl_api.easy_setopt(transfer->easy, option, value);
 }
 
-int ccurl_set_offset(ccurl_transfer *transfer, int option, int64_t value) {
+int ccurl_set_offset(ccurl_transfer *transfer, ccurl_option option, int64_t value) {
     return ccurl_api.easy_setopt(transfer->easy, option, value);
 }
 
-int ccurl_set_text(ccurl_transfer *transfer, int option, const char *value) {
+int ccurl_set_text(ccurl_transfer *transfer, ccurl_option option, const char *value) {
     return ccurl_api.easy_setopt(transfer->easy, option, value);
 }
 
@@ -355,11 +329,11 @@ int ccurl_set_headers(ccurl_transfer *transfer, const char *lines, size_t count)
         header[i] = (ccurl_header){.line = line, .next = i + 1 < fields ? &header[i + 1] : NULL};
         line += strlen(line) + 1;
     }
-    ccurl_api.easy_setopt(transfer->easy, OPT_HTTPHEADER, fields > 0 ? header : NULL);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_HTTPHEADER, fields > 0 ? header : NULL);
     return 1;
 }
 
-int64_t ccurl_get_offset(ccurl_transfer *transfer, int info) {
+int64_t ccurl_get_offset(ccurl_transfer *transfer, ccurl_info info) {
     int64_t value = 0;
     ccurl_api.easy_getinfo(transfer->easy, info, &value);
     return value;
@@ -367,19 +341,20 @@ int64_t ccurl_get_offset(ccurl_transfer *transfer, int info) {
 
 ccurl_timings ccurl_get_timings(ccurl_transfer *transfer) {
     return (ccurl_timings){
-        .looked_up = ccurl_get_offset(transfer, INFO_LOOKED_UP),
-        .connected = ccurl_get_offset(transfer, INFO_CONNECTED),
-        .encrypted = ccurl_get_offset(transfer, INFO_ENCRYPTED),
+        .looked_up = ccurl_get_offset(transfer, CCURLINFO_NAMELOOKUP_TIME_T),
+        .connected = ccurl_get_offset(transfer, CCURLINFO_CONNECT_TIME_T),
+        .encrypted = ccurl_get_offset(transfer, CCURLINFO_APPCONNECT_TIME_T),
         .first_byte = transfer->first_byte ? transfer->first_byte - transfer->started : 0,
-        .total = ccurl_get_offset(transfer, INFO_TOTAL),
-        .sent = ccurl_get_long(transfer, INFO_REQUEST_SIZE) + ccurl_get_offset(transfer, INFO_UPLOADED),
-        .received = ccurl_get_long(transfer, INFO_HEAD_SIZE) + ccurl_get_offset(transfer, INFO_DOWNLOADED),
-        .new_connections = ccurl_get_long(transfer, INFO_NEW_CONNECTIONS),
-        .http_version = ccurl_get_long(transfer, INFO_HTTP_VERSION),
+        .total = ccurl_get_offset(transfer, CCURLINFO_TOTAL_TIME_T),
+        .sent = ccurl_get_long(transfer, CCURLINFO_REQUEST_SIZE) + ccurl_get_offset(transfer, CCURLINFO_SIZE_UPLOAD_T),
+        .received =
+            ccurl_get_long(transfer, CCURLINFO_HEADER_SIZE) + ccurl_get_offset(transfer, CCURLINFO_SIZE_DOWNLOAD_T),
+        .new_connections = ccurl_get_long(transfer, CCURLINFO_NUM_CONNECTS),
+        .http_version = ccurl_get_long(transfer, CCURLINFO_HTTP_VERSION),
     };
 }
 
-long ccurl_get_long(ccurl_transfer *transfer, int info) {
+long ccurl_get_long(ccurl_transfer *transfer, ccurl_info info) {
     long value = 0;
     ccurl_api.easy_getinfo(transfer->easy, info, &value);
     return value;

@@ -15,18 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPT_READDATA 10009
-#define OPT_POSTFIELDS 10015
-#define OPT_READFUNCTION 20012
-#define INFO_HTTP_VERSION 0x20002E
-#define INFO_UPLOADED 0x600007
-#define INFO_DOWNLOADED 0x600008
-#define HTTP_2 3
-#define HTTP2_STREAM 92
-#define PAUSED 0x10000001
-#define ABORTED 0x10000000
-#define PAUSE_SENDING 4
-
 // How often libcurl is made to send while nothing of the response comes, in microseconds: the end of a stream may come
 // by itself, and libcurl tells of it to nobody.
 #define LOOK_INTERVAL 50000
@@ -44,8 +32,8 @@ static size_t give_upload(char *bytes, size_t size, size_t count, void *context)
 static size_t pull_upload(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     ptrdiff_t given = transfer->hooks.on_upload(transfer->hooks.context, (uint8_t *)bytes, size * count);
-    if (given == CCURL_PAUSE) return PAUSED;
-    return given < 0 ? ABORTED : (size_t)given;
+    if (given == CCURL_PAUSE) return CCURL_READFUNC_PAUSE;
+    return given < 0 ? CCURL_READFUNC_ABORT : (size_t)given;
 }
 
 int ccurl_set_upload(ccurl_transfer *transfer, const void *bytes, size_t count) {
@@ -56,22 +44,24 @@ int ccurl_set_upload(ccurl_transfer *transfer, const void *bytes, size_t count) 
         transfer->upload_length = count;
     }
     transfer->has_upload = 1;
-    ccurl_api.easy_setopt(transfer->easy, OPT_READFUNCTION, give_upload);
-    ccurl_api.easy_setopt(transfer->easy, OPT_READDATA, transfer);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_READFUNCTION, give_upload);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_READDATA, transfer);
     return 1;
 }
 
-void ccurl_set_empty_upload(ccurl_transfer *transfer) { ccurl_api.easy_setopt(transfer->easy, OPT_POSTFIELDS, ""); }
+void ccurl_set_empty_upload(ccurl_transfer *transfer) {
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_POSTFIELDS, "");
+}
 
 void ccurl_stream_upload(ccurl_transfer *transfer) {
     transfer->has_upload = 1;
-    ccurl_api.easy_setopt(transfer->easy, OPT_READFUNCTION, pull_upload);
-    ccurl_api.easy_setopt(transfer->easy, OPT_READDATA, transfer);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_READFUNCTION, pull_upload);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_READDATA, transfer);
 }
 
 void ccurl_upload_note_response(ccurl_transfer *transfer, int is_error) {
     if (!transfer->has_upload || transfer->is_answered) return;
-    if (!is_error && ccurl_get_long(transfer, INFO_HTTP_VERSION) != HTTP_2) return;
+    if (!is_error && ccurl_get_long(transfer, CCURLINFO_HTTP_VERSION) != CCURL_HTTP_VERSION_2_0) return;
     ccurl_loop *loop = transfer->loop;
     transfer->is_answered = 1;
     transfer->next_answered = loop->answered;
@@ -92,16 +82,17 @@ void ccurl_upload_forget(ccurl_transfer *transfer) {
 // Whether all bytes of the response's body have come, and were taken.
 static int has_whole_body(ccurl_transfer *transfer) {
     return transfer->head_complete && transfer->length >= 0 && !transfer->is_paused &&
-           ccurl_get_offset(transfer, INFO_DOWNLOADED) >= transfer->length;
+           ccurl_get_offset(transfer, CCURLINFO_SIZE_DOWNLOAD_T) >= transfer->length;
 }
 
 // Whether some of the request's body is left. Of a stream that is never known.
 static int has_more_to_send(ccurl_transfer *transfer) {
-    return !transfer->upload || ccurl_get_offset(transfer, INFO_UPLOADED) < (int64_t)transfer->upload_length;
+    if (!transfer->upload) return 1;
+    return ccurl_get_offset(transfer, CCURLINFO_SIZE_UPLOAD_T) < (int64_t)transfer->upload_length;
 }
 
-int ccurl_upload_is_response(ccurl_transfer *transfer, int result) {
-    if (result != HTTP2_STREAM || !transfer->is_answered || transfer->objection || transfer->error[0]) return 0;
+int ccurl_upload_is_response(ccurl_transfer *transfer, ccurl_code result) {
+    if (result != CCURLE_HTTP2_STREAM || !transfer->is_answered || transfer->objection || transfer->error[0]) return 0;
     return transfer->length < 0 ? transfer->head_complete && !transfer->is_paused : has_whole_body(transfer);
 }
 
@@ -116,7 +107,7 @@ ccurl_transfer *ccurl_upload_next_complete(ccurl_loop *loop) {
         if (is_whole || transfer->is_paused || now - transfer->looked < LOOK_INTERVAL) continue;
         transfer->looked = now;
         // Only a change makes libcurl send.
-        ccurl_api.easy_pause(transfer->easy, PAUSE_SENDING);
+        ccurl_api.easy_pause(transfer->easy, CCURLPAUSE_SEND);
         ccurl_loop_resume(loop, transfer);
     }
     return NULL;

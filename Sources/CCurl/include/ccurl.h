@@ -1,9 +1,10 @@
-// The part of libcurl that the transport uses, opened at run time: nothing has to be installed to build.
+// The part of libcurl that the transport uses. It is opened at run time, so nothing has to be installed to build.
 //
-// The numbers of options, infos and results are facts of libcurl's stable ABI (soname libcurl.so.4). Variadic functions
-// of libcurl cannot be called from Swift; they have one wrapper for each kind of argument here.
+// Swift cannot call libcurl's variadic functions: each kind of argument has a wrapper here.
 #ifndef CCURL_H
 #define CCURL_H
+
+#include "ccurl_numbers.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -136,9 +137,9 @@ void ccurl_transfer_free(ccurl_transfer *transfer);
 // Hands the body over to the caller, who frees it.
 uint8_t *ccurl_transfer_take_body(ccurl_transfer *transfer, size_t *length);
 
-int ccurl_set_long(ccurl_transfer *transfer, int option, long value);
-int ccurl_set_offset(ccurl_transfer *transfer, int option, int64_t value);
-int ccurl_set_text(ccurl_transfer *transfer, int option, const char *value);
+int ccurl_set_long(ccurl_transfer *transfer, ccurl_option option, long value);
+int ccurl_set_offset(ccurl_transfer *transfer, ccurl_option option, int64_t value);
+int ccurl_set_text(ccurl_transfer *transfer, ccurl_option option, const char *value);
 // Has these lines sent in the head, each of which ends with a zero. 0 if there is no memory for them.
 int ccurl_set_headers(ccurl_transfer *transfer, const char *lines, size_t count);
 // Has the request's body read from a copy of these bytes. 0 if there is no memory for it.
@@ -159,9 +160,9 @@ typedef struct {
 } ccurl_timings;
 
 ccurl_timings ccurl_get_timings(ccurl_transfer *transfer);
-long ccurl_get_long(ccurl_transfer *transfer, int info);
-int64_t ccurl_get_offset(ccurl_transfer *transfer, int info);
-const char *ccurl_describe(int code);
+long ccurl_get_long(ccurl_transfer *transfer, ccurl_info info);
+int64_t ccurl_get_offset(ccurl_transfer *transfer, ccurl_info info);
+const char *ccurl_describe(ccurl_code code);
 
 // Has the calling thread be that of the loop, under this name.
 void ccurl_loop_enter(ccurl_loop *loop, const char *name);
@@ -169,7 +170,7 @@ void ccurl_loop_enter(ccurl_loop *loop, const char *name);
 // NULL if there is no memory or no descriptor left for one.
 ccurl_loop *ccurl_loop_new(void);
 void ccurl_loop_free(ccurl_loop *loop);
-int ccurl_loop_set_long(ccurl_loop *loop, int option, long value);
+int ccurl_loop_set_long(ccurl_loop *loop, ccurl_multi_option option, long value);
 // 0, or not if libcurl will not have it.
 int ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer);
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer);
@@ -180,7 +181,7 @@ void ccurl_loop_distrust(ccurl_loop *loop, ccurl_transfer *transfer);
 int ccurl_loop_is_busy(const ccurl_loop *loop);
 // Goes on after a hook has paused. What has waited is handed to the hooks at once; if one of them will not have it,
 // that is the result of the transfer, which libcurl itself takes no note of: it has to be removed. Otherwise 0.
-int ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer);
+ccurl_code ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer);
 // Waits until there is something to do, or only looks.
 void ccurl_loop_wait(ccurl_loop *loop, int may_wait);
 // Does what there is to do.
@@ -191,6 +192,6 @@ void ccurl_loop_wake(ccurl_loop *loop);
 // whether the thread is at work. Called from another thread, a tenth of a second after the last time.
 int ccurl_loop_watch(ccurl_loop *loop);
 // The next transfer that has ended, with its result; NULL if there is none. The loop has let go of it.
-ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, int *result);
+ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, ccurl_code *result);
 
 #endif

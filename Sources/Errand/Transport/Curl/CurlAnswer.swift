@@ -62,13 +62,12 @@ struct CurlAnswer {
             bytesSent: Int(raw.sent), bytesReceived: Int(raw.received), httpVersion: Self.version(raw.http_version))
     }
 
-    /// libcurl's numbers for the versions of HTTP.
     private static func version(_ number: Int) -> String? {
         switch number {
-        case 1: "1.0"
-        case 2: "1.1"
-        case 3: "2"
-        case 30, 31: "3"
+        case CCURL_HTTP_VERSION_1_0: "1.0"
+        case CCURL_HTTP_VERSION_1_1: "1.1"
+        case CCURL_HTTP_VERSION_2_0: "2"
+        case CCURL_HTTP_VERSION_3, CCURL_HTTP_VERSION_3ONLY: "3"
         default: nil
         }
     }

@@ -64,10 +64,10 @@ final class CurlDownload: Sendable {
     }
 
     /// The transfer has ended, of itself or for that reason: what is here is the rest.
-    func end(_ result: CInt?, of handle: CurlExchange.Handle, because reason: ServiceError?) {
+    func end(_ result: ccurl_code?, of handle: CurlExchange.Handle, because reason: ServiceError?) {
         let ending: Result<Void, ServiceError> =
             switch result {
-            case 0: .success(())
+            case CCURLE_OK: .success(())
             case nil: .failure(CurlFailure(code: nil, transfer: handle.transfer).error)
             case let code?: .failure(reason ?? CurlFailure(code: code, transfer: handle.transfer).error)
             }

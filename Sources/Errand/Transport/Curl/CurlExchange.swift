@@ -11,7 +11,7 @@ final class CurlExchange: Sendable {
 
     let handle: Handle
     /// Lands with libcurl's result when the transfer has ended and libcurl has let go of it; `nil` if it was stopped.
-    let end = Flight<CInt?>()
+    let end = Flight<ccurl_code?>()
     let context: TransportContext
     let upload: CurlUpload?
     private let download: CurlDownload?
@@ -33,7 +33,7 @@ final class CurlExchange: Sendable {
     }
 
     /// Ends the exchange: with libcurl's result, or with `nil` if it was stopped before.
-    func land(_ result: CInt?) {
+    func land(_ result: ccurl_code?) {
         upload?.cancel()
         download?.end(result, of: handle, because: upload?.failure)
         end.land(.success(result))

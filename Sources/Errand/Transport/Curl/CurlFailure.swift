@@ -9,7 +9,7 @@ import Musl
 /// What a result of libcurl means.
 struct CurlFailure {
     /// The result; `nil` if the transfer was stopped because the transport was shut down.
-    let code: CInt?
+    let code: ccurl_code?
     let transfer: UnsafeMutablePointer<ccurl_transfer>
 
     var error: ServiceError {
@@ -29,53 +29,62 @@ struct CurlFailure {
         }
         guard let code else { return .transportShutDown(mayHaveReachedServer: hasSent) }
         switch code {
-        case 6: return ccurl_has_descriptors() == 0 ? .noDescriptors : failure(.dns)
-        case 5, 97: return failure(.proxy)
-        case 56 where hasNoTunnel: return failure(.proxy)
-        case 7: return couldNotConnect
-        case 28:
+        case CCURLE_COULDNT_RESOLVE_HOST: return ccurl_has_descriptors() == 0 ? .noDescriptors : failure(.dns)
+        case CCURLE_COULDNT_RESOLVE_PROXY, CCURLE_PROXY: return failure(.proxy)
+        case CCURLE_RECV_ERROR where hasNoTunnel: return failure(.proxy)
+        case CCURLE_COULDNT_CONNECT: return couldNotConnect
+        case CCURLE_OPERATION_TIMEDOUT:
             return .transport(TransportFailure(.unreachable, "no connection in time", mayHaveReachedServer: hasSent))
-        case 35, 98: return failure(.tls)
-        case 51, 60, 90, 91: return failure(.untrustedCertificate)
-        case 18: return failure(.truncated)
-        case 52 where hasDied, 55 where hasDied, 56 where hasDied, 65: return died
-        case 52, 55: return failure(.reset)
-        case 56 where hasRefusedClient: return failure(.tls)
+        case CCURLE_SSL_CONNECT_ERROR, CCURLE_SSL_CLIENTCERT: return failure(.tls)
+        case CCURLE_PEER_FAILED_VERIFICATION, CCURLE_SSL_PINNEDPUBKEYNOTMATCH, CCURLE_SSL_INVALIDCERTSTATUS:
+            return failure(.untrustedCertificate)
+        case CCURLE_PARTIAL_FILE: return failure(.truncated)
+        case CCURLE_GOT_NOTHING where hasDied, CCURLE_SEND_ERROR where hasDied, CCURLE_RECV_ERROR where hasDied,
+            CCURLE_SEND_FAIL_REWIND:
+            return died
+        case CCURLE_GOT_NOTHING, CCURLE_SEND_ERROR: return failure(.reset)
+        case CCURLE_RECV_ERROR where hasRefusedClient: return failure(.tls)
         // libcurl has one result for a connection that broke off, for chunks that make no sense and for too large a
         // head.
-        case 56 where words.contains("chunked-encoding") || words.contains("response headers"):
+        case CCURLE_RECV_ERROR where words.contains("chunked-encoding") || words.contains("response headers"):
             return failure(.malformed)
         // The server closed the stream without a complaint. What came along with that, libcurl 7.88 drops.
-        case 92 where transfer.pointee.has_upload != 0 && ownWords.isEmpty:
+        case CCURLE_HTTP2_STREAM where transfer.pointee.has_upload != 0 && ownWords.isEmpty:
             return failure(.truncated, "the server responded before it had read the request, and libcurl lost that")
-        // 16 and 92 are HTTP/2's: the connection, or the stream. A server that ends its connections brings about both.
-        case 16, 56, 92: return failure(hasAnswer ? .truncated : .reset)
+        // HTTP/2's connection, or its stream: a server that ends its connections causes both.
+        case CCURLE_HTTP2, CCURLE_RECV_ERROR, CCURLE_HTTP2_STREAM: return failure(hasAnswer ? .truncated : .reset)
         // Before anything was sent it is the scheme that this libcurl was built without; after it, the answer.
-        case 1 where !hasSent: return failure(.unsupported)
-        case 1: return failure(.malformed)
-        case 8 where words.contains("Content-Length"):
+        case CCURLE_UNSUPPORTED_PROTOCOL where !hasSent: return failure(.unsupported)
+        case CCURLE_UNSUPPORTED_PROTOCOL: return failure(.malformed)
+        case CCURLE_WEIRD_SERVER_REPLY where words.contains("Content-Length"):
             return failure(.malformed, "the response has a Content-Length that is not one number")
-        case 8: return failure(.malformed)
-        case 4, 53, 54, 58, 59, 66, 77, 82, 83: return failure(.unsupported)
+        case CCURLE_WEIRD_SERVER_REPLY: return failure(.malformed)
+        case CCURLE_NOT_BUILT_IN, CCURLE_SSL_ENGINE_NOTFOUND, CCURLE_SSL_ENGINE_SETFAILED, CCURLE_SSL_CERTPROBLEM,
+            CCURLE_SSL_CIPHER, CCURLE_SSL_ENGINE_INITFAILED, CCURLE_SSL_CACERT_BADFILE, CCURLE_SSL_CRL_BADFILE,
+            CCURLE_SSL_ISSUER_ERROR:
+            return failure(.unsupported)
         // What libcurl's own parser of headers refuses is a wrong argument of its own function.
-        case 43 where isWithinHead:
+        case CCURLE_BAD_FUNCTION_ARGUMENT where isWithinHead:
             return failure(.malformed, "a line in the head of the response is no header field")
-        case 43 where hasAnswer:
+        case CCURLE_BAD_FUNCTION_ARGUMENT where hasAnswer:
             return failure(.malformed, "the chunked body of the response is malformed, or its trailer is")
         // Nothing of ours refused the bytes: what unpacks them did.
-        case 23 where hasAnswer:
+        case CCURLE_WRITE_ERROR where hasAnswer:
             return failure(
                 .malformed, "the compressed body of the response is damaged, or does not end where it should")
-        case 61: return failure(.malformed, "the compressed body of the response is damaged (\(words))")
+        case CCURLE_BAD_CONTENT_ENCODING:
+            return failure(.malformed, "the compressed body of the response is damaged (\(words))")
         // A line of more than 100 kilobytes is a lack of memory to libcurl, since 8.6 too large a thing, as are too
         // many lines.
-        case 27 where isWithinHead: return failure(.malformed, "a line in the head of the response is too long")
-        case 27 where hasSent && !hasAnswer:
+        case CCURLE_OUT_OF_MEMORY where isWithinHead:
+            return failure(.malformed, "a line in the head of the response is too long")
+        case CCURLE_OUT_OF_MEMORY where hasSent && !hasAnswer:
             return failure(.malformed, "the first line in the head of the response is too long")
         // libcurl unpacks at once what has come, and keeps so much for a slow reader.
-        case 27 where isPacked: return failure(.tooLarge, "the response is packed too densely to be read as a stream")
-        case 100 where hasSent || hasAnswer: return failure(.malformed)
-        case 27: return .curlHasNoMemory
+        case CCURLE_OUT_OF_MEMORY where isPacked:
+            return failure(.tooLarge, "the response is packed too densely to be read as a stream")
+        case CCURLE_TOO_LARGE where hasSent || hasAnswer: return failure(.malformed)
+        case CCURLE_OUT_OF_MEMORY: return .curlHasNoMemory
         default: return failure(.other)
         }
     }
@@ -112,7 +121,7 @@ struct CurlFailure {
         case ENOBUFS, ENOMEM: return .curlHasNoMemory
         default: break
         }
-        return switch CInt(truncatingIfNeeded: ccurl_get_long(transfer, CurlInfo.systemError)) {
+        return switch CInt(truncatingIfNeeded: ccurl_get_long(transfer, CCURLINFO_OS_ERRNO)) {
         case ENETUNREACH, ENETDOWN: .noInternetConnection
         case EHOSTUNREACH, EHOSTDOWN, ETIMEDOUT: failure(.unreachable)
         default: failure(isForProxy || hasNoTunnel || ownWords.hasPrefix("Unsupported proxy") ? .proxy : .refused)
@@ -134,7 +143,7 @@ struct CurlFailure {
     /// Of a transfer that never began, libcurl tells what the one before it sent.
     private var hasSent: Bool {
         let hasBegun = transfer.pointee.tries > 0 || ccurl_tells_connected() == 0
-        return hasBegun && transfer.pointee.is_unseen == 0 && ccurl_get_long(transfer, CurlInfo.requestSize) > 0
+        return hasBegun && transfer.pointee.is_unseen == 0 && ccurl_get_long(transfer, CCURLINFO_REQUEST_SIZE) > 0
     }
     private var hasAnswer: Bool { transfer.pointee.head_length > 0 }
     private var isPacked: Bool {
@@ -156,7 +165,7 @@ struct CurlFailure {
     private var words: String {
         let own = ownWords
         // A proxy's URL that it does not understand libcurl shows whole, with the password.
-        return own.isEmpty || own.contains("@") ? String(cString: ccurl_describe(code ?? 0)) : own
+        return own.isEmpty || own.contains("@") ? String(cString: ccurl_describe(code ?? CCURLE_OK)) : own
     }
 
     private var ownWords: String {

@@ -58,8 +58,6 @@ final class CurlLoop: Sendable {
     private static let fewestConnections = 64
     /// How often to look whether the thread comes back.
     private static let watchInterval = Duration.milliseconds(100)
-    /// libcurl's own result for it.
-    private static let outOfMemory: CInt = 27
 
     private let inbox = Lock(Inbox())
     private let core: Core
@@ -71,8 +69,8 @@ final class CurlLoop: Sendable {
         guard let loop = ccurl_loop_new() else { return nil }
         core = Core(loop: loop)
         // HTTP/2 streams share a connection.
-        ccurl_loop_set_long(loop, CurlMultiOption.pipelining, 2)
-        ccurl_loop_set_long(loop, CurlMultiOption.keptConnections, Self.fewestConnections)
+        ccurl_loop_set_long(loop, CCURLMOPT_PIPELINING, CCURLPIPE_MULTIPLEX)
+        ccurl_loop_set_long(loop, CCURLMOPT_MAXCONNECTS, Self.fewestConnections)
     }
 
     /// A handle to prepare a request with.
@@ -192,7 +190,7 @@ final class CurlLoop: Sendable {
                 defer { (inbox.jobs, inbox.ended) = ([], []) }
                 return (inbox.jobs, inbox.ended)
             }
-            for case .start(let exchange) in jobs { exchange.land(Self.outOfMemory) }
+            for case .start(let exchange) in jobs { exchange.land(CCURLE_OUT_OF_MEMORY) }
             for flight in waiting { flight.land(.success(())) }
             return
         }
@@ -222,14 +220,14 @@ final class CurlLoop: Sendable {
                 switch job {
                 case .start(let exchange):
                     guard ccurl_loop_add(core.loop, exchange.handle.transfer) == 0 else {
-                        exchange.land(Self.outOfMemory)
+                        exchange.land(CCURLE_OUT_OF_MEMORY)
                         continue
                     }
                     running[exchange.handle.transfer] = exchange
                     if exchange.isStreamed { streamed[exchange.handle.transfer] = exchange }
                 case .resume(let exchange) where running[exchange.handle.transfer] === exchange:
                     let result = ccurl_loop_resume(core.loop, exchange.handle.transfer)
-                    guard result != 0 else { continue }
+                    guard result != CCURLE_OK else { continue }
                     streamed[exchange.handle.transfer] = nil
                     stop(exchange, among: &running, with: result)
                 case .cancel(let exchange, let isOutOfTime) where running[exchange.handle.transfer] === exchange:
@@ -246,11 +244,11 @@ final class CurlLoop: Sendable {
             }
             if running.count > mostRunning {
                 mostRunning = running.count
-                ccurl_loop_set_long(core.loop, CurlMultiOption.keptConnections, mostRunning)
+                ccurl_loop_set_long(core.loop, CCURLMOPT_MAXCONNECTS, mostRunning)
             }
             ccurl_loop_work(core.loop)
             for exchange in streamed.values { exchange.flush() }
-            var result: CInt = 0
+            var result = CCURLE_OK
             while let transfer = ccurl_loop_next_ended(core.loop, &result) {
                 streamed[transfer] = nil
                 running.removeValue(forKey: transfer)?.land(result)
@@ -268,7 +266,7 @@ final class CurlLoop: Sendable {
 
     /// Goes on until the lookups have ended that an older libcurl cannot break off. Nobody waits for that.
     private func linger() {
-        var result: CInt = 0
+        var result = CCURLE_OK
         while ccurl_loop_is_busy(core.loop) != 0 {
             ccurl_loop_wait(core.loop, 1)
             ccurl_loop_work(core.loop)
@@ -300,7 +298,7 @@ final class CurlLoop: Sendable {
         }
     }
 
-    private func stop(_ exchange: CurlExchange, among running: inout Exchanges, with result: CInt? = nil) {
+    private func stop(_ exchange: CurlExchange, among running: inout Exchanges, with result: ccurl_code? = nil) {
         running[exchange.handle.transfer] = nil
         ccurl_loop_remove(core.loop, exchange.handle.transfer)
         exchange.land(result)

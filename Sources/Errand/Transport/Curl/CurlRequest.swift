@@ -8,8 +8,6 @@ import Foundation
 
 /// A request as libcurl is told of it.
 struct CurlRequest {
-    private static let httpAndHTTPS = 3
-    private static let http2OverTLS = 4
     /// Below the limit of 300 kilobytes that newer versions of libcurl have, so that all keep to the same.
     private static let largestHead = 256 << 10
     private static let everyEncoding = ""
@@ -47,12 +45,12 @@ struct CurlRequest {
             try prepareConnection(transfer)
             transfer.pointee.is_prepared = 1
         }
-        ccurl_set_text(transfer, CurlOption.url, request.url.absoluteString)
-        ccurl_set_long(transfer, CurlOption.waitForMultiplexing, Int(isEncrypted))
+        ccurl_set_text(transfer, CCURLOPT_URL, request.url.absoluteString)
+        ccurl_set_long(transfer, CCURLOPT_PIPEWAIT, Int(isEncrypted))
         try prepareProxy(transfer)
         if context.delivery == .stream {
-            ccurl_set_long(transfer, CurlOption.readSize, Self.streamReadSize)
-            ccurl_set_text(transfer, CurlOption.acceptEncoding, Self.encodingsOfStreams)
+            ccurl_set_long(transfer, CCURLOPT_BUFFERSIZE, Self.streamReadSize)
+            ccurl_set_text(transfer, CCURLOPT_ACCEPT_ENCODING, Self.encodingsOfStreams)
         }
         if !isPlain {
             prepareMethod(transfer)
@@ -62,21 +60,21 @@ struct CurlRequest {
     }
 
     private func prepareProtocol(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {
-        ccurl_set_long(transfer, CurlOption.noSignal, 1)
-        ccurl_set_long(transfer, CurlOption.protocols, Self.httpAndHTTPS)
-        ccurl_set_long(transfer, CurlOption.pathAsIs, 1)
-        ccurl_set_long(transfer, CurlOption.allowsHTTP09, 0)
-        ccurl_set_long(transfer, CurlOption.httpVersion, Self.http2OverTLS)
-        ccurl_set_text(transfer, CurlOption.acceptEncoding, Self.everyEncoding)
+        ccurl_set_long(transfer, CCURLOPT_NOSIGNAL, 1)
+        ccurl_set_long(transfer, CCURLOPT_PROTOCOLS, CCURLPROTO_HTTP | CCURLPROTO_HTTPS)
+        ccurl_set_long(transfer, CCURLOPT_PATH_AS_IS, 1)
+        ccurl_set_long(transfer, CCURLOPT_HTTP09_ALLOWED, 0)
+        ccurl_set_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_2TLS)
+        ccurl_set_text(transfer, CCURLOPT_ACCEPT_ENCODING, Self.everyEncoding)
         // What a proxy says of its own is no answer.
-        ccurl_set_long(transfer, CurlOption.hidesProxyHeads, 1)
+        ccurl_set_long(transfer, CCURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         // A transfer that is taken away does not wait for the end of its lookup.
-        ccurl_set_long(transfer, CurlOption.quickExit, 1)
+        ccurl_set_long(transfer, CCURLOPT_QUICK_EXIT, 1)
     }
 
     private func prepareConnection(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
         if let file = options.certificateAuthorities {
-            try require(ccurl_set_text(transfer, CurlOption.caFile, file), "a file of trusted certificates")
+            try require(ccurl_set_text(transfer, CCURLOPT_CAINFO, file), "a file of trusted certificates")
         }
         if !options.pinnedPublicKeys.isEmpty {
             // One that is written wrong fits no key; libcurl would say that of the server.
@@ -85,17 +83,17 @@ struct CurlRequest {
                 throw .transport(TransportFailure(.unsupported, reason))
             }
             let pins = options.pinnedPublicKeys.map { "sha256//\($0)" }.joined(separator: ";")
-            try require(ccurl_set_text(transfer, CurlOption.pinnedKey, pins), "pinned public keys")
+            try require(ccurl_set_text(transfer, CCURLOPT_PINNEDPUBLICKEY, pins), "pinned public keys")
         }
         if let identity = options.clientCertificate {
             let results = [
-                ccurl_set_text(transfer, CurlOption.certificate, identity.certificate),
-                ccurl_set_text(transfer, CurlOption.privateKey, identity.key),
+                ccurl_set_text(transfer, CCURLOPT_SSLCERT, identity.certificate),
+                ccurl_set_text(transfer, CCURLOPT_SSLKEY, identity.key),
             ]
             for result in results { try require(result, "client certificates") }
         }
         // The exceptions that the environment makes are those of the environment's proxy.
-        if case .url = options.proxy { ccurl_set_text(transfer, CurlOption.hostsWithoutProxy, "") }
+        if case .url = options.proxy { ccurl_set_text(transfer, CCURLOPT_NOPROXY, "") }
     }
 
     /// What need not be encrypted, because it stays on this machine, has to stay there: so the way depends on the
@@ -103,16 +101,16 @@ struct CurlRequest {
     private func prepareProxy(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
         let origin = request.url.origin
         switch options.proxy {
-        case .none: ccurl_set_text(transfer, CurlOption.proxy, "")
-        case .environment: ccurl_set_text(transfer, CurlOption.proxy, origin.isLoopback ? "" : nil)
-        case .url where origin.isLoopback && !options.proxiesLoopback: ccurl_set_text(transfer, CurlOption.proxy, "")
+        case .none: ccurl_set_text(transfer, CCURLOPT_PROXY, "")
+        case .environment: ccurl_set_text(transfer, CCURLOPT_PROXY, origin.isLoopback ? "" : nil)
+        case .url where origin.isLoopback && !options.proxiesLoopback: ccurl_set_text(transfer, CCURLOPT_PROXY, "")
         case .url(let url):
             if origin.isLoopback, origin.scheme == "http", !isLoopback(proxy: url) {
                 let reason = "plain http to this machine does not go through a proxy on another one"
                 throw .invalidRequest(InvalidRequest(.cleartext, reason))
             }
             transfer.pointee.has_own_proxy = 1
-            try require(ccurl_set_text(transfer, CurlOption.proxy, url), "proxies")
+            try require(ccurl_set_text(transfer, CCURLOPT_PROXY, url), "proxies")
         }
     }
 
@@ -134,18 +132,18 @@ struct CurlRequest {
 
     private func prepareMethod(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {
         switch request.method {
-        case .head: ccurl_set_long(transfer, CurlOption.noBody, 1)
-        case .get where request.body == nil: ccurl_set_long(transfer, CurlOption.httpGet, 1)
+        case .head: ccurl_set_long(transfer, CCURLOPT_NOBODY, 1)
+        case .get where request.body == nil: ccurl_set_long(transfer, CCURLOPT_HTTPGET, 1)
         default:
-            if hasBody { ccurl_set_long(transfer, CurlOption.post, 1) }
-            ccurl_set_text(transfer, CurlOption.customRequest, request.method.rawValue)
+            if hasBody { ccurl_set_long(transfer, CCURLOPT_POST, 1) }
+            ccurl_set_text(transfer, CCURLOPT_CUSTOMREQUEST, request.method.rawValue)
         }
         // libcurl would send a request a second time, unasked, when a kept connection turns out to be dead. Where it
         // tells beforehand, it is stopped; before 7.80 it does not. Then it cannot if the body would have to be read
         // again, or if there is no old connection to begin with. A stream of unknown length counts as none: it may be
         // empty.
         if ccurl_tells_connected() == 0, !request.isRepeatable, request.body?.length ?? 0 == 0 {
-            ccurl_set_long(transfer, CurlOption.freshConnection, 1)
+            ccurl_set_long(transfer, CCURLOPT_FRESH_CONNECT, 1)
         }
     }
 
@@ -159,7 +157,7 @@ struct CurlRequest {
     private func prepareBody(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
         guard hasBody else { return }
         let body = request.body ?? .empty
-        ccurl_set_offset(transfer, CurlOption.bodySize, body.length.map { Int64($0) } ?? -1)
+        ccurl_set_offset(transfer, CCURLOPT_POSTFIELDSIZE_LARGE, body.length.map { Int64($0) } ?? -1)
         guard let bytes = body.bytes else { return ccurl_stream_upload(transfer) }
         guard !bytes.isEmpty else { return ccurl_set_empty_upload(transfer) }
         try requireMemory(bytes.withUnsafeBytes { ccurl_set_upload(transfer, $0.baseAddress, $0.count) })

@@ -104,7 +104,7 @@ public final class CurlTransport: StoppableTransport {
             guard case .success(let result?) = exchange.end.outcome else {
                 throw context.scope.isStopped ? .cancelled : CurlFailure(code: nil, transfer: handle.transfer).error
             }
-            guard result == 0 else {
+            guard result == CCURLE_OK else {
                 throw upload?.failure ?? CurlFailure(code: result, transfer: handle.transfer).error
             }
             return try CurlAnswer(handle).response()
