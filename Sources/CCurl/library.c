@@ -72,24 +72,24 @@ static void open_library(void) {
         problem = "the libcurl that is installed is older than 7.68: install a newer one";
 }
 
-int ccurl_open(void) {
+bool ccurl_open(void) {
     pthread_once(&once, open_library);
-    return problem != NULL;
+    return problem == NULL;
 }
 
 const char *ccurl_problem(void) { return problem; }
 const char *ccurl_version(void) { return version ? version->version : ""; }
 const char *ccurl_describe(ccurl_code code) { return ccurl_api.easy_strerror(code); }
-int ccurl_tells_connected(void) { return version->version_num >= CCURL_VERSION_WITH_PREREQ; }
+bool ccurl_tells_connected(void) { return version->version_num >= CCURL_VERSION_WITH_PREREQ; }
 
-int ccurl_leaves_lookups(void) { return version->version_num >= CCURL_VERSION_WITH_QUICK_EXIT; }
+bool ccurl_leaves_lookups(void) { return version->version_num >= CCURL_VERSION_WITH_QUICK_EXIT; }
 
-int ccurl_has_header_fault(void) {
+bool ccurl_has_header_fault(void) {
     return version->version_num >= CCURL_VERSION_WITH_HEADER_FAULT &&
            version->version_num < CCURL_VERSION_WITHOUT_HEADER_FAULT;
 }
 
-int ccurl_has_descriptors(void) {
+bool ccurl_has_descriptors(void) {
     int descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (descriptor >= 0) close(descriptor);
     return descriptor >= 0;

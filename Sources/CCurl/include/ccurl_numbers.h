@@ -124,6 +124,8 @@ enum {
     CCURL_HTTP_VERSION_3ONLY = 31,
 };
 
+// The size of the buffer for CCURLOPT_ERRORBUFFER.
+enum { CCURL_ERROR_SIZE = 256 };
 // Flags for curl_global_init.
 enum { CCURL_GLOBAL_ALL = 3 };
 // The first layout of the answer of curl_version_info, which is all that is read of it.

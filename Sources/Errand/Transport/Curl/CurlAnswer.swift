@@ -8,20 +8,10 @@ import Foundation
 
 /// What a transfer has brought.
 struct CurlAnswer {
-    private let transfer: UnsafeMutablePointer<ccurl_transfer>
+    private let transfer: OpaquePointer
 
     init(_ handle: CurlExchange.Handle) {
-        self.init(handle.transfer)
-    }
-
-    init(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {
-        self.transfer = transfer
-    }
-
-    /// The head; `nil` if it is none of HTTP's.
-    var head: CurlHead? {
-        let bytes = UnsafeRawBufferPointer(start: transfer.pointee.head, count: transfer.pointee.head_length)
-        return CurlHead(bytes.bindMemory(to: UInt8.self))
+        transfer = handle.transfer
     }
 
     /// The answer with the body that was collected, which can be had once.
@@ -34,15 +24,16 @@ struct CurlAnswer {
 
     /// The answer with that body.
     func response(with body: HTTPBody) throws(ServiceError) -> HTTPResponse {
-        guard transfer.pointee.head_complete != 0 else {
+        let lines = ccurl_transfer_head(transfer)
+        guard lines.is_complete else {
             throw .transport(TransportFailure(.truncated, "the head of the answer broke off"))
         }
-        // What ends after an interim response has not been answered.
-        guard head?.isInterim != true else {
-            throw .transport(TransportFailure(.truncated, "the connection ended before the response"))
-        }
-        guard let head else {
+        guard let head = CurlHead(lines) else {
             throw .transport(TransportFailure(.malformed, "the answer does not begin with a status line"))
+        }
+        // What ends after an interim response has not been answered.
+        guard !head.isInterim else {
+            throw .transport(TransportFailure(.truncated, "the connection ended before the response"))
         }
         var response = HTTPResponse(status: head.status, headers: head.headers, body: body)
         response.timings = timings
@@ -50,7 +41,7 @@ struct CurlAnswer {
     }
 
     private var timings: Timings {
-        let raw = ccurl_get_timings(transfer)
+        let raw = ccurl_transfer_timings(transfer)
         // libcurl gives the moments of the connection that was made before, too.
         let isNew = raw.new_connections > 0
         func moment(_ microseconds: Int64) -> Duration? {

@@ -43,7 +43,7 @@ final class CurlDownload: Sendable {
         state.withLock { state in
             guard state.buffer.count < Self.window else {
                 state.isPaused = true
-                return CurlStep.pause
+                return CCURL_PAUSE
             }
             // At once as large as it may become: growing would move every byte a few times.
             if state.buffer.isEmpty { state.buffer.reserveCapacity(Self.window + bytes.count) }
@@ -68,8 +68,8 @@ final class CurlDownload: Sendable {
         let ending: Result<Void, ServiceError> =
             switch result {
             case CCURLE_OK: .success(())
-            case nil: .failure(CurlFailure(code: nil, transfer: handle.transfer).error)
-            case let code?: .failure(reason ?? CurlFailure(code: code, transfer: handle.transfer).error)
+            case nil: .failure(CurlFailure(nil, of: handle).error)
+            case let code?: .failure(reason ?? CurlFailure(code, of: handle).error)
             }
         // Only if there was none: an answer whose head was no answer has been told already.
         if case .failure(let error) = ending { head.land(.failure(error)) } else { begin(handle) }

@@ -6,7 +6,7 @@ import CCurl
 final class CurlExchange: Sendable {
     /// The C side. Not Sendable by itself; the hand-over through the loop's lock is what makes it safe.
     struct Handle: @unchecked Sendable {
-        let transfer: UnsafeMutablePointer<ccurl_transfer>
+        let transfer: OpaquePointer
     }
 
     let handle: Handle
@@ -41,44 +41,38 @@ final class CurlExchange: Sendable {
 
     /// The hooks do not keep the exchange: the loop does, as long as libcurl may call them.
     private func installHooks() {
-        handle.transfer.pointee.hooks.context = Unmanaged.passUnretained(self).toOpaque()
-        handle.transfer.pointee.hooks.on_step = { context, step in CurlExchange.of(context)?.note(step) }
+        var hooks = ccurl_hooks()
+        hooks.context = Unmanaged.passUnretained(self).toOpaque()
+        hooks.on_step = { context, step in CurlExchange.of(context)?.note(step) }
         if upload != nil {
-            handle.transfer.pointee.hooks.on_upload = { context, room, count in
+            hooks.on_upload = { context, room, count in
                 guard let room else { return 0 }
                 return CurlExchange.of(context)?.upload?.fill(UnsafeMutableRawBufferPointer(start: room, count: count))
-                    ?? CurlStep.abort
+                    ?? CCURL_ABORT
             }
         }
         if download != nil {
-            handle.transfer.pointee.hooks.on_body = { context, bytes, count in
+            hooks.on_body = { context, bytes, count in
                 guard let bytes else { return 0 }
                 return CurlExchange.of(context)?.download?.take(UnsafeRawBufferPointer(start: bytes, count: count))
-                    ?? CurlStep.abort
+                    ?? CCURL_ABORT
             }
         }
+        ccurl_set_hooks(handle.transfer, hooks)
     }
 
     private static func of(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {
         context.map { Unmanaged<CurlExchange>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    private func note(_ step: CInt) {
+    private func note(_ step: ccurl_step) {
         switch step {
-        case CurlStep.connected: context.note(.waitingForResponse)
-        case CurlStep.headComplete:
+        case CCURL_CONNECTED: context.note(.waitingForResponse)
+        case CCURL_HEAD_COMPLETE:
             context.note(.receiving)
             download?.begin(handle)
         default: break
         }
     }
-}
-
-/// The numbers of `ccurl_hooks`.
-enum CurlStep {
-    static let connected = CInt(CCURL_CONNECTED)
-    static let headComplete = CInt(CCURL_HEAD_COMPLETE)
-    static let pause = Int(CCURL_PAUSE)
-    static let abort = Int(CCURL_ABORT)
 }
 #endif

@@ -9,19 +9,29 @@ import Musl
 /// What a result of libcurl means.
 struct CurlFailure {
     /// The result; `nil` if the transfer was stopped because the transport was shut down.
-    let code: ccurl_code?
-    let transfer: UnsafeMutablePointer<ccurl_transfer>
+    private let code: ccurl_code?
+    private let facts: ccurl_failure
+    private let request: ccurl_request
+    private let head: ccurl_head_lines
+
+    /// Reads what is known of the transfer, whose handle may not be given back while this is in use.
+    init(_ code: ccurl_code?, of handle: CurlExchange.Handle) {
+        self.code = code
+        facts = ccurl_transfer_failure(handle.transfer)
+        request = ccurl_transfer_request(handle.transfer)
+        head = ccurl_transfer_head(handle.transfer)
+    }
 
     var error: ServiceError {
-        switch Int(transfer.pointee.objection) {
-        case CCURL_BODY_TOO_LARGE: return .bodyTooLarge(transfer.pointee.body_limit)
+        switch facts.objection {
+        case CCURL_BODY_TOO_LARGE: return .bodyTooLarge(request.body_limit)
         case CCURL_HEAD_TOO_LARGE:
-            return failure(.malformed, "the head of the answer is larger than \(transfer.pointee.head_limit) bytes")
+            return failure(.malformed, "the head of the answer is larger than \(request.head_limit) bytes")
         case CCURL_TWO_LENGTHS: return failure(.malformed, "the response has two different lengths")
         case CCURL_BAD_LENGTH:
             return failure(.malformed, "the response has a Content-Length that is not one number")
         case CCURL_TRAILER_TOO_LARGE:
-            return failure(.malformed, "the response has a trailer of more than \(transfer.pointee.head_limit) bytes")
+            return failure(.malformed, "the response has a trailer of more than \(request.head_limit) bytes")
         case CCURL_UPGRADED:
             return failure(.malformed, "the server changed to another protocol, which nobody asked for")
         case CCURL_REPEATED: return repeated
@@ -29,7 +39,7 @@ struct CurlFailure {
         }
         guard let code else { return .transportShutDown(mayHaveReachedServer: hasSent) }
         switch code {
-        case CCURLE_COULDNT_RESOLVE_HOST: return ccurl_has_descriptors() == 0 ? .noDescriptors : failure(.dns)
+        case CCURLE_COULDNT_RESOLVE_HOST: return ccurl_has_descriptors() ? failure(.dns) : .noDescriptors
         case CCURLE_COULDNT_RESOLVE_PROXY, CCURLE_PROXY: return failure(.proxy)
         case CCURLE_RECV_ERROR where hasNoTunnel: return failure(.proxy)
         case CCURLE_COULDNT_CONNECT: return couldNotConnect
@@ -49,7 +59,7 @@ struct CurlFailure {
         case CCURLE_RECV_ERROR where words.contains("chunked-encoding") || words.contains("response headers"):
             return failure(.malformed)
         // The server closed the stream without a complaint. What came along with that, libcurl 7.88 drops.
-        case CCURLE_HTTP2_STREAM where transfer.pointee.has_upload != 0 && ownWords.isEmpty:
+        case CCURLE_HTTP2_STREAM where facts.has_upload && ownWords.isEmpty:
             return failure(.truncated, "the server responded before it had read the request, and libcurl lost that")
         // HTTP/2's connection, or its stream: a server that ends its connections causes both.
         case CCURLE_HTTP2, CCURLE_RECV_ERROR, CCURLE_HTTP2_STREAM: return failure(hasAnswer ? .truncated : .reset)
@@ -91,7 +101,7 @@ struct CurlFailure {
 
     /// libcurl was about to send the request again, by itself.
     private var repeated: ServiceError {
-        switch Int(transfer.pointee.repetition) {
+        switch facts.repetition {
         // The server has promised that it did not work on it (RFC 9113, 8.7).
         case CCURL_REFUSED:
             let message = "the server refused the request before it worked on it"
@@ -113,25 +123,27 @@ struct CurlFailure {
     }
 
     /// Whether the connection was one that was kept, and nothing of an answer came.
-    private var hasDied: Bool { transfer.pointee.tries > 0 && transfer.pointee.is_first == 0 && !hasAnswer }
+    private var hasDied: Bool { facts.was_on_kept_connection && !hasAnswer }
 
     private var couldNotConnect: ServiceError {
-        switch transfer.pointee.system_error {
+        switch facts.socket_error {
         case EMFILE, ENFILE: return .noDescriptors
         case ENOBUFS, ENOMEM: return .curlHasNoMemory
         default: break
         }
-        return switch CInt(truncatingIfNeeded: ccurl_get_long(transfer, CCURLINFO_OS_ERRNO)) {
+        return switch facts.connection_error {
         case ENETUNREACH, ENETDOWN: .noInternetConnection
         case EHOSTUNREACH, EHOSTDOWN, ETIMEDOUT: failure(.unreachable)
-        default: failure(isForProxy || hasNoTunnel || ownWords.hasPrefix("Unsupported proxy") ? .proxy : .refused)
+        default: failure(isForProxy ? .proxy : .refused)
         }
     }
 
-    /// Whether it is a proxy that connections are made to. Of one that the environment names, libcurl does not tell.
-    private var isForProxy: Bool { transfer.pointee.has_own_proxy != 0 }
+    /// Whether a connection to a proxy failed. libcurl does not tell of one that the environment names.
+    private var isForProxy: Bool {
+        request.has_own_proxy || hasNoTunnel || ownWords.hasPrefix("Unsupported proxy")
+    }
 
-    /// The proxy has refused to make a tunnel, or has gone while it was asked to.
+    /// Whether the proxy refused to make a tunnel, or closed the connection when it was asked to.
     private var hasNoTunnel: Bool { words.contains("CONNECT") }
 
     /// In TLS 1.3 a server says only after the handshake that it will not have this client.
@@ -140,16 +152,10 @@ struct CurlFailure {
             && ["certificate", "unknown ca", "access denied"].contains { words.contains($0) }
     }
 
-    /// Of a transfer that never began, libcurl tells what the one before it sent.
-    private var hasSent: Bool {
-        let hasBegun = transfer.pointee.tries > 0 || ccurl_tells_connected() == 0
-        return hasBegun && transfer.pointee.is_unseen == 0 && ccurl_get_long(transfer, CCURLINFO_REQUEST_SIZE) > 0
-    }
-    private var hasAnswer: Bool { transfer.pointee.head_length > 0 }
-    private var isPacked: Bool {
-        hasAnswer && CurlAnswer(transfer).head?.headers["Content-Encoding"] != nil
-    }
-    private var isWithinHead: Bool { hasAnswer && transfer.pointee.head_complete == 0 }
+    private var hasSent: Bool { facts.may_have_been_seen }
+    private var hasAnswer: Bool { head.length > 0 }
+    private var isPacked: Bool { hasAnswer && CurlHead(head)?.headers["Content-Encoding"] != nil }
+    private var isWithinHead: Bool { hasAnswer && !head.is_complete }
 
     private func failure(_ kind: TransportFailure.Kind, _ message: String? = nil) -> ServiceError {
         let mayHaveReachedServer =
@@ -168,11 +174,7 @@ struct CurlFailure {
         return own.isEmpty || own.contains("@") ? String(cString: ccurl_describe(code ?? CCURLE_OK)) : own
     }
 
-    private var ownWords: String {
-        withUnsafePointer(to: &transfer.pointee.error) { pointer in
-            pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        }
-    }
+    private var ownWords: String { String(cString: facts.words) }
 }
 
 extension ServiceError {

@@ -1,4 +1,6 @@
 #if os(Linux)
+import CCurl
+
 /// The head of an answer as its lines came: a status and header fields.
 struct CurlHead {
     var status: Int
@@ -6,6 +8,11 @@ struct CurlHead {
 
     /// Whether another head should follow (1xx).
     var isInterim: Bool { status < 200 }
+
+    /// Reads the lines that have come.
+    init?(_ lines: ccurl_head_lines) {
+        self.init(UnsafeBufferPointer(start: lines.bytes, count: lines.length))
+    }
 
     /// Reads the head; `nil` if its first line is no status line of HTTP.
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {

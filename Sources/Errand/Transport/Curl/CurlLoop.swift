@@ -10,7 +10,7 @@ import Musl
 ///
 /// It lives until `close`; the transport closes it when it goes.
 final class CurlLoop: Sendable {
-    private typealias Exchanges = [UnsafeMutablePointer<ccurl_transfer>: CurlExchange]
+    private typealias Exchanges = [OpaquePointer: CurlExchange]
 
     private enum Job {
         case start(CurlExchange)
@@ -81,7 +81,7 @@ final class CurlLoop: Sendable {
 
     /// Takes a handle back whose transfer has ended.
     func giveBack(_ handle: CurlExchange.Handle) {
-        let isUsable = ccurl_transfer_reset(handle.transfer) != 0
+        let isUsable = ccurl_transfer_reset(handle.transfer)
         let isKept = inbox.withLock { inbox in
             guard isUsable, !inbox.isClosed, inbox.idle.count < Self.mostIdle else { return false }
             inbox.idle.append(handle)
@@ -158,7 +158,7 @@ final class CurlLoop: Sendable {
         let time = SystemTime.shared
         _ = time.schedule(at: time.now.advanced(by: Self.watchInterval), for: .watch) { [weak self] in
             guard let self else { return }
-            let isWorking = isGone.withLock { !$0 && ccurl_loop_watch(core.loop) != 0 }
+            let isWorking = isGone.withLock { !$0 && ccurl_loop_watch(core.loop) }
             let goesOn = inbox.withLock { inbox in
                 inbox.isWatched = inbox.isRunning && (isWorking || !inbox.jobs.isEmpty)
                 return inbox.isWatched
@@ -214,12 +214,12 @@ final class CurlLoop: Sendable {
         var streamed: Exchanges = [:]
         var mostRunning = Self.fewestConnections
         while true {
-            ccurl_loop_wait(core.loop, mayWait() ? 1 : 0)
+            ccurl_loop_wait(core.loop, mayWait())
             let (jobs, isClosed) = takeJobs()
             for job in jobs {
                 switch job {
                 case .start(let exchange):
-                    guard ccurl_loop_add(core.loop, exchange.handle.transfer) == 0 else {
+                    guard ccurl_loop_add(core.loop, exchange.handle.transfer) else {
                         exchange.land(CCURLE_OUT_OF_MEMORY)
                         continue
                     }
@@ -254,7 +254,7 @@ final class CurlLoop: Sendable {
                 running.removeValue(forKey: transfer)?.land(result)
             }
         }
-        let isBusy = ccurl_loop_is_busy(core.loop) != 0
+        let isBusy = ccurl_loop_is_busy(core.loop)
         if !isBusy { free() }
         let ended = inbox.withLock { inbox in
             (inbox.isRunning, inbox.isLingering) = (false, isBusy)
@@ -267,8 +267,8 @@ final class CurlLoop: Sendable {
     /// Goes on until the lookups have ended that an older libcurl cannot break off. Nobody waits for that.
     private func linger() {
         var result = CCURLE_OK
-        while ccurl_loop_is_busy(core.loop) != 0 {
-            ccurl_loop_wait(core.loop, 1)
+        while ccurl_loop_is_busy(core.loop) {
+            ccurl_loop_wait(core.loop, true)
             ccurl_loop_work(core.loop)
             while ccurl_loop_next_ended(core.loop, &result) != nil {}
         }

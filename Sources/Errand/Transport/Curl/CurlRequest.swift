@@ -26,27 +26,21 @@ struct CurlRequest {
         self.options = options
     }
 
-    /// Sets the options. Those that are the same for all requests stay set on a transfer that is used again.
-    func prepare(
-        _ transfer: UnsafeMutablePointer<ccurl_transfer>, context: TransportContext
-    ) throws(ServiceError) {
-        let isEncrypted: CInt = request.url.origin.scheme == "https" ? 1 : 0
+    /// Sets the options. Those that all requests share stay set on a transfer that is used again.
+    func prepare(_ transfer: OpaquePointer, context: TransportContext) throws(ServiceError) {
         let isPlain = request.method == .get && request.body == nil && context.delivery == .whole
-        transfer.pointee.is_special = isPlain ? 0 : 1
-        transfer.pointee.expects = request.headers["Expect"] == nil ? 0 : 1
-        transfer.pointee.is_encrypted = isEncrypted
-        transfer.pointee.is_safe = request.method == .get || request.method == .head ? 1 : 0
-        transfer.pointee.has_own_proxy = 0
-        transfer.pointee.origin = request.url.origin.number
-        transfer.pointee.body_limit = context.bodyLimit
-        transfer.pointee.head_limit = Self.largestHead
-        if transfer.pointee.is_prepared == 0 {
+        let isEncrypted = request.url.origin.scheme == "https"
+        var facts = ccurl_request(
+            origin: request.url.origin.number, head_limit: Self.largestHead, body_limit: context.bodyLimit,
+            is_encrypted: isEncrypted, is_safe: request.method == .get || request.method == .head,
+            expects_continue: request.headers["Expect"] != nil, is_plain: isPlain, has_own_proxy: ownProxy != nil)
+        if ccurl_transfer_begin(transfer, &facts) {
             prepareProtocol(transfer)
             try prepareConnection(transfer)
-            transfer.pointee.is_prepared = 1
+            ccurl_transfer_keep_shared_options(transfer)
         }
         ccurl_set_text(transfer, CCURLOPT_URL, request.url.absoluteString)
-        ccurl_set_long(transfer, CCURLOPT_PIPEWAIT, Int(isEncrypted))
+        ccurl_set_long(transfer, CCURLOPT_PIPEWAIT, isEncrypted ? 1 : 0)
         try prepareProxy(transfer)
         if context.delivery == .stream {
             ccurl_set_long(transfer, CCURLOPT_BUFFERSIZE, Self.streamReadSize)
@@ -59,7 +53,7 @@ struct CurlRequest {
         try prepareHeaders(transfer)
     }
 
-    private func prepareProtocol(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {
+    private func prepareProtocol(_ transfer: OpaquePointer) {
         ccurl_set_long(transfer, CCURLOPT_NOSIGNAL, 1)
         ccurl_set_long(transfer, CCURLOPT_PROTOCOLS, CCURLPROTO_HTTP | CCURLPROTO_HTTPS)
         ccurl_set_long(transfer, CCURLOPT_PATH_AS_IS, 1)
@@ -72,7 +66,7 @@ struct CurlRequest {
         ccurl_set_long(transfer, CCURLOPT_QUICK_EXIT, 1)
     }
 
-    private func prepareConnection(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
+    private func prepareConnection(_ transfer: OpaquePointer) throws(ServiceError) {
         if let file = options.certificateAuthorities {
             try require(ccurl_set_text(transfer, CCURLOPT_CAINFO, file), "a file of trusted certificates")
         }
@@ -96,22 +90,27 @@ struct CurlRequest {
         if case .url = options.proxy { ccurl_set_text(transfer, CCURLOPT_NOPROXY, "") }
     }
 
-    /// What need not be encrypted, because it stays on this machine, has to stay there: so the way depends on the
+    /// The proxy that the options name, if the request goes through it.
+    private var ownProxy: String? {
+        guard case .url(let url) = options.proxy else { return nil }
+        return request.url.origin.isLoopback && !options.proxiesLoopback ? nil : url
+    }
+
+    /// Requests to this machine may be unencrypted because they stay on it, so they have to: the proxy depends on the
     /// request.
-    private func prepareProxy(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
+    private func prepareProxy(_ transfer: OpaquePointer) throws(ServiceError) {
         let origin = request.url.origin
-        switch options.proxy {
-        case .none: ccurl_set_text(transfer, CCURLOPT_PROXY, "")
-        case .environment: ccurl_set_text(transfer, CCURLOPT_PROXY, origin.isLoopback ? "" : nil)
-        case .url where origin.isLoopback && !options.proxiesLoopback: ccurl_set_text(transfer, CCURLOPT_PROXY, "")
-        case .url(let url):
-            if origin.isLoopback, origin.scheme == "http", !isLoopback(proxy: url) {
-                let reason = "plain http to this machine does not go through a proxy on another one"
-                throw .invalidRequest(InvalidRequest(.cleartext, reason))
-            }
-            transfer.pointee.has_own_proxy = 1
-            try require(ccurl_set_text(transfer, CCURLOPT_PROXY, url), "proxies")
+        guard let ownProxy else {
+            // Only where no proxy is set does libcurl look into the environment; an empty one means none.
+            let isFromEnvironment = options.proxy == .environment && !origin.isLoopback
+            ccurl_set_text(transfer, CCURLOPT_PROXY, isFromEnvironment ? nil : "")
+            return
         }
+        if origin.isLoopback, origin.scheme == "http", !isLoopback(proxy: ownProxy) {
+            let reason = "plain http to this machine does not go through a proxy on another one"
+            throw .invalidRequest(InvalidRequest(.cleartext, reason))
+        }
+        try require(ccurl_set_text(transfer, CCURLOPT_PROXY, ownProxy), "proxies")
     }
 
     private func isLoopback(proxy url: String) -> Bool {
@@ -124,13 +123,13 @@ struct CurlRequest {
     }
 
     /// Some builds of libcurl lack what others have. What was asked for is done, or the call fails.
-    private func require(_ result: CInt, _ feature: String) throws(ServiceError) {
-        guard result != 0 else { return }
+    private func require(_ result: ccurl_code, _ feature: String) throws(ServiceError) {
+        guard result != CCURLE_OK else { return }
         let version = String(cString: ccurl_version())
         throw .transport(TransportFailure(.unsupported, "the libcurl that is installed (\(version)) lacks \(feature)"))
     }
 
-    private func prepareMethod(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {
+    private func prepareMethod(_ transfer: OpaquePointer) {
         switch request.method {
         case .head: ccurl_set_long(transfer, CCURLOPT_NOBODY, 1)
         case .get where request.body == nil: ccurl_set_long(transfer, CCURLOPT_HTTPGET, 1)
@@ -142,7 +141,7 @@ struct CurlRequest {
         // tells beforehand, it is stopped; before 7.80 it does not. Then it cannot if the body would have to be read
         // again, or if there is no old connection to begin with. A stream of unknown length counts as none: it may be
         // empty.
-        if ccurl_tells_connected() == 0, !request.isRepeatable, request.body?.length ?? 0 == 0 {
+        if !ccurl_tells_connected(), !request.isRepeatable, request.body?.length ?? 0 == 0 {
             ccurl_set_long(transfer, CCURLOPT_FRESH_CONNECT, 1)
         }
     }
@@ -154,7 +153,7 @@ struct CurlRequest {
         request.method != .head && (request.body != nil || Self.methodsWithBody.contains(request.method))
     }
 
-    private func prepareBody(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
+    private func prepareBody(_ transfer: OpaquePointer) throws(ServiceError) {
         guard hasBody else { return }
         let body = request.body ?? .empty
         ccurl_set_offset(transfer, CCURLOPT_POSTFIELDSIZE_LARGE, body.length.map { Int64($0) } ?? -1)
@@ -163,7 +162,7 @@ struct CurlRequest {
         try requireMemory(bytes.withUnsafeBytes { ccurl_set_upload(transfer, $0.baseAddress, $0.count) })
     }
 
-    private func prepareHeaders(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
+    private func prepareHeaders(_ transfer: OpaquePointer) throws(ServiceError) {
         var lines: [UInt8] = []
         lines.reserveCapacity(512)
         for field in request.headers {
@@ -187,8 +186,8 @@ struct CurlRequest {
             })
     }
 
-    private func requireMemory(_ wasThere: CInt) throws(ServiceError) {
-        guard wasThere != 0 else { throw .curlHasNoMemory }
+    private func requireMemory(_ wasThere: Bool) throws(ServiceError) {
+        guard wasThere else { throw .curlHasNoMemory }
     }
 }
 #endif

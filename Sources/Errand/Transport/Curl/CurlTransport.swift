@@ -68,7 +68,7 @@ public final class CurlTransport: StoppableTransport {
     /// install.
     public init(_ options: Options = Options()) {
         self.options = options
-        guard ccurl_open() == 0 else {
+        guard ccurl_open() else {
             loop = .failure(.transport(TransportFailure(.unavailable, String(cString: ccurl_problem()))))
             return
         }
@@ -77,7 +77,7 @@ public final class CurlTransport: StoppableTransport {
 
     /// The version of the libcurl that is used; `nil` if there is none.
     public static var libraryVersion: String? {
-        ccurl_open() == 0 ? String(cString: ccurl_version()) : nil
+        ccurl_open() ? String(cString: ccurl_version()) : nil
     }
 
     /// Sends the request, and returns the answer when its body is complete; as a stream, when its head is.
@@ -102,10 +102,10 @@ public final class CurlTransport: StoppableTransport {
             await run(exchange, on: loop, until: exchange.end)
             // Looked up under the lock under which it was put down: that hands the C side back to this thread.
             guard case .success(let result?) = exchange.end.outcome else {
-                throw context.scope.isStopped ? .cancelled : CurlFailure(code: nil, transfer: handle.transfer).error
+                throw context.scope.isStopped ? .cancelled : CurlFailure(nil, of: handle).error
             }
             guard result == CCURLE_OK else {
-                throw upload?.failure ?? CurlFailure(code: result, transfer: handle.transfer).error
+                throw upload?.failure ?? CurlFailure(result, of: handle).error
             }
             return try CurlAnswer(handle).response()
         case .stream:
@@ -134,7 +134,7 @@ public final class CurlTransport: StoppableTransport {
         _ exchange: CurlExchange, on loop: CurlLoop, until flight: Flight<Value>
     ) async {
         let context = exchange.context
-        if ccurl_tells_connected() != 0 { context.note(.connecting) }
+        if ccurl_tells_connected() { context.note(.connecting) }
         await context.scope.wait {
             // What was stopped before this sends nothing; a stop that came beside it found nothing to end.
             if context.scope.isStopped || !loop.start(exchange) { exchange.land(nil) }

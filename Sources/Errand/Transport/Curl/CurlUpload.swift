@@ -1,4 +1,5 @@
 #if os(Linux)
+import CCurl
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -71,10 +72,10 @@ final class CurlUpload: Sendable {
             guard let first = state.chunks.first else {
                 switch state.ending {
                 case .success: return (0, nil)
-                case .failure: return (CurlStep.abort, nil)
+                case .failure: return (CCURL_ABORT, nil)
                 case nil:
                     state.isPaused = true
-                    return (CurlStep.pause, nil)
+                    return (CCURL_PAUSE, nil)
                 }
             }
             let count = min(room.count, first.count - state.sent)
