@@ -148,14 +148,18 @@ static void note_http1(ccurl_loop *loop, uint64_t origin) {
     loop->http1_origins[loop->http1_count++ % MOST_HTTP1_ORIGINS] = origin;
 }
 
+// Gives libcurl a transfer that is started.
+static bool give(ccurl_loop *loop, ccurl_transfer *transfer) {
+    if (ccurl_api.multi_add_handle(loop->multi, ccurl_transfer_easy(transfer)) == 0) return true;
+    ccurl_transfer_end(transfer, false);
+    return false;
+}
+
 bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer) {
-    void *easy = ccurl_transfer_easy(transfer);
-    ccurl_transfer_note_start(transfer);
-    if (wants_http1(loop, ccurl_transfer_request(transfer).origin)) {
-        ccurl_api.easy_setopt(easy, CCURLOPT_HTTP_VERSION, (long)CCURL_HTTP_VERSION_1_1);
-        ccurl_transfer_note_special_option(transfer);
-    }
-    return ccurl_api.multi_add_handle(loop->multi, easy) == 0;
+    if (wants_http1(loop, ccurl_transfer_request(transfer).origin))
+        ccurl_transfer_set_special_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_1_1);
+    ccurl_transfer_start(transfer);
+    return give(loop, transfer);
 }
 
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
@@ -170,7 +174,7 @@ void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
     ccurl_sockets_release(&loop->sockets, transfer);
     ccurl_upload_forget(transfer);
     ccurl_api.multi_remove_handle(loop->multi, ccurl_transfer_easy(transfer));
-    ccurl_transfer_note_special_option(transfer);
+    ccurl_transfer_end(transfer, false);
 }
 
 void ccurl_loop_distrust(ccurl_loop *loop, ccurl_transfer *transfer) {
@@ -203,7 +207,7 @@ static ccurl_code finish(ccurl_loop *loop, ccurl_transfer *transfer, ccurl_code 
     ccurl_upload_forget(transfer);
     if (ccurl_transfer_repetition(transfer) == CCURL_DOWNGRADED)
         note_http1(loop, ccurl_transfer_request(transfer).origin);
-    if (result != CCURLE_OK) ccurl_transfer_note_special_option(transfer);
+    ccurl_transfer_end(transfer, result == CCURLE_OK);
     return result;
 }
 
@@ -221,8 +225,8 @@ ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, ccurl_code *result) {
         *result = finish(loop, transfer, message->data.result);
         if (ccurl_transfer_objection(transfer) != CCURL_STALE) return transfer;
         // Nothing was sent on the stale connection.
-        ccurl_transfer_refresh(transfer);
-        if (ccurl_api.multi_add_handle(loop->multi, ccurl_transfer_easy(transfer)) == 0) continue;
+        ccurl_transfer_restart(transfer);
+        if (give(loop, transfer)) continue;
         *result = CCURLE_OUT_OF_MEMORY;
         return transfer;
     }

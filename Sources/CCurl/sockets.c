@@ -214,7 +214,7 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
 // healthy until the kernel gives up, and libcurl would put each new request on it. After a timeout it takes no more
 // requests. Those that wait on it already keep their own timeouts: the server may only be slow.
 void ccurl_sockets_distrust(ccurl_sockets *sockets, ccurl_transfer *transfer) {
-    if (ccurl_transfer_was_heard(transfer)) return;
+    if (ccurl_transfer_is_receiving(transfer)) return;
     int socket = next_socket(sockets, ccurl_transfer_connection(transfer), 0);
     // If bytes came in the second half of the wait, the server is slow and the connection works.
     int64_t now = ccurl_now();

@@ -40,8 +40,12 @@ typedef struct {
     pthread_mutex_t guard;
 } ccurl_sockets;
 
+// The connection on which libcurl has begun to send a request, where it tells (7.80 and later).
+typedef enum { CCURL_UNCONNECTED = 0, CCURL_ON_NEW_CONNECTION, CCURL_ON_KEPT_CONNECTION } ccurl_connection_kind;
+
 // What is known of a transfer's connection.
 typedef struct {
+    ccurl_connection_kind kind;
     // How many sockets were opened for it, and the errno with which the system refused one; 0 if it did not.
     int opened, refusal;
     // The ports of the connection on which the request was sent last, where libcurl tells.

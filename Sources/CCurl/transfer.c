@@ -20,7 +20,22 @@ typedef struct field_line {
     struct field_line *next;
 } field_line;
 
+// See transfer.h.
+typedef enum { PREPARING = 0, CONNECTING, SENDING, RECEIVING, ENDED, ORPHANED } state;
+
+// Which options the handle has.
+typedef enum {
+    // None but the callbacks.
+    BARE = 0,
+    // Those that all requests share, and those that each sets again.
+    SHARED,
+    // Others too: the next request begins with a bare handle.
+    SPECIAL,
+} setup;
+
 struct ccurl_transfer {
+    state state;
+    setup setup;
     void *easy;
     ccurl_loop *loop;
     ccurl_request request;
@@ -36,17 +51,26 @@ struct ccurl_transfer {
     size_t fields_capacity;
     // Whether a hook has paused the response.
     bool is_paused;
-    // How often libcurl told that it is about to send; whether that was on a new connection.
-    int tries;
-    bool is_first;
     ccurl_objection objection;
     ccurl_repetition repetition;
-    // Whether the options are set that all requests share, and whether others are that a plain request does not set.
-    bool is_prepared, is_special;
     // Microseconds of the monotonic clock. libcurl itself takes the first byte that is sent for the first that comes.
     int64_t started, first_byte;
     char words[CCURL_ERROR_SIZE];
 };
+
+static void move(ccurl_transfer *transfer, state next) {
+    static const unsigned former[] = {
+        [PREPARING] = 1 << PREPARING | 1 << ENDED | 1 << ORPHANED,
+        [CONNECTING] = 1 << PREPARING | 1 << ENDED,
+        [SENDING] = 1 << CONNECTING,
+        [RECEIVING] = 1 << CONNECTING | 1 << SENDING,
+        [ENDED] = 1 << CONNECTING | 1 << SENDING | 1 << RECEIVING,
+        [ORPHANED] = 1 << CONNECTING,
+    };
+    assert(former[next] & 1u << transfer->state);
+    (void)former;
+    transfer->state = next;
+}
 
 // MARK: What the other files ask for
 
@@ -63,7 +87,7 @@ ccurl_request ccurl_transfer_request(const ccurl_transfer *transfer) { return tr
 int64_t ccurl_transfer_started(const ccurl_transfer *transfer) { return transfer->started; }
 bool ccurl_transfer_is_encrypted(const ccurl_transfer *transfer) { return transfer->request.is_encrypted; }
 bool ccurl_transfer_is_paused(const ccurl_transfer *transfer) { return transfer->is_paused; }
-bool ccurl_transfer_was_heard(const ccurl_transfer *transfer) { return transfer->first_byte != 0; }
+bool ccurl_transfer_is_receiving(const ccurl_transfer *transfer) { return transfer->state == RECEIVING; }
 
 long ccurl_transfer_get_long(const ccurl_transfer *transfer, ccurl_info info) {
     long value = 0;
@@ -78,12 +102,12 @@ int64_t ccurl_transfer_get_offset(const ccurl_transfer *transfer, ccurl_info inf
 }
 
 bool ccurl_transfer_was_sent(const ccurl_transfer *transfer) {
-    return ccurl_tells_connected() ? transfer->tries > 0
-                                   : ccurl_transfer_get_long(transfer, CCURLINFO_REQUEST_SIZE) > 0;
+    if (ccurl_tells_connected()) return transfer->connection.kind != CCURL_UNCONNECTED;
+    return ccurl_transfer_get_long(transfer, CCURLINFO_REQUEST_SIZE) > 0;
 }
 
 bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer) {
-    return transfer->connection.opened == 0 && transfer->tries == 0 && !transfer->first_byte;
+    return transfer->state == CONNECTING && transfer->connection.opened == 0;
 }
 
 bool ccurl_transfer_has_whole_body(const ccurl_transfer *transfer) {
@@ -109,13 +133,13 @@ static bool has_unread(const ccurl_transfer *transfer) {
 // another user's. Under TLS they may be session tickets, which mostly come with the first response: an unneeded new
 // connection does less harm.
 static bool is_stale(ccurl_transfer *transfer) {
-    if (transfer->is_first) return false;
+    if (transfer->connection.kind == CCURL_ON_NEW_CONNECTION) return false;
     return ccurl_sockets_is_stale(ccurl_loop_sockets(transfer->loop), transfer) ||
            (transfer->connection.kept_socket && transfer->request.is_encrypted && has_unread(transfer));
 }
 
 static bool is_refusal(const ccurl_transfer *transfer) {
-    if (transfer->is_first) return true;
+    if (transfer->connection.kind == CCURL_ON_NEW_CONNECTION) return true;
     const ccurl_request *request = &transfer->request;
     return request->is_encrypted && request->is_safe && !transfer->connection.was_kept && !transfer->words[0];
 }
@@ -128,7 +152,8 @@ void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer) {
     // On a new connection only a refusal and a downgrade make libcurl do that, and about a refusal it says nothing. On
     // an old one of HTTP/2 (those of HTTP/1 are watched) it is nearly always a refusal; or else a stream was reset for
     // another reason at the moment when the connection ended, which matters only for a request that acts.
-    if ((transfer->is_first && transfer->words[0]) || strstr(transfer->words, "HTTP_1_1_REQUIRED"))
+    bool is_new = transfer->connection.kind == CCURL_ON_NEW_CONNECTION;
+    if ((is_new && transfer->words[0]) || strstr(transfer->words, "HTTP_1_1_REQUIRED"))
         transfer->repetition = CCURL_DOWNGRADED;
     else
         transfer->repetition = is_refusal(transfer) ? CCURL_REFUSED : CCURL_DIED;
@@ -141,13 +166,16 @@ static void tell(ccurl_transfer *transfer, ccurl_step step) {
 static int note_connected(void *context, char *to, char *from, int to_port, int from_port) {
     (void)to, (void)from;
     ccurl_transfer *transfer = context;
-    if (transfer->tries++ > 0) {
+    ccurl_connection *connection = &transfer->connection;
+    if (connection->kind != CCURL_UNCONNECTED) {
         ccurl_transfer_refuse_repetition(transfer);
         return CCURL_PREREQFUNC_ABORT;
     }
-    transfer->connection.to_port = to_port;
-    transfer->connection.from_port = from_port;
-    transfer->is_first = ccurl_transfer_get_long(transfer, CCURLINFO_NUM_CONNECTS) > 0;
+    move(transfer, SENDING);
+    bool is_new = ccurl_transfer_get_long(transfer, CCURLINFO_NUM_CONNECTS) > 0;
+    connection->kind = is_new ? CCURL_ON_NEW_CONNECTION : CCURL_ON_KEPT_CONNECTION;
+    connection->to_port = to_port;
+    connection->from_port = from_port;
     if (is_stale(transfer)) {
         transfer->objection = CCURL_STALE;
         return CCURL_PREREQFUNC_ABORT;
@@ -168,7 +196,10 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     ccurl_head *head = &transfer->head;
     size_t length = size * count;
-    if (!transfer->first_byte) transfer->first_byte = ccurl_now();
+    if (transfer->state != RECEIVING) {
+        move(transfer, RECEIVING);
+        transfer->first_byte = ccurl_now();
+    }
     bool was_complete = head->is_complete;
     ccurl_objection objection = CCURL_NO_OBJECTION;
     if (!ccurl_head_take(head, bytes, length, transfer->request.head_limit, &objection))
@@ -233,21 +264,26 @@ ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop) {
 bool ccurl_transfer_reset(ccurl_transfer *transfer) {
     // A handle that was about to send again would do so with the next request: a reset does not make it forget.
     bool is_spent = !transfer->easy || transfer->objection == CCURL_REPEATED;
-    is_spent |= transfer->started && ccurl_has_header_fault();
+    is_spent |= transfer->state != PREPARING && ccurl_has_header_fault();
+    // Before 7.80 the bytes that were sent tell whether a request was, and only a reset makes libcurl forget those of
+    // the one before.
+    bool is_as_needed = transfer->setup == SHARED && !is_spent && ccurl_tells_connected();
+    move(transfer, PREPARING);
     ccurl_transfer kept = {
+        .state = PREPARING,
+        .setup = is_as_needed ? SHARED : BARE,
         .easy = transfer->easy,
         .loop = transfer->loop,
         .head = transfer->head,
         .fields = transfer->fields,
         .fields_capacity = transfer->fields_capacity,
-        .is_prepared = transfer->is_prepared && !transfer->is_special && !is_spent && ccurl_tells_connected(),
     };
     ccurl_head_clear(&kept.head);
     // First, because libcurl reads what is freed here. The connections are the loop's, and stay.
     if (is_spent) {
         if (transfer->easy) ccurl_api.easy_cleanup(transfer->easy);
         kept.easy = ccurl_api.easy_init();
-    } else if (!kept.is_prepared) {
+    } else if (!is_as_needed) {
         ccurl_api.easy_reset(transfer->easy);
     }
     ccurl_upload_forget(transfer);
@@ -255,11 +291,12 @@ bool ccurl_transfer_reset(ccurl_transfer *transfer) {
     free(transfer->upload.bytes);
     *transfer = kept;
     if (!kept.easy) return false;
-    if (!kept.is_prepared) install_callbacks(transfer);
+    if (!is_as_needed) install_callbacks(transfer);
     return true;
 }
 
 void ccurl_transfer_free(ccurl_transfer *transfer) {
+    assert(transfer->state == PREPARING);
     if (transfer->easy) ccurl_api.easy_cleanup(transfer->easy);
     free(transfer->fields);
     free(transfer->head.bytes);
@@ -268,18 +305,28 @@ void ccurl_transfer_free(ccurl_transfer *transfer) {
     free(transfer);
 }
 
-void ccurl_transfer_note_start(ccurl_transfer *transfer) { transfer->started = ccurl_now(); }
+void ccurl_transfer_start(ccurl_transfer *transfer) {
+    assert(transfer->state == PREPARING);
+    move(transfer, CONNECTING);
+    transfer->started = ccurl_now();
+}
+
+void ccurl_transfer_end(ccurl_transfer *transfer, bool is_regular) {
+    move(transfer, ENDED);
+    if (!is_regular && transfer->setup == SHARED) transfer->setup = SPECIAL;
+}
 
 ccurl_code ccurl_transfer_resume(ccurl_transfer *transfer) {
     transfer->is_paused = false;
     return ccurl_api.easy_pause(transfer->easy, CCURLPAUSE_CONT);
 }
 
-void ccurl_transfer_refresh(ccurl_transfer *transfer) {
+void ccurl_transfer_restart(ccurl_transfer *transfer) {
+    assert(transfer->objection == CCURL_STALE);
+    move(transfer, CONNECTING);
     transfer->objection = CCURL_NO_OBJECTION;
-    transfer->tries = 0;
-    ccurl_transfer_note_special_option(transfer);
-    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_FRESH_CONNECT, 1L);
+    transfer->connection.kind = CCURL_UNCONNECTED;
+    ccurl_transfer_set_special_long(transfer, CCURLOPT_FRESH_CONNECT, 1);
 }
 
 // MARK: A handle that libcurl keeps
@@ -317,34 +364,54 @@ void ccurl_transfer_orphan(ccurl_transfer *transfer) {
     ccurl_api.easy_setopt(easy, CCURLOPT_FRESH_CONNECT, 1L);
     if (ccurl_tells_connected()) ccurl_api.easy_setopt(easy, CCURLOPT_PREREQFUNCTION, refuse_connection);
     transfer->easy = NULL;
+    move(transfer, ORPHANED);
 }
 
 // MARK: What is set
 
+static setup setup_of(const ccurl_request *request) { return request->is_plain ? SHARED : SPECIAL; }
+
 bool ccurl_transfer_begin(ccurl_transfer *transfer, const ccurl_request *request) {
+    assert(transfer->state == PREPARING && transfer->setup != SPECIAL);
     transfer->request = *request;
-    transfer->is_special = !request->is_plain;
-    return !transfer->is_prepared;
+    if (transfer->setup == BARE) return true;
+    transfer->setup = setup_of(request);
+    return false;
 }
 
-void ccurl_transfer_keep_shared_options(ccurl_transfer *transfer) { transfer->is_prepared = true; }
-void ccurl_transfer_note_special_option(ccurl_transfer *transfer) { transfer->is_special = true; }
-void ccurl_set_hooks(ccurl_transfer *transfer, ccurl_hooks hooks) { transfer->hooks = hooks; }
+void ccurl_transfer_keep_shared_options(ccurl_transfer *transfer) {
+    assert(transfer->state == PREPARING && transfer->setup == BARE);
+    transfer->setup = setup_of(&transfer->request);
+}
+
+void ccurl_transfer_set_special_long(ccurl_transfer *transfer, ccurl_option option, long value) {
+    if (transfer->setup == SHARED) transfer->setup = SPECIAL;
+    ccurl_api.easy_setopt(transfer->easy, option, value);
+}
+
+void ccurl_set_hooks(ccurl_transfer *transfer, ccurl_hooks hooks) {
+    assert(transfer->state == PREPARING);
+    transfer->hooks = hooks;
+}
 
 ccurl_code ccurl_set_long(ccurl_transfer *transfer, ccurl_option option, long value) {
+    assert(transfer->state == PREPARING);
     return ccurl_api.easy_setopt(transfer->easy, option, value);
 }
 
 ccurl_code ccurl_set_offset(ccurl_transfer *transfer, ccurl_option option, int64_t value) {
+    assert(transfer->state == PREPARING);
     return ccurl_api.easy_setopt(transfer->easy, option, value);
 }
 
 ccurl_code ccurl_set_text(ccurl_transfer *transfer, ccurl_option option, const char *value) {
+    assert(transfer->state == PREPARING);
     return ccurl_api.easy_setopt(transfer->easy, option, value);
 }
 
 // The list and its lines are one block, which the next request uses again.
 bool ccurl_set_headers(ccurl_transfer *transfer, const char *lines, size_t count) {
+    assert(transfer->state == PREPARING);
     size_t fields = 0;
     for (size_t i = 0; i < count; i++) fields += lines[i] == 0;
     size_t list = fields * sizeof(field_line);
@@ -367,6 +434,7 @@ ccurl_head_lines ccurl_transfer_head(const ccurl_transfer *transfer) {
 }
 
 uint8_t *ccurl_transfer_take_body(ccurl_transfer *transfer, size_t *length) {
+    assert(transfer->state == ENDED);
     uint8_t *body = transfer->body;
     *length = transfer->body_length;
     transfer->body = NULL;
@@ -393,7 +461,7 @@ ccurl_timings ccurl_transfer_timings(const ccurl_transfer *transfer) {
 
 ccurl_failure ccurl_transfer_failure(const ccurl_transfer *transfer) {
     // About a transfer that never began, libcurl tells what the one before it on the same handle has sent.
-    bool may_have_begun = transfer->tries > 0 || !ccurl_tells_connected();
+    bool may_have_begun = transfer->connection.kind != CCURL_UNCONNECTED || !ccurl_tells_connected();
     return (ccurl_failure){
         .objection = transfer->objection,
         .repetition = transfer->repetition,
@@ -401,7 +469,7 @@ ccurl_failure ccurl_transfer_failure(const ccurl_transfer *transfer) {
         .connection_error = (int)ccurl_transfer_get_long(transfer, CCURLINFO_OS_ERRNO),
         .may_have_been_seen = may_have_begun && !transfer->connection.is_unseen &&
                               ccurl_transfer_get_long(transfer, CCURLINFO_REQUEST_SIZE) > 0,
-        .was_on_kept_connection = transfer->tries > 0 && !transfer->is_first,
+        .was_on_kept_connection = transfer->connection.kind == CCURL_ON_KEPT_CONNECTION,
         .has_upload = transfer->upload.exists,
         .words = transfer->words,
     };

@@ -1,8 +1,7 @@
 // The callbacks of the shim, fed with heads and bodies in pieces as libFuzzer thinks of them.
+#define DEBUG 1
 #include "../../Sources/CCurl/transfer.c"
 #include "../../Sources/CCurl/upload.c"
-
-#include <assert.h>
 
 static ptrdiff_t taken;
 
@@ -19,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
         ccurl_open();
         loop = ccurl_loop_new();
     }
-    ccurl_transfer transfer = {.loop = loop, .request = {.head_limit = 512, .body_limit = 1024}};
+    ccurl_transfer transfer = {.state = SENDING, .loop = loop, .request = {.head_limit = 512, .body_limit = 1024}};
     if (count > 0 && bytes[0] & 1) transfer.hooks.on_body = take;
     size_t upload = 0;
     while (count > 2) {
@@ -48,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
         assert(upload <= 100);
     }
     size_t length;
+    transfer.state = ENDED;
     free(ccurl_transfer_take_body(&transfer, &length));
     free(transfer.head.bytes);
     free(transfer.upload.bytes);
