@@ -6,7 +6,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a transfer has brought.
+/// The response that a transfer has brought.
 struct CurlAnswer {
     private let transfer: OpaquePointer
 
@@ -14,7 +14,7 @@ struct CurlAnswer {
         transfer = handle.transfer
     }
 
-    /// The answer with the body that was collected, which can be had once.
+    /// Returns the response with the body that was collected, which can be taken once.
     func response() throws(ServiceError) -> HTTPResponse {
         var length = 0
         let body = ccurl_transfer_take_body(transfer, &length)
@@ -22,7 +22,7 @@ struct CurlAnswer {
         return try response(with: .bytes(data))
     }
 
-    /// The answer with that body.
+    /// Returns the response with that body.
     func response(with body: HTTPBody) throws(ServiceError) -> HTTPResponse {
         let lines = ccurl_transfer_head(transfer)
         guard lines.is_complete else {
@@ -31,7 +31,7 @@ struct CurlAnswer {
         guard let head = CurlHead(lines) else {
             throw .transport(TransportFailure(.malformed, "the answer does not begin with a status line"))
         }
-        // What ends after an interim response has not been answered.
+        // An interim (1xx) response is followed by another; this one was not.
         guard !head.isInterim else {
             throw .transport(TransportFailure(.truncated, "the connection ended before the response"))
         }
@@ -42,7 +42,7 @@ struct CurlAnswer {
 
     private var timings: Timings {
         let raw = ccurl_transfer_timings(transfer)
-        // libcurl gives the moments of the connection that was made before, too.
+        // On a kept connection libcurl gives the times at which that was made.
         let isNew = raw.new_connections > 0
         func moment(_ microseconds: Int64) -> Duration? {
             isNew && microseconds > 0 ? .microseconds(microseconds) : nil

@@ -1,16 +1,18 @@
 #if os(Linux)
 import CCurl
 
-/// One request on its way through libcurl. Between `start` and the landing the C side belongs to the loop's thread,
-/// else to whoever has made it. An exchange whose answer is a stream belongs to the loop to the last.
+/// One request and its response on their way through libcurl.
+///
+/// Between the start and the landing, the C side belongs to the loop's thread; before and after, to the creator of the
+/// exchange. If the response is a stream, the loop's thread also gives the handle back.
 final class CurlExchange: Sendable {
-    /// The C side. Not Sendable by itself; the hand-over through the loop's lock is what makes it safe.
+    /// The C side. It is safe to send because it is handed over through the lock of the loop or of the flight.
     struct Handle: @unchecked Sendable {
         let transfer: OpaquePointer
     }
 
     let handle: Handle
-    /// Lands with libcurl's result when the transfer has ended and libcurl has let go of it; `nil` if it was stopped.
+    /// Lands when libcurl has let go of the transfer: with its result, or with `nil` if the transfer was stopped.
     let end = Flight<ccurl_code?>()
     let context: TransportContext
     let upload: CurlUpload?
@@ -24,22 +26,22 @@ final class CurlExchange: Sendable {
         installHooks()
     }
 
-    /// Whether the answer is handed over as it comes.
+    /// Whether the response is handed over as it comes.
     var isStreamed: Bool { download != nil }
 
-    /// Hands over what has come.
+    /// Tells the reader of a streamed response what has come.
     func flush() {
         download?.flush()
     }
 
-    /// Ends the exchange: with libcurl's result, or with `nil` if it was stopped before.
+    /// Ends the exchange with libcurl's result, or with `nil` if it was stopped.
     func land(_ result: ccurl_code?) {
         upload?.cancel()
         download?.end(result, of: handle, because: upload?.failure)
         end.land(.success(result))
     }
 
-    /// The hooks do not keep the exchange: the loop does, as long as libcurl may call them.
+    /// The hooks do not retain the exchange. The loop does, as long as libcurl may call them.
     private func installHooks() {
         var hooks = ccurl_hooks()
         hooks.context = Unmanaged.passUnretained(self).toOpaque()

@@ -6,7 +6,7 @@ import Glibc
 import Musl
 #endif
 
-/// What a result of libcurl means.
+/// The error that a result of libcurl stands for.
 struct CurlFailure {
     /// The result; `nil` if the transfer was stopped because the transport was shut down.
     private let code: ccurl_code?
@@ -54,16 +54,15 @@ struct CurlFailure {
             return died
         case CCURLE_GOT_NOTHING, CCURLE_SEND_ERROR: return failure(.reset)
         case CCURLE_RECV_ERROR where hasRefusedClient: return failure(.tls)
-        // libcurl has one result for a connection that broke off, for chunks that make no sense and for too large a
-        // head.
+        // libcurl has one result for a connection that broke off, for malformed chunks and for too large a head.
         case CCURLE_RECV_ERROR where words.contains("chunked-encoding") || words.contains("response headers"):
             return failure(.malformed)
-        // The server closed the stream without a complaint. What came along with that, libcurl 7.88 drops.
+        // The server closed the stream without an error, and libcurl 7.88 dropped the response that came with that.
         case CCURLE_HTTP2_STREAM where facts.has_upload && ownWords.isEmpty:
             return failure(.truncated, "the server responded before it had read the request, and libcurl lost that")
         // HTTP/2's connection, or its stream: a server that ends its connections causes both.
         case CCURLE_HTTP2, CCURLE_RECV_ERROR, CCURLE_HTTP2_STREAM: return failure(hasAnswer ? .truncated : .reset)
-        // Before anything was sent it is the scheme that this libcurl was built without; after it, the answer.
+        // Before anything was sent this libcurl was built without the scheme; afterwards the response is meant.
         case CCURLE_UNSUPPORTED_PROTOCOL where !hasSent: return failure(.unsupported)
         case CCURLE_UNSUPPORTED_PROTOCOL: return failure(.malformed)
         case CCURLE_WEIRD_SERVER_REPLY where words.contains("Content-Length"):
@@ -73,24 +72,24 @@ struct CurlFailure {
             CCURLE_SSL_CIPHER, CCURLE_SSL_ENGINE_INITFAILED, CCURLE_SSL_CACERT_BADFILE, CCURLE_SSL_CRL_BADFILE,
             CCURLE_SSL_ISSUER_ERROR:
             return failure(.unsupported)
-        // What libcurl's own parser of headers refuses is a wrong argument of its own function.
+        // When libcurl's parser of header fields refuses a line, it blames the argument.
         case CCURLE_BAD_FUNCTION_ARGUMENT where isWithinHead:
             return failure(.malformed, "a line in the head of the response is no header field")
         case CCURLE_BAD_FUNCTION_ARGUMENT where hasAnswer:
             return failure(.malformed, "the chunked body of the response is malformed, or its trailer is")
-        // Nothing of ours refused the bytes: what unpacks them did.
+        // No hook refused the bytes, so the decompressor did.
         case CCURLE_WRITE_ERROR where hasAnswer:
             return failure(
                 .malformed, "the compressed body of the response is damaged, or does not end where it should")
         case CCURLE_BAD_CONTENT_ENCODING:
             return failure(.malformed, "the compressed body of the response is damaged (\(words))")
-        // A line of more than 100 kilobytes is a lack of memory to libcurl, since 8.6 too large a thing, as are too
-        // many lines.
+        // libcurl reports a line of more than 100 kilobytes as a lack of memory; since 8.6 as TOO_LARGE, like too many
+        // lines.
         case CCURLE_OUT_OF_MEMORY where isWithinHead:
             return failure(.malformed, "a line in the head of the response is too long")
         case CCURLE_OUT_OF_MEMORY where hasSent && !hasAnswer:
             return failure(.malformed, "the first line in the head of the response is too long")
-        // libcurl unpacks at once what has come, and keeps so much for a slow reader.
+        // libcurl decompresses at once all that has come, and has a limit on what it keeps for a slow reader.
         case CCURLE_OUT_OF_MEMORY where isPacked:
             return failure(.tooLarge, "the response is packed too densely to be read as a stream")
         case CCURLE_TOO_LARGE where hasSent || hasAnswer: return failure(.malformed)
@@ -99,7 +98,7 @@ struct CurlFailure {
         }
     }
 
-    /// libcurl was about to send the request again, by itself.
+    /// The error for a request that libcurl was about to send again by itself.
     private var repeated: ServiceError {
         switch facts.repetition {
         // The server has promised that it did not work on it (RFC 9113, 8.7).
@@ -113,7 +112,7 @@ struct CurlFailure {
         }
     }
 
-    /// A connection that was kept has died under the request.
+    /// The error for a request whose kept connection died.
     private var died: ServiceError {
         failure(
             .reset,
@@ -122,7 +121,7 @@ struct CurlFailure {
                 : "the server had closed the connection that was kept before it got the request")
     }
 
-    /// Whether the connection was one that was kept, and nothing of an answer came.
+    /// Whether the connection was a kept one, and nothing of a response came.
     private var hasDied: Bool { facts.was_on_kept_connection && !hasAnswer }
 
     private var couldNotConnect: ServiceError {
@@ -146,7 +145,7 @@ struct CurlFailure {
     /// Whether the proxy refused to make a tunnel, or closed the connection when it was asked to.
     private var hasNoTunnel: Bool { words.contains("CONNECT") }
 
-    /// In TLS 1.3 a server says only after the handshake that it will not have this client.
+    /// Whether the server refused the client's certificate: in TLS 1.3 it says so only after the handshake.
     private var hasRefusedClient: Bool {
         !hasAnswer && words.contains(" alert ")
             && ["certificate", "unknown ca", "access denied"].contains { words.contains($0) }
@@ -160,17 +159,17 @@ struct CurlFailure {
     private func failure(_ kind: TransportFailure.Kind, _ message: String? = nil) -> ServiceError {
         let mayHaveReachedServer =
             switch kind {
-            // What was sent was for the proxy.
+            // Only the proxy has seen what was sent.
             case .tls, .untrustedCertificate, .proxy: false
             default: hasSent
             }
         return .transport(TransportFailure(kind, message ?? words, mayHaveReachedServer: mayHaveReachedServer))
     }
 
-    /// What libcurl says happened, or else what kind of thing that is.
+    /// libcurl's own words about what happened, or else its description of the result.
     private var words: String {
         let own = ownWords
-        // A proxy's URL that it does not understand libcurl shows whole, with the password.
+        // libcurl quotes a proxy URL that it does not understand, including the password.
         return own.isEmpty || own.contains("@") ? String(cString: ccurl_describe(code ?? CCURLE_OK)) : own
     }
 

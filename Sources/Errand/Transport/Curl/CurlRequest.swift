@@ -6,16 +6,16 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A request as libcurl is told of it.
+/// A request in terms of libcurl's options.
 struct CurlRequest {
-    /// Below the limit of 300 kilobytes that newer versions of libcurl have, so that all keep to the same.
+    /// Below the limit of 300 kilobytes in newer versions of libcurl, so that the limit is the same with all versions.
     private static let largestHead = 256 << 10
     private static let everyEncoding = ""
-    /// While the reader of a stream is slow, libcurl keeps 64 megabytes at most of what it has unpacked, and fails
-    /// beyond that. The densest gzip makes no more of one read; Brotli and Zstandard have no such bound.
+    /// While the reader of a stream is slow, libcurl keeps at most 64 megabytes of decompressed bytes, and fails beyond
+    /// that. The densest gzip makes no more out of one read; Brotli and Zstandard have no such bound.
     private static let encodingsOfStreams = "gzip, deflate"
-    /// A stream is expected to be large: it is read in larger pieces than libcurl's 16 kilobytes. While its reader is
-    /// slow, libcurl keeps 64 megabytes at most, and that is what the densest gzip makes of 64 kilobytes.
+    /// A stream is expected to be large, so it is read in larger pieces than libcurl's 16 kilobytes. The densest gzip
+    /// makes the 64 megabytes that libcurl keeps at most out of 64 kilobytes.
     private static let streamReadSize = 60 << 10
 
     private let request: HTTPRequest
@@ -60,9 +60,9 @@ struct CurlRequest {
         ccurl_set_long(transfer, CCURLOPT_HTTP09_ALLOWED, 0)
         ccurl_set_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_2TLS)
         ccurl_set_text(transfer, CCURLOPT_ACCEPT_ENCODING, Self.everyEncoding)
-        // What a proxy says of its own is no answer.
+        // A proxy's own response to CONNECT is not the response to the request.
         ccurl_set_long(transfer, CCURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        // A transfer that is taken away does not wait for the end of its lookup.
+        // A transfer that is removed does not wait for the end of its lookup.
         ccurl_set_long(transfer, CCURLOPT_QUICK_EXIT, 1)
     }
 
@@ -71,7 +71,7 @@ struct CurlRequest {
             try require(ccurl_set_text(transfer, CCURLOPT_CAINFO, file), "a file of trusted certificates")
         }
         if !options.pinnedPublicKeys.isEmpty {
-            // One that is written wrong fits no key; libcurl would say that of the server.
+            // A malformed pin matches no key, and libcurl would blame the server.
             if let wrong = options.pinnedPublicKeys.first(where: { Data(base64Encoded: $0)?.count != 32 }) {
                 let reason = "the pin \(HTTPSyntax.quoted(wrong)) is not a SHA-256 hash of 32 bytes in base64"
                 throw .transport(TransportFailure(.unsupported, reason))
@@ -86,7 +86,7 @@ struct CurlRequest {
             ]
             for result in results { try require(result, "client certificates") }
         }
-        // The exceptions that the environment makes are those of the environment's proxy.
+        // `no_proxy` is about the environment's proxy, not about this one.
         if case .url = options.proxy { ccurl_set_text(transfer, CCURLOPT_NOPROXY, "") }
     }
 
@@ -114,7 +114,7 @@ struct CurlRequest {
     }
 
     private func isLoopback(proxy url: String) -> Bool {
-        // One without a scheme is taken for http by libcurl. One that cannot be read is not on this machine.
+        // libcurl takes a URL without a scheme for http. A URL that cannot be parsed is not on this machine.
         let full = url.contains("://") ? url : "http://\(url)"
         guard let separator = full.firstRange(of: "://") else { return false }
         let authority = full[separator.upperBound...].prefix { !"/?#".contains($0) }
@@ -122,7 +122,7 @@ struct CurlRequest {
         return (try? HTTPURL("http://\(host)"))?.origin.isLoopback ?? false
     }
 
-    /// Some builds of libcurl lack what others have. What was asked for is done, or the call fails.
+    /// Fails the call if this build of libcurl lacks a feature that was asked for.
     private func require(_ result: ccurl_code, _ feature: String) throws(ServiceError) {
         guard result != CCURLE_OK else { return }
         let version = String(cString: ccurl_version())
@@ -137,16 +137,15 @@ struct CurlRequest {
             if hasBody { ccurl_set_long(transfer, CCURLOPT_POST, 1) }
             ccurl_set_text(transfer, CCURLOPT_CUSTOMREQUEST, request.method.rawValue)
         }
-        // libcurl would send a request a second time, unasked, when a kept connection turns out to be dead. Where it
-        // tells beforehand, it is stopped; before 7.80 it does not. Then it cannot if the body would have to be read
-        // again, or if there is no old connection to begin with. A stream of unknown length counts as none: it may be
-        // empty.
+        // libcurl sends a request a second time, unasked, when a kept connection turns out to be dead. From 7.80 on it
+        // tells beforehand, and the shim stops it. Before, it cannot send again if it would have to read the body
+        // again, or if the connection is new. A stream of unknown length counts as no body: it may be empty.
         if !ccurl_tells_connected(), !request.isRepeatable, request.body?.length ?? 0 == 0 {
             ccurl_set_long(transfer, CCURLOPT_FRESH_CONNECT, 1)
         }
     }
 
-    /// These have a body even if that is empty: servers want to hear of its length (RFC 9110, 8.6).
+    /// Methods with a body even if it is empty: servers expect a Content-Length (RFC 9110, 8.6).
     private static let methodsWithBody: Set<HTTPMethod> = [.post, .put, .patch]
 
     private var hasBody: Bool {
@@ -167,17 +166,17 @@ struct CurlRequest {
         lines.reserveCapacity(512)
         for field in request.headers {
             lines += field.name.utf8
-            // libcurl takes a name without a value as the wish to leave it out; with a semicolon it sends it empty.
+            // libcurl leaves a field without a value out; with a semicolon it sends an empty value.
             lines += field.value.isEmpty ? ";\0".utf8 : ": ".utf8
             guard !field.value.isEmpty else { continue }
             lines += field.value.utf8
             lines.append(0)
         }
         if hasBody {
-            // Nothing that was not asked for: no wait for 100 Continue, no content type of a form.
+            // libcurl adds nothing by itself: no wait for 100 Continue, no content type of a form.
             if request.headers["Expect"] == nil { lines += "Expect:\0".utf8 }
             if request.headers["Content-Type"] == nil { lines += "Content-Type:\0".utf8 }
-            // libcurl does not find out by itself how a POST of unknown length is to be sent. HTTP/2 leaves this out.
+            // libcurl has to be told how to send a POST of unknown length. Over HTTP/2 it leaves this field out.
             if let body = request.body, body.length == nil { lines += "Transfer-Encoding: chunked\0".utf8 }
         }
         try requireMemory(
