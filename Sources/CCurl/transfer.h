@@ -1,4 +1,4 @@
-// The transfer, for the other files of the shim: only transfer.c knows its fields.
+// The transfer, for the other files of the shim: only transfer.c and callbacks.c know its fields.
 //
 // A transfer is in one of these states:
 //

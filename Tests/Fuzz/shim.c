@@ -1,5 +1,6 @@
 // The callbacks of the shim, fed with heads and bodies in pieces as libFuzzer thinks of them.
 #define DEBUG 1
+#include "../../Sources/CCurl/callbacks.c"
 #include "../../Sources/CCurl/transfer.c"
 #include "../../Sources/CCurl/upload.c"
 
