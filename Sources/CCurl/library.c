@@ -12,17 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-// The oldest that this is for. What is called here is older, but for what is asked about below.
-#define OLDEST 0x074400
-// The hook that is called when a request is about to be sent.
-#define WITH_PREREQ 0x075000
-// The option CURLOPT_QUICK_EXIT.
-#define WITH_QUICK_EXIT 0x075700
-// From the first to before the last, a handle that has had an answer is not safe to use again.
-#define WITH_HEADER_FAULT 0x075300
-#define WITHOUT_HEADER_FAULT 0x080100
-#define GLOBAL_ALL 3
-
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *problem;
 static ccurl_version_info *version;
@@ -74,32 +63,33 @@ static void open_library(void) {
     *(void **)&ccurl_api.openssl_has_pending = dlsym(library, "SSL_has_pending");
     *(void **)&ccurl_api.gnutls_pending = dlsym(library, "gnutls_record_check_pending");
     // A process that cannot have this has no memory left for anything else either.
-    if (ccurl_api.global_init(GLOBAL_ALL) != 0) {
+    if (ccurl_api.global_init(CCURL_GLOBAL_ALL) != 0) {
         problem = "libcurl could not be set up";
         return;
     }
-    version = ccurl_api.version_info(0);
-    if (version->version_num < OLDEST)
+    version = ccurl_api.version_info(CCURLVERSION_FIRST);
+    if (version->version_num < CCURL_VERSION_OLDEST)
         problem = "the libcurl that is installed is older than 7.68: install a newer one";
 }
 
-int ccurl_open(void) {
+bool ccurl_open(void) {
     pthread_once(&once, open_library);
-    return problem != NULL;
+    return problem == NULL;
 }
 
 const char *ccurl_problem(void) { return problem; }
 const char *ccurl_version(void) { return version ? version->version : ""; }
-const char *ccurl_describe(int code) { return ccurl_api.easy_strerror(code); }
-int ccurl_tells_connected(void) { return version->version_num >= WITH_PREREQ; }
+const char *ccurl_describe(ccurl_code code) { return ccurl_api.easy_strerror(code); }
+bool ccurl_tells_connected(void) { return version->version_num >= CCURL_VERSION_WITH_PREREQ; }
 
-int ccurl_leaves_lookups(void) { return version->version_num >= WITH_QUICK_EXIT; }
+bool ccurl_leaves_lookups(void) { return version->version_num >= CCURL_VERSION_WITH_QUICK_EXIT; }
 
-int ccurl_has_header_fault(void) {
-    return version->version_num >= WITH_HEADER_FAULT && version->version_num < WITHOUT_HEADER_FAULT;
+bool ccurl_has_header_fault(void) {
+    return version->version_num >= CCURL_VERSION_WITH_HEADER_FAULT &&
+           version->version_num < CCURL_VERSION_WITHOUT_HEADER_FAULT;
 }
 
-int ccurl_has_descriptors(void) {
+bool ccurl_has_descriptors(void) {
     int descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (descriptor >= 0) close(descriptor);
     return descriptor >= 0;

@@ -2,231 +2,61 @@
 
 #if defined(__linux__)
 
-#include "library.h"
+#include "fields.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#define OPT_WRITEDATA 10001
-#define OPT_HEADERDATA 10029
-#define OPT_FRESH_CONNECT 74
-#define OPT_ERRORBUFFER 10010
-#define OPT_HTTPHEADER 10023
-#define OPT_PRIVATE 10103
-#define OPT_PREREQDATA 10313
-#define OPT_WRITEFUNCTION 20011
-#define OPT_READFUNCTION 20012
-#define OPT_OPENSOCKETFUNCTION 20163
-#define OPT_HEADERFUNCTION 20079
-#define OPT_PREREQFUNCTION 20312
-#define INFO_HEAD_SIZE 0x20000B
-#define INFO_REQUEST_SIZE 0x20000C
-#define INFO_NEW_CONNECTIONS 0x20001A
-#define INFO_HTTP_VERSION 0x20002E
-#define INFO_TLS_SESSION 0x40002D
-#define INFO_UPLOADED 0x600007
-#define INFO_DOWNLOADED 0x600008
-#define INFO_TOTAL 0x600032
-#define INFO_LOOKED_UP 0x600033
-#define INFO_CONNECTED 0x600034
-#define INFO_ENCRYPTED 0x600038
-#define PAUSED 0x10000001
-#define ABORTED 0x10000000
-
-#define TLS_OPENSSL 1
-#define TLS_GNUTLS 2
-
-// As libcurl has it.
-typedef struct {
-    int library;
-    void *connection;
-} tls_session;
-
-typedef struct ccurl_header {
+// As libcurl lays it out.
+typedef struct field_line {
     char *line;
-    struct ccurl_header *next;
-} ccurl_header;
+    struct field_line *next;
+} field_line;
 
-// Makes room for `more` bytes; 0 if there is no memory. Grows by half, so that each byte is moved a few times at most.
-static int reserve(void **buffer, size_t *capacity, size_t length, size_t more) {
-    if (more > SIZE_MAX / 2 - length) return 0;
-    size_t wanted = length + more;
-    if (wanted <= *capacity) return 1;
-    size_t larger = *capacity + *capacity / 2;
-    if (larger < wanted) larger = wanted;
-    void *moved = realloc(*buffer, larger);
-    if (!moved) return 0;
-    *buffer = moved;
-    *capacity = larger;
-    return 1;
+// MARK: What the other files ask for
+
+void *ccurl_transfer_easy(const ccurl_transfer *transfer) { return transfer->easy; }
+ccurl_loop *ccurl_transfer_loop(const ccurl_transfer *transfer) { return transfer->loop; }
+const ccurl_hooks *ccurl_transfer_hooks(const ccurl_transfer *transfer) { return &transfer->hooks; }
+const ccurl_head *ccurl_transfer_lines(const ccurl_transfer *transfer) { return &transfer->head; }
+ccurl_upload *ccurl_transfer_upload(ccurl_transfer *transfer) { return &transfer->upload; }
+ccurl_connection *ccurl_transfer_connection(ccurl_transfer *transfer) { return &transfer->connection; }
+const char *ccurl_transfer_words(const ccurl_transfer *transfer) { return transfer->words; }
+ccurl_objection ccurl_transfer_objection(const ccurl_transfer *transfer) { return transfer->objection; }
+ccurl_repetition ccurl_transfer_repetition(const ccurl_transfer *transfer) { return transfer->repetition; }
+ccurl_request ccurl_transfer_request(const ccurl_transfer *transfer) { return transfer->request; }
+int64_t ccurl_transfer_started(const ccurl_transfer *transfer) { return transfer->started; }
+bool ccurl_transfer_is_encrypted(const ccurl_transfer *transfer) { return transfer->request.is_encrypted; }
+bool ccurl_transfer_is_paused(const ccurl_transfer *transfer) { return transfer->is_paused; }
+bool ccurl_transfer_is_receiving(const ccurl_transfer *transfer) { return transfer->state == RECEIVING; }
+
+long ccurl_transfer_get_long(const ccurl_transfer *transfer, ccurl_info info) {
+    long value = 0;
+    if (transfer->easy) ccurl_api.easy_getinfo(transfer->easy, info, &value);
+    return value;
 }
 
-static void tell(ccurl_transfer *transfer, int step) {
-    if (transfer->hooks.on_step) transfer->hooks.on_step(transfer->hooks.context, step);
+int64_t ccurl_transfer_get_offset(const ccurl_transfer *transfer, ccurl_info info) {
+    int64_t value = 0;
+    if (transfer->easy) ccurl_api.easy_getinfo(transfer->easy, info, &value);
+    return value;
 }
 
-static int object(ccurl_transfer *transfer, int objection) {
-    transfer->objection = objection;
-    return 0;
+bool ccurl_transfer_was_sent(const ccurl_transfer *transfer) {
+    if (ccurl_tells_connected()) return transfer->connection.kind != CCURL_UNCONNECTED;
+    return ccurl_transfer_get_long(transfer, CCURLINFO_REQUEST_SIZE) > 0;
 }
 
-// Whether bytes of the other side's lie in the TLS library, unread.
-static int has_unread(ccurl_transfer *transfer) {
-    tls_session *session = NULL;
-    if (ccurl_api.easy_getinfo(transfer->easy, INFO_TLS_SESSION, &session) != 0) return 0;
-    if (!session || !session->connection) return 0;
-    if (session->library == TLS_OPENSSL && ccurl_api.openssl_has_pending)
-        return ccurl_api.openssl_has_pending(session->connection);
-    if (session->library != TLS_GNUTLS || !ccurl_api.gnutls_pending) return 0;
-    return ccurl_api.gnutls_pending(session->connection) > 0;
+bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer) {
+    return transfer->state == CONNECTING && transfer->connection.opened == 0;
 }
 
-// Whether the kept connection that the request is to go out on is not fit for it: the other side has closed it, or
-// bytes have come that no request has asked for. libcurl 7.88 would take those for the next answer, which may be
-// another user's. Under TLS they may be tickets, which come with the first answer most often: a new connection is the
-// smaller evil.
-static int is_stale(ccurl_transfer *transfer) {
-    if (transfer->is_first) return 0;
-    return ccurl_loop_is_stale(transfer->loop, transfer) ||
-           (transfer->kept_socket && transfer->is_encrypted && has_unread(transfer));
+bool ccurl_transfer_has_whole_body(const ccurl_transfer *transfer) {
+    return transfer->head.is_complete && transfer->head.content_length >= 0 && !transfer->is_paused &&
+           ccurl_transfer_get_offset(transfer, CCURLINFO_SIZE_DOWNLOAD_T) >= transfer->head.content_length;
 }
 
-static int is_refusal(const ccurl_transfer *transfer) {
-    if (transfer->is_first) return 1;
-    return transfer->is_encrypted && transfer->is_safe && !transfer->was_kept && !transfer->error[0];
-}
-
-// libcurl sends a request again, unasked, up to five times: after a kept connection that died, and after an answer of
-// HTTP/2 that says that the request was refused. One permit is one send, and what may be sent again is decided
-// elsewhere.
-void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer) {
-    if (transfer->objection) return;
-    transfer->objection = CCURL_REPEATED;
-    // On a new connection nothing but these two has libcurl do that, and of a refusal it says nothing. On an old one of
-    // HTTP/2 (of HTTP/1 they are watched) it is a refusal nearly always; or else a stream was reset for another reason
-    // at the moment when the connection ended, which matters only for a request that acts.
-    if ((transfer->is_first && transfer->error[0]) || strstr(transfer->error, "HTTP_1_1_REQUIRED"))
-        transfer->repetition = CCURL_DOWNGRADED;
-    else
-        transfer->repetition = is_refusal(transfer) ? CCURL_REFUSED : CCURL_DIED;
-}
-
-static int note_connected(void *context, char *to, char *from, int to_port, int from_port) {
-    (void)to, (void)from;
-    ccurl_transfer *transfer = context;
-    if (transfer->tries++ > 0) {
-        ccurl_transfer_refuse_repetition(transfer);
-        return 1;
-    }
-    transfer->to_port = to_port;
-    transfer->from_port = from_port;
-    transfer->is_first = ccurl_get_long(transfer, INFO_NEW_CONNECTIONS) > 0;
-    if (is_stale(transfer)) return !object(transfer, CCURL_STALE);
-    tell(transfer, CCURL_CONNECTED);
-    return 0;
-}
-
-static int has_status(const ccurl_transfer *transfer, const char *beginning) {
-    const char *space = memchr(transfer->head, ' ', transfer->head_length);
-    size_t count = strlen(beginning);
-    return space && space + count < transfer->head + transfer->head_length && memcmp(space + 1, beginning, count) == 0;
-}
-
-// Whether the status of the head is 1xx: then another head follows. 101 would be the end of HTTP, which nobody asked
-// for.
-static int is_interim(const ccurl_transfer *transfer) {
-    return has_status(transfer, "1");
-}
-
-static int is_space(char byte) { return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n'; }
-
-// What is wrong with the line if it is a Content-Length, or goes on with one; 0 if nothing is. libcurl itself reads the
-// digits at its beginning, and takes what comes after as many bytes for the next answer.
-static int objection_to_length(ccurl_transfer *transfer, const char *line, size_t count) {
-    static const char name[] = "content-length:";
-    size_t i = sizeof name - 1;
-    int is_folded = count > 0 && (*line == ' ' || *line == '\t');
-    if (is_folded && transfer->is_within_length) return CCURL_BAD_LENGTH;
-    transfer->is_within_length = count > i && strncasecmp(line, name, i) == 0;
-    if (!transfer->is_within_length) return 0;
-    while (count > i && is_space(line[count - 1])) count--;
-    while (i < count && is_space(line[i])) i++;
-    if (i == count) return CCURL_BAD_LENGTH;
-    int64_t length = 0;
-    for (; i < count; i++) {
-        // libcurl takes one that is too large for none at all, and waits for the end of the connection.
-        int64_t digit = line[i] - '0';
-        if (digit < 0 || digit > 9 || length > (INT64_MAX - digit) / 10) return CCURL_BAD_LENGTH;
-        length = length * 10 + digit;
-    }
-    int is_other = transfer->length >= 0 && transfer->length != length;
-    transfer->length = length;
-    return is_other ? CCURL_TWO_LENGTHS : 0;
-}
-
-static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
-    ccurl_transfer *transfer = context;
-    size_t length = size * count;
-    if (!transfer->first_byte) transfer->first_byte = ccurl_now();
-    // A new status line begins a new head: the last was an interim one. What comes after the body is a trailer.
-    if (length >= 5 && memcmp(bytes, "HTTP/", 5) == 0) {
-        if (transfer->head_complete && !is_interim(transfer)) return object(transfer, CCURL_SETTLED);
-        transfer->head_length = transfer->head_complete = 0;
-        transfer->length = -1;
-    } else if (transfer->head_complete) {
-        transfer->trailer_length += length;
-        return transfer->trailer_length > transfer->head_limit ? object(transfer, CCURL_TRAILER_TOO_LARGE) : length;
-    }
-    if (transfer->head_length + length > transfer->head_limit) return object(transfer, CCURL_HEAD_TOO_LARGE);
-    int objection = objection_to_length(transfer, bytes, length);
-    if (objection) return object(transfer, objection);
-    if (!reserve((void **)&transfer->head, &transfer->head_capacity, transfer->head_length, length)) return 0;
-    memcpy(transfer->head + transfer->head_length, bytes, length);
-    transfer->head_length += length;
-    if (length > 0 && (*bytes == '\r' || *bytes == '\n')) {
-        transfer->head_complete = 1;
-        if (has_status(transfer, "101")) return object(transfer, CCURL_UPGRADED);
-        if (!is_interim(transfer)) {
-            tell(transfer, CCURL_HEAD_COMPLETE);
-            ccurl_upload_note_response(transfer, !has_status(transfer, "2"));
-        }
-        if (transfer->expects && has_status(transfer, "417")) return object(transfer, CCURL_SETTLED);
-    }
-    return length;
-}
-
-static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
-    ccurl_transfer *transfer = context;
-    size_t length = size * count;
-    if (length > transfer->body_limit - transfer->body_length) return object(transfer, CCURL_BODY_TOO_LARGE);
-    ccurl_loop_note_body(transfer->loop, length);
-    if (transfer->hooks.on_body) {
-        ptrdiff_t taken = transfer->hooks.on_body(transfer->hooks.context, (uint8_t *)bytes, length);
-        transfer->is_paused = taken == CCURL_PAUSE;
-        if (transfer->is_paused) return PAUSED;
-        if (taken < 0) return 0;
-        transfer->body_length += length;
-        return length;
-    }
-    if (!reserve((void **)&transfer->body, &transfer->body_capacity, transfer->body_length, length)) return 0;
-    memcpy(transfer->body + transfer->body_length, bytes, length);
-    transfer->body_length += length;
-    return length;
-}
-
-static void install(ccurl_transfer *transfer) {
-    ccurl_api.easy_setopt(transfer->easy, OPT_PRIVATE, transfer);
-    ccurl_api.easy_setopt(transfer->easy, OPT_ERRORBUFFER, transfer->error);
-    ccurl_api.easy_setopt(transfer->easy, OPT_HEADERFUNCTION, take_head);
-    ccurl_api.easy_setopt(transfer->easy, OPT_HEADERDATA, transfer);
-    ccurl_api.easy_setopt(transfer->easy, OPT_WRITEFUNCTION, take_body);
-    ccurl_api.easy_setopt(transfer->easy, OPT_WRITEDATA, transfer);
-    ccurl_loop_adopt(transfer->loop, transfer);
-    if (!ccurl_tells_connected()) return;
-    ccurl_api.easy_setopt(transfer->easy, OPT_PREREQFUNCTION, note_connected);
-    ccurl_api.easy_setopt(transfer->easy, OPT_PREREQDATA, transfer);
-}
+// MARK: From the first request to the last
 
 ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop) {
     ccurl_transfer *transfer = calloc(1, sizeof *transfer);
@@ -237,64 +67,90 @@ ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop) {
         free(transfer);
         return NULL;
     }
-    install(transfer);
+    ccurl_head_clear(&transfer->head);
+    ccurl_install_callbacks(transfer);
     return transfer;
 }
 
-int ccurl_transfer_reset(ccurl_transfer *transfer) {
-    // A new handle costs about two microseconds. The connections are the loop's, and stay. A handle that was about to
-    // begin anew would do so with the next request: resetting it does not make it forget.
-    int is_spent = !transfer->easy || transfer->objection == CCURL_REPEATED;
-    is_spent |= transfer->started && ccurl_has_header_fault();
+bool ccurl_transfer_reset(ccurl_transfer *transfer) {
+    // A handle that was about to send again would do so with the next request: a reset does not make it forget.
+    bool is_spent = !transfer->easy || transfer->objection == CCURL_REPEATED;
+    is_spent |= transfer->state != PREPARING && ccurl_has_header_fault();
+    // Before 7.80 the bytes that were sent tell whether a request was, and only a reset makes libcurl forget those of
+    // the one before.
+    bool is_as_needed = transfer->setup == SHARED && !is_spent && ccurl_tells_connected();
+    move(transfer, PREPARING);
     ccurl_transfer kept = {
+        .state = PREPARING,
+        .setup = is_as_needed ? SHARED : BARE,
         .easy = transfer->easy,
         .loop = transfer->loop,
         .head = transfer->head,
-        .head_capacity = transfer->head_capacity,
-        .headers = transfer->headers,
-        .headers_capacity = transfer->headers_capacity,
-        .is_prepared = transfer->is_prepared && !transfer->is_special && !is_spent && ccurl_tells_connected(),
+        .fields = transfer->fields,
+        .fields_capacity = transfer->fields_capacity,
     };
-    // libcurl forgets them before they go.
+    ccurl_head_clear(&kept.head);
+    // Before anything is freed, because libcurl reads it. The connections are the loop's, and stay. A new handle with
+    // all its options costs less than a microsecond; a copy of a prepared one (curl_easy_duphandle) costs no less.
     if (is_spent) {
         if (transfer->easy) ccurl_api.easy_cleanup(transfer->easy);
         kept.easy = ccurl_api.easy_init();
-    } else if (!kept.is_prepared) {
+    } else if (!is_as_needed) {
         ccurl_api.easy_reset(transfer->easy);
     }
     ccurl_upload_forget(transfer);
     free(transfer->body);
-    free(transfer->upload);
+    free(transfer->upload.bytes);
     *transfer = kept;
-    if (!kept.easy) return 0;
-    if (!kept.is_prepared) install(transfer);
-    return 1;
+    if (!kept.easy) return false;
+    if (!is_as_needed) ccurl_install_callbacks(transfer);
+    return true;
 }
 
 void ccurl_transfer_free(ccurl_transfer *transfer) {
+    assert(transfer->state == PREPARING);
     if (transfer->easy) ccurl_api.easy_cleanup(transfer->easy);
-    free(transfer->headers);
-    free(transfer->head);
+    free(transfer->fields);
+    free(transfer->head.bytes);
     free(transfer->body);
-    free(transfer->upload);
+    free(transfer->upload.bytes);
     free(transfer);
 }
 
-void ccurl_transfer_refresh(ccurl_transfer *transfer) {
-    transfer->objection = 0;
-    transfer->tries = 0;
-    transfer->is_special = 1;
-    ccurl_api.easy_setopt(transfer->easy, OPT_FRESH_CONNECT, 1L);
+void ccurl_transfer_start(ccurl_transfer *transfer) {
+    assert(transfer->state == PREPARING);
+    move(transfer, CONNECTING);
+    transfer->started = ccurl_now();
 }
+
+void ccurl_transfer_end(ccurl_transfer *transfer, bool is_regular) {
+    move(transfer, ENDED);
+    if (!is_regular && transfer->setup == SHARED) transfer->setup = SPECIAL;
+}
+
+ccurl_code ccurl_transfer_resume(ccurl_transfer *transfer) {
+    transfer->is_paused = false;
+    return ccurl_api.easy_pause(transfer->easy, CCURLPAUSE_CONT);
+}
+
+void ccurl_transfer_restart(ccurl_transfer *transfer) {
+    assert(transfer->objection == CCURL_STALE);
+    move(transfer, CONNECTING);
+    transfer->objection = CCURL_NO_OBJECTION;
+    transfer->connection.kind = CCURL_UNCONNECTED;
+    ccurl_transfer_set_special_long(transfer, CCURLOPT_FRESH_CONNECT, 1);
+}
+
+// MARK: A handle that libcurl keeps
 
 static int refuse_socket(void *context, int purpose, void *address) {
     (void)context, (void)purpose, (void)address;
-    return -1;
+    return CCURL_SOCKET_BAD;
 }
 
 static int refuse_connection(void *context, char *to, char *from, int to_port, int from_port) {
     (void)context, (void)to, (void)from, (void)to_port, (void)from_port;
-    return 1;
+    return CCURL_PREREQFUNC_ABORT;
 }
 
 static size_t refuse_bytes(char *bytes, size_t size, size_t count, void *context) {
@@ -302,27 +158,95 @@ static size_t refuse_bytes(char *bytes, size_t size, size_t count, void *context
     return 0;
 }
 
-static size_t give_nothing(char *bytes, size_t size, size_t count, void *context) {
+static size_t refuse_to_read(char *bytes, size_t size, size_t count, void *context) {
     (void)bytes, (void)size, (void)count, (void)context;
-    return ABORTED;
+    return CCURL_READFUNC_ABORT;
 }
 
 void ccurl_transfer_orphan(ccurl_transfer *transfer) {
     void *easy = transfer->easy;
-    ccurl_api.easy_setopt(easy, OPT_PRIVATE, NULL);
-    ccurl_api.easy_setopt(easy, OPT_ERRORBUFFER, NULL);
-    ccurl_api.easy_setopt(easy, OPT_HTTPHEADER, NULL);
-    ccurl_api.easy_setopt(easy, OPT_HEADERFUNCTION, refuse_bytes);
-    ccurl_api.easy_setopt(easy, OPT_WRITEFUNCTION, refuse_bytes);
-    ccurl_api.easy_setopt(easy, OPT_READFUNCTION, give_nothing);
-    ccurl_api.easy_setopt(easy, OPT_OPENSOCKETFUNCTION, refuse_socket);
+    ccurl_api.easy_setopt(easy, CCURLOPT_PRIVATE, NULL);
+    ccurl_api.easy_setopt(easy, CCURLOPT_ERRORBUFFER, NULL);
+    ccurl_api.easy_setopt(easy, CCURLOPT_HTTPHEADER, NULL);
+    ccurl_api.easy_setopt(easy, CCURLOPT_HEADERFUNCTION, refuse_bytes);
+    ccurl_api.easy_setopt(easy, CCURLOPT_WRITEFUNCTION, refuse_bytes);
+    ccurl_api.easy_setopt(easy, CCURLOPT_READFUNCTION, refuse_to_read);
+    ccurl_api.easy_setopt(easy, CCURLOPT_OPENSOCKETFUNCTION, refuse_socket);
     // It may have waited for an HTTP/2 connection rather than for a lookup.
-    ccurl_api.easy_setopt(easy, OPT_FRESH_CONNECT, 1L);
-    if (ccurl_tells_connected()) ccurl_api.easy_setopt(easy, OPT_PREREQFUNCTION, refuse_connection);
+    ccurl_api.easy_setopt(easy, CCURLOPT_FRESH_CONNECT, 1L);
+    if (ccurl_tells_connected()) ccurl_api.easy_setopt(easy, CCURLOPT_PREREQFUNCTION, refuse_connection);
     transfer->easy = NULL;
+    move(transfer, ORPHANED);
+}
+
+// MARK: What is set
+
+static setup setup_of(const ccurl_request *request) { return request->is_plain ? SHARED : SPECIAL; }
+
+bool ccurl_transfer_begin(ccurl_transfer *transfer, const ccurl_request *request) {
+    assert(transfer->state == PREPARING && transfer->setup != SPECIAL);
+    transfer->request = *request;
+    if (transfer->setup == BARE) return true;
+    transfer->setup = setup_of(request);
+    return false;
+}
+
+void ccurl_transfer_keep_shared_options(ccurl_transfer *transfer) {
+    assert(transfer->state == PREPARING && transfer->setup == BARE);
+    transfer->setup = setup_of(&transfer->request);
+}
+
+void ccurl_transfer_set_special_long(ccurl_transfer *transfer, ccurl_option option, long value) {
+    if (transfer->setup == SHARED) transfer->setup = SPECIAL;
+    ccurl_api.easy_setopt(transfer->easy, option, value);
+}
+
+void ccurl_set_hooks(ccurl_transfer *transfer, ccurl_hooks hooks) {
+    assert(transfer->state == PREPARING);
+    transfer->hooks = hooks;
+}
+
+ccurl_code ccurl_set_long(ccurl_transfer *transfer, ccurl_option option, long value) {
+    assert(transfer->state == PREPARING);
+    return ccurl_api.easy_setopt(transfer->easy, option, value);
+}
+
+ccurl_code ccurl_set_offset(ccurl_transfer *transfer, ccurl_option option, int64_t value) {
+    assert(transfer->state == PREPARING);
+    return ccurl_api.easy_setopt(transfer->easy, option, value);
+}
+
+ccurl_code ccurl_set_text(ccurl_transfer *transfer, ccurl_option option, const char *value) {
+    assert(transfer->state == PREPARING);
+    return ccurl_api.easy_setopt(transfer->easy, option, value);
+}
+
+// The list and its lines are one block, which the next request uses again.
+bool ccurl_set_headers(ccurl_transfer *transfer, const char *lines, size_t count) {
+    assert(transfer->state == PREPARING);
+    size_t fields = 0;
+    for (size_t i = 0; i < count; i++) fields += lines[i] == 0;
+    size_t list = fields * sizeof(field_line);
+    if (!ccurl_reserve(&transfer->fields, &transfer->fields_capacity, 0, list + count)) return false;
+    field_line *field = (field_line *)transfer->fields;
+    char *line = memcpy((char *)transfer->fields + list, lines, count);
+    for (size_t i = 0; i < fields; i++) {
+        field[i] = (field_line){.line = line, .next = i + 1 < fields ? &field[i + 1] : NULL};
+        line += strlen(line) + 1;
+    }
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_HTTPHEADER, fields > 0 ? field : NULL);
+    return true;
+}
+
+// MARK: What has come
+
+ccurl_head_lines ccurl_transfer_head(const ccurl_transfer *transfer) {
+    const ccurl_head *head = &transfer->head;
+    return (ccurl_head_lines){(const uint8_t *)head->bytes, head->length, head->is_complete};
 }
 
 uint8_t *ccurl_transfer_take_body(ccurl_transfer *transfer, size_t *length) {
+    assert(transfer->state == ENDED);
     uint8_t *body = transfer->body;
     *length = transfer->body_length;
     transfer->body = NULL;
@@ -331,58 +255,36 @@ uint8_t *ccurl_transfer_take_body(ccurl_transfer *transfer, size_t *length) {
     return body;
 }
 
-int ccurl_set_long(ccurl_transfer *transfer, int option, long value) {
-    return ccurl_api.easy_setopt(transfer->easy, option, value);
-}
-
-int ccurl_set_offset(ccurl_transfer *transfer, int option, int64_t value) {
-    return ccurl_api.easy_setopt(transfer->easy, option, value);
-}
-
-int ccurl_set_text(ccurl_transfer *transfer, int option, const char *value) {
-    return ccurl_api.easy_setopt(transfer->easy, option, value);
-}
-
-// Nodes and lines are one block, which the next request uses again.
-int ccurl_set_headers(ccurl_transfer *transfer, const char *lines, size_t count) {
-    size_t fields = 0;
-    for (size_t i = 0; i < count; i++) fields += lines[i] == 0;
-    size_t nodes = fields * sizeof(ccurl_header);
-    if (!reserve((void **)&transfer->headers, &transfer->headers_capacity, 0, nodes + count)) return 0;
-    ccurl_header *header = (ccurl_header *)transfer->headers;
-    char *line = memcpy((char *)transfer->headers + nodes, lines, count);
-    for (size_t i = 0; i < fields; i++) {
-        header[i] = (ccurl_header){.line = line, .next = i + 1 < fields ? &header[i + 1] : NULL};
-        line += strlen(line) + 1;
-    }
-    ccurl_api.easy_setopt(transfer->easy, OPT_HTTPHEADER, fields > 0 ? header : NULL);
-    return 1;
-}
-
-int64_t ccurl_get_offset(ccurl_transfer *transfer, int info) {
-    int64_t value = 0;
-    ccurl_api.easy_getinfo(transfer->easy, info, &value);
-    return value;
-}
-
-ccurl_timings ccurl_get_timings(ccurl_transfer *transfer) {
+ccurl_timings ccurl_transfer_timings(const ccurl_transfer *transfer) {
     return (ccurl_timings){
-        .looked_up = ccurl_get_offset(transfer, INFO_LOOKED_UP),
-        .connected = ccurl_get_offset(transfer, INFO_CONNECTED),
-        .encrypted = ccurl_get_offset(transfer, INFO_ENCRYPTED),
+        .looked_up = ccurl_transfer_get_offset(transfer, CCURLINFO_NAMELOOKUP_TIME_T),
+        .connected = ccurl_transfer_get_offset(transfer, CCURLINFO_CONNECT_TIME_T),
+        .encrypted = ccurl_transfer_get_offset(transfer, CCURLINFO_APPCONNECT_TIME_T),
         .first_byte = transfer->first_byte ? transfer->first_byte - transfer->started : 0,
-        .total = ccurl_get_offset(transfer, INFO_TOTAL),
-        .sent = ccurl_get_long(transfer, INFO_REQUEST_SIZE) + ccurl_get_offset(transfer, INFO_UPLOADED),
-        .received = ccurl_get_long(transfer, INFO_HEAD_SIZE) + ccurl_get_offset(transfer, INFO_DOWNLOADED),
-        .new_connections = ccurl_get_long(transfer, INFO_NEW_CONNECTIONS),
-        .http_version = ccurl_get_long(transfer, INFO_HTTP_VERSION),
+        .total = ccurl_transfer_get_offset(transfer, CCURLINFO_TOTAL_TIME_T),
+        .sent = ccurl_transfer_get_long(transfer, CCURLINFO_REQUEST_SIZE) +
+                ccurl_transfer_get_offset(transfer, CCURLINFO_SIZE_UPLOAD_T),
+        .received = ccurl_transfer_get_long(transfer, CCURLINFO_HEADER_SIZE) +
+                    ccurl_transfer_get_offset(transfer, CCURLINFO_SIZE_DOWNLOAD_T),
+        .new_connections = ccurl_transfer_get_long(transfer, CCURLINFO_NUM_CONNECTS),
+        .http_version = ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION),
     };
 }
 
-long ccurl_get_long(ccurl_transfer *transfer, int info) {
-    long value = 0;
-    ccurl_api.easy_getinfo(transfer->easy, info, &value);
-    return value;
+ccurl_failure ccurl_transfer_failure(const ccurl_transfer *transfer) {
+    // About a transfer that never began, libcurl tells what the one before it on the same handle has sent.
+    bool may_have_begun = transfer->connection.kind != CCURL_UNCONNECTED || !ccurl_tells_connected();
+    return (ccurl_failure){
+        .objection = transfer->objection,
+        .repetition = transfer->repetition,
+        .socket_error = transfer->connection.refusal,
+        .connection_error = (int)ccurl_transfer_get_long(transfer, CCURLINFO_OS_ERRNO),
+        .may_have_been_seen = may_have_begun && !transfer->connection.is_unseen &&
+                              ccurl_transfer_get_long(transfer, CCURLINFO_REQUEST_SIZE) > 0,
+        .was_on_kept_connection = transfer->connection.kind == CCURL_ON_KEPT_CONNECTION,
+        .has_upload = transfer->upload.exists,
+        .words = transfer->words,
+    };
 }
 
 #endif

@@ -1,123 +1,122 @@
-// The body of a request, and the response that comes before all of it was sent.
-//
-// Over HTTP/2 a server may answer completely, and then ask with RST_STREAM(NO_ERROR) that the rest of the body is kept
-// (RFC 9113, 8.1). libcurl 7.88 does one of two things then: it goes on sending, finds the stream closed, and drops the
-// response it has delivered (its result is HTTP2_STREAM, without words), or it waits for ever for room to send the
-// rest. After an error over HTTP/1.1 it stops sending, but not if the body's stream has paused it: then it waits for
-// that stream. So the loop looks after every such request once its response has begun: one that is complete by its
-// Content-Length is taken; otherwise libcurl is made to send, which is when it notices.
+// Over HTTP/2 a server may respond completely and then ask, with RST_STREAM(NO_ERROR), that the client keep the rest
+// of the body (RFC 9113, 8.1). libcurl 7.88 does one of two things then: it goes on sending, finds the stream closed
+// and drops the response that it has delivered (its result is HTTP2_STREAM, without words), or it waits for ever for
+// room to send the rest. After an error over HTTP/1.1 it stops sending, unless the body's stream has paused it: then
+// it waits for that stream. So the loop looks after every such request once its response has begun. One that is
+// complete by its Content-Length is taken; otherwise the loop makes libcurl send, which is when libcurl notices.
 #include "ccurl.h"
 
 #if defined(__linux__)
 
 #include "library.h"
+#include "transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define OPT_READDATA 10009
-#define OPT_POSTFIELDS 10015
-#define OPT_READFUNCTION 20012
-#define INFO_HTTP_VERSION 0x20002E
-#define INFO_UPLOADED 0x600007
-#define INFO_DOWNLOADED 0x600008
-#define HTTP_2 3
-#define HTTP2_STREAM 92
-#define PAUSED 0x10000001
-#define ABORTED 0x10000000
-#define PAUSE_SENDING 4
+// How often libcurl is made to send while nothing of the response comes, in microseconds: libcurl tells nobody when
+// the end of a stream comes by itself.
+#define PROBE_INTERVAL 50000
 
-// How often libcurl is made to send while nothing of the response comes, in microseconds: the end of a stream may come
-// by itself, and libcurl tells of it to nobody.
-#define LOOK_INTERVAL 50000
-
-static size_t give_upload(char *bytes, size_t size, size_t count, void *context) {
-    ccurl_transfer *transfer = context;
+static size_t give_bytes(char *bytes, size_t size, size_t count, void *context) {
+    ccurl_upload *upload = ccurl_transfer_upload(context);
     size_t room = size * count;
-    size_t left = transfer->upload_length - transfer->upload_position;
+    size_t left = upload->length - upload->position;
     size_t length = left < room ? left : room;
-    memcpy(bytes, transfer->upload + transfer->upload_position, length);
-    transfer->upload_position += length;
+    memcpy(bytes, upload->bytes + upload->position, length);
+    upload->position += length;
     return length;
 }
 
-static size_t pull_upload(char *bytes, size_t size, size_t count, void *context) {
-    ccurl_transfer *transfer = context;
-    ptrdiff_t given = transfer->hooks.on_upload(transfer->hooks.context, (uint8_t *)bytes, size * count);
-    if (given == CCURL_PAUSE) return PAUSED;
-    return given < 0 ? ABORTED : (size_t)given;
+static size_t pull_bytes(char *bytes, size_t size, size_t count, void *context) {
+    const ccurl_hooks *hooks = ccurl_transfer_hooks(context);
+    ptrdiff_t given = hooks->on_upload(hooks->context, (uint8_t *)bytes, size * count);
+    if (given == CCURL_PAUSE) return CCURL_READFUNC_PAUSE;
+    return given < 0 ? CCURL_READFUNC_ABORT : (size_t)given;
 }
 
-int ccurl_set_upload(ccurl_transfer *transfer, const void *bytes, size_t count) {
+static void install(ccurl_transfer *transfer, size_t (*read)(char *, size_t, size_t, void *)) {
+    ccurl_transfer_upload(transfer)->exists = true;
+    ccurl_api.easy_setopt(ccurl_transfer_easy(transfer), CCURLOPT_READFUNCTION, read);
+    ccurl_api.easy_setopt(ccurl_transfer_easy(transfer), CCURLOPT_READDATA, transfer);
+}
+
+bool ccurl_set_upload(ccurl_transfer *transfer, const void *bytes, size_t count) {
+    ccurl_upload *upload = ccurl_transfer_upload(transfer);
     if (count > 0) {
-        transfer->upload = malloc(count);
-        if (!transfer->upload) return 0;
-        memcpy(transfer->upload, bytes, count);
-        transfer->upload_length = count;
+        upload->bytes = malloc(count);
+        if (!upload->bytes) return false;
+        memcpy(upload->bytes, bytes, count);
+        upload->length = count;
     }
-    transfer->has_upload = 1;
-    ccurl_api.easy_setopt(transfer->easy, OPT_READFUNCTION, give_upload);
-    ccurl_api.easy_setopt(transfer->easy, OPT_READDATA, transfer);
-    return 1;
+    install(transfer, give_bytes);
+    return true;
 }
 
-void ccurl_set_empty_upload(ccurl_transfer *transfer) { ccurl_api.easy_setopt(transfer->easy, OPT_POSTFIELDS, ""); }
-
-void ccurl_stream_upload(ccurl_transfer *transfer) {
-    transfer->has_upload = 1;
-    ccurl_api.easy_setopt(transfer->easy, OPT_READFUNCTION, pull_upload);
-    ccurl_api.easy_setopt(transfer->easy, OPT_READDATA, transfer);
+void ccurl_set_empty_upload(ccurl_transfer *transfer) {
+    ccurl_api.easy_setopt(ccurl_transfer_easy(transfer), CCURLOPT_POSTFIELDS, "");
 }
 
-void ccurl_upload_note_response(ccurl_transfer *transfer, int is_error) {
-    if (!transfer->has_upload || transfer->is_answered) return;
-    if (!is_error && ccurl_get_long(transfer, INFO_HTTP_VERSION) != HTTP_2) return;
-    ccurl_loop *loop = transfer->loop;
-    transfer->is_answered = 1;
-    transfer->next_answered = loop->answered;
-    if (loop->answered) loop->answered->previous_answered = transfer;
-    loop->answered = transfer;
+void ccurl_stream_upload(ccurl_transfer *transfer) { install(transfer, pull_bytes); }
+
+void ccurl_upload_note_response(ccurl_transfer *transfer, bool is_error) {
+    ccurl_upload *upload = ccurl_transfer_upload(transfer);
+    if (!upload->exists || upload->is_answered) return;
+    bool is_http2 = ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION) == CCURL_HTTP_VERSION_2_0;
+    if (!is_error && !is_http2) return;
+    ccurl_answered *answered = ccurl_loop_answered(ccurl_transfer_loop(transfer));
+    upload->is_answered = true;
+    upload->next_answered = answered->first;
+    if (answered->first) ccurl_transfer_upload(answered->first)->previous_answered = transfer;
+    answered->first = transfer;
 }
 
 void ccurl_upload_forget(ccurl_transfer *transfer) {
-    if (!transfer->is_answered) return;
-    ccurl_transfer *next = transfer->next_answered, *previous = transfer->previous_answered;
-    if (next) next->previous_answered = previous;
-    if (previous) previous->next_answered = next;
-    else transfer->loop->answered = next;
-    transfer->next_answered = transfer->previous_answered = NULL;
-    transfer->is_answered = 0;
+    ccurl_upload *upload = ccurl_transfer_upload(transfer);
+    if (!upload->is_answered) return;
+    ccurl_transfer *next = upload->next_answered, *previous = upload->previous_answered;
+    if (next) ccurl_transfer_upload(next)->previous_answered = previous;
+    if (previous) ccurl_transfer_upload(previous)->next_answered = next;
+    else ccurl_loop_answered(ccurl_transfer_loop(transfer))->first = next;
+    upload->next_answered = upload->previous_answered = NULL;
+    upload->is_answered = false;
 }
 
-// Whether all bytes of the response's body have come, and were taken.
-static int has_whole_body(ccurl_transfer *transfer) {
-    return transfer->head_complete && transfer->length >= 0 && !transfer->is_paused &&
-           ccurl_get_offset(transfer, INFO_DOWNLOADED) >= transfer->length;
+// Whether some of the request's body is left to send. Of a stream nobody knows.
+static bool has_more_to_send(ccurl_transfer *transfer) {
+    const ccurl_upload *upload = ccurl_transfer_upload(transfer);
+    if (!upload->bytes) return true;
+    return ccurl_transfer_get_offset(transfer, CCURLINFO_SIZE_UPLOAD_T) < (int64_t)upload->length;
 }
 
-// Whether some of the request's body is left. Of a stream that is never known.
-static int has_more_to_send(ccurl_transfer *transfer) {
-    return !transfer->upload || ccurl_get_offset(transfer, INFO_UPLOADED) < (int64_t)transfer->upload_length;
+bool ccurl_upload_is_response(ccurl_transfer *transfer, ccurl_code result) {
+    if (result != CCURLE_HTTP2_STREAM || !ccurl_transfer_upload(transfer)->is_answered) return false;
+    if (ccurl_transfer_objection(transfer) != CCURL_NO_OBJECTION || ccurl_transfer_words(transfer)[0]) return false;
+    const ccurl_head *head = ccurl_transfer_lines(transfer);
+    if (head->content_length >= 0) return ccurl_transfer_has_whole_body(transfer);
+    return head->is_complete && !ccurl_transfer_is_paused(transfer);
 }
 
-int ccurl_upload_is_response(ccurl_transfer *transfer, int result) {
-    if (result != HTTP2_STREAM || !transfer->is_answered || transfer->objection || transfer->error[0]) return 0;
-    return transfer->length < 0 ? transfer->head_complete && !transfer->is_paused : has_whole_body(transfer);
+// Only a change of what is paused makes libcurl send.
+static void probe(ccurl_loop *loop, ccurl_transfer *transfer) {
+    ccurl_api.easy_pause(ccurl_transfer_easy(transfer), CCURLPAUSE_SEND);
+    ccurl_loop_resume(loop, transfer);
 }
 
 ccurl_transfer *ccurl_upload_next_complete(ccurl_loop *loop) {
-    loop->look_due = -1;
-    if (!loop->answered) return NULL;
+    ccurl_answered *answered = ccurl_loop_answered(loop);
+    answered->due = -1;
+    if (!answered->first) return NULL;
     int64_t now = ccurl_now();
-    for (ccurl_transfer *transfer = loop->answered; transfer; transfer = transfer->next_answered) {
-        int is_whole = has_whole_body(transfer);
+    ccurl_transfer *transfer = answered->first;
+    for (; transfer; transfer = ccurl_transfer_upload(transfer)->next_answered) {
+        ccurl_upload *upload = ccurl_transfer_upload(transfer);
+        bool is_whole = ccurl_transfer_has_whole_body(transfer);
         if (is_whole && has_more_to_send(transfer)) return transfer;
-        loop->look_due = now + LOOK_INTERVAL;
-        if (is_whole || transfer->is_paused || now - transfer->looked < LOOK_INTERVAL) continue;
-        transfer->looked = now;
-        // Only a change makes libcurl send.
-        ccurl_api.easy_pause(transfer->easy, PAUSE_SENDING);
-        ccurl_loop_resume(loop, transfer);
+        answered->due = now + PROBE_INTERVAL;
+        if (is_whole || ccurl_transfer_is_paused(transfer) || now - upload->probed < PROBE_INTERVAL) continue;
+        upload->probed = now;
+        probe(loop, transfer);
     }
     return NULL;
 }

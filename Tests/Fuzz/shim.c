@@ -1,7 +1,8 @@
 // The callbacks of the shim, fed with heads and bodies in pieces as libFuzzer thinks of them.
+#define DEBUG 1
+#include "../../Sources/CCurl/callbacks.c"
 #include "../../Sources/CCurl/transfer.c"
-
-#include <assert.h>
+#include "../../Sources/CCurl/upload.c"
 
 static ptrdiff_t taken;
 
@@ -13,7 +14,12 @@ static ptrdiff_t take(void *context, const uint8_t *bytes, size_t count) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
-    ccurl_transfer transfer = {.head_limit = 512, .body_limit = 1024};
+    static ccurl_loop *loop;
+    if (!loop) {
+        ccurl_open();
+        loop = ccurl_loop_new();
+    }
+    ccurl_transfer transfer = {.state = SENDING, .loop = loop, .request = {.head_limit = 512, .body_limit = 1024}};
     if (count > 0 && bytes[0] & 1) transfer.hooks.on_body = take;
     size_t upload = 0;
     while (count > 2) {
@@ -29,21 +35,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
         case 1: take_head(piece, 1, length, &transfer); break;
         case 2: take_body(piece, 1, length, &transfer); break;
         default:
-            if (!transfer.upload) {
-                transfer.upload = malloc(100);
-                memset(transfer.upload, 1, 100);
-                transfer.upload_length = 100;
+            if (!transfer.upload.bytes) {
+                transfer.upload.bytes = malloc(100);
+                memset(transfer.upload.bytes, 1, 100);
+                transfer.upload.length = 100;
             }
-            upload += give_upload(piece, 1, length, &transfer);
+            upload += give_bytes(piece, 1, length, &transfer);
         }
         free(piece);
         bytes += length, count -= length;
-        assert(transfer.head_length <= transfer.head_limit && transfer.body_length <= transfer.body_limit);
+        assert(transfer.head.length <= 512 && transfer.body_length <= 1024);
         assert(upload <= 100);
     }
     size_t length;
+    transfer.state = ENDED;
     free(ccurl_transfer_take_body(&transfer, &length));
-    free(transfer.head);
-    free(transfer.upload);
+    free(transfer.head.bytes);
+    free(transfer.upload.bytes);
     return 0;
 }

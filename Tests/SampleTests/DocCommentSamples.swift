@@ -67,7 +67,7 @@ private enum OwnRoute {
     }
 
     static func route(_ client: APIClient) async throws -> MoviePage {
-        let page: MoviePage = try await client.run(Endpoint(MovieRoute.popular(page: 1)))
+        let page: MoviePage = try await client.run(MovieRoute.popular(page: 1))
         return page
     }
 }

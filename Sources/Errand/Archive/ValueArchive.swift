@@ -35,8 +35,8 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
     /// - Parameters:
     ///   - path: Where the file is. An existing folder is used as it is.
     ///   - version: The version of the model.
-    ///   - lockTimeout: How long to wait for somebody who has locked the file and does not change it, before it is taken
-    ///     that they hang.
+    ///   - lockTimeout: How long to wait for somebody who has locked the file and does not change it. After that they
+    ///     are taken to hang.
     ///   - migrate: Reads a model of an older version. What it returns is saved by the next `save`, not before.
     public init(
         path: String, version: Int = 1, lockTimeout: Duration = .seconds(10), migrate: Migration? = nil

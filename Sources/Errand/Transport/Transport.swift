@@ -1,27 +1,26 @@
 /// The part of a client that touches the network.
 ///
-/// A transport sends one request and returns one response. It follows no redirect, keeps no cookies, caches nothing and
-/// sends nothing a second time. It ends promptly when its task is cancelled: that is also how an attempt is stopped
-/// whose time is up. It may throw a `ServiceError` of its own; whatever else it throws becomes `.transport(.other)`, a
-/// `CancellationError` too, unless the send was stopped.
+/// A transport sends one request and returns one response. It follows no redirects, keeps no cookies, caches nothing
+/// and sends nothing a second time. It ends promptly when its task is cancelled, which is also how the client stops an
+/// attempt whose time is up. It may throw a `ServiceError`; any other error becomes `.transport(.other)`, including a
+/// `CancellationError` that it throws although nobody stopped the send.
 public protocol Transport: Sendable {
-    /// Sends the request and returns the answer, whatever its status.
+    /// Sends the request and returns the response, whatever its status.
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse
-    /// Ends all connections. Sends that are under way fail.
+    /// Closes all connections. Sends in progress fail.
     func shutdown() async
-    /// How a client that uses this transport finds out whether there is a network, unless its configuration says
-    /// otherwise.
+    /// How a client with this transport checks for a network, unless its configuration says otherwise.
     var connectivity: Connectivity { get }
 }
 
 extension Transport {
-    /// The system's own word.
+    /// The system's view of the network.
     public var connectivity: Connectivity { .system }
 }
 
-/// A transport that listens for stops itself, through the scope of its context: its sends need no child task.
+/// A transport that is told of stops through the scope of its context, so that its sends need no child task.
 package protocol StoppableTransport: Transport {
-    /// What a person should know about it, if there is anything.
+    /// A warning about the transport for a person; `nil` if there is none.
     var notice: Notice? { get }
 }
 
@@ -29,29 +28,29 @@ extension StoppableTransport {
     package var notice: Notice? { nil }
 }
 
-/// What a transport is told besides the request.
+/// What a transport gets besides the request.
 public struct TransportContext: Sendable {
     /// How the caller wants the body.
     public enum Delivery: Sendable, Hashable {
-        /// Whole: the transport may collect it itself, in one hop, up to `bodyLimit`.
+        /// As a whole: the transport may collect up to `bodyLimit` bytes itself.
         case whole
-        /// As it comes: the answer is wanted as soon as its head is there.
+        /// As it comes: the transport returns the response as soon as its head is complete.
         case stream
     }
 
     /// How the caller wants the body.
     public var delivery: Delivery
-    /// How many bytes the body may have, decompressed; more is `.transport(.tooLarge)`.
+    /// The largest body in bytes, decompressed. A larger one is `.transport(.tooLarge)`.
     public var bodyLimit: Int
-    /// The limit of this attempt. The client stops an attempt that is over it, so a transport need not.
+    /// The time limit of this attempt. The client stops an attempt that exceeds it, so a transport need not.
     public var timeout: Duration
     /// The clock.
     public var time: any TimeSource
     private let reporter: any PhaseReporter
-    /// The scope of the attempt. A send outside of a client has a scope of its own, which nobody stops.
+    /// The scope of the attempt. A send without a client has a scope of its own, which nobody stops.
     package let scope: CallScope
 
-    /// Makes a context. A transport gets its own from the client.
+    /// Creates a context. A client creates one for each send; your own code needs this only to call a transport itself.
     public init(
         delivery: Delivery = .whole, bodyLimit: Int = 64 << 20, timeout: Duration = .seconds(30),
         time: any TimeSource = .system, report: @escaping @Sendable (Phase) -> Void = { _ in }
@@ -76,13 +75,13 @@ public struct TransportContext: Sendable {
         self.scope = scope
     }
 
-    /// Tells what the attempt is doing now, so that a timeout can say what it interrupted.
+    /// Reports the current phase, so that a timeout can say what it interrupted.
     public func note(_ phase: Phase) {
         reporter.note(phase)
     }
 }
 
-/// Whoever wants to know what an attempt is doing: the call itself, most often.
+/// The receiver of an attempt's phases: usually the call itself.
 protocol PhaseReporter: AnyObject, Sendable {
     func note(_ phase: Phase)
 }

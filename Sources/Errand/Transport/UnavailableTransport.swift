@@ -1,8 +1,8 @@
-/// Stands where there is no transport: every send fails and says what to do.
+/// The transport of a platform that has none: every send fails and says what to do.
 package struct UnavailableTransport: Transport {
     private let advice: String
 
-    /// Makes one that gives that advice.
+    /// Creates a transport whose sends fail with this advice.
     package init(advice: String) {
         self.advice = advice
     }
@@ -15,6 +15,6 @@ package struct UnavailableTransport: Transport {
     /// Does nothing.
     package func shutdown() async {}
 
-    /// Not asked for: the transport's own failure is the better answer.
+    /// Always connected, so that calls fail with the transport's own error.
     package var connectivity: Connectivity { .always }
 }

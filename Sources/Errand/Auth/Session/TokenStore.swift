@@ -181,7 +181,8 @@ public actor TokenStore {
         return state.withLock { $0.status(of: session, at: date, rejecting: rejected) }
     }
 
-    private nonisolated func arrival(of flight: Flight<Token, ServiceError>, in scope: CallScope) async throws(ServiceError) -> Token
+    private nonisolated func arrival(of flight: Flight<Token, ServiceError>, in scope: CallScope)
+        async throws(ServiceError) -> Token
     {
         guard flight.outcome != nil || !isRefreshingHere else {
             throw .badSetting("the refresh of a token store asks the same store for a fresh token")

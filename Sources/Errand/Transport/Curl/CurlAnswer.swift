@@ -6,25 +6,15 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a transfer has brought.
+/// The response that a transfer has brought.
 struct CurlAnswer {
-    private let transfer: UnsafeMutablePointer<ccurl_transfer>
+    private let transfer: OpaquePointer
 
     init(_ handle: CurlExchange.Handle) {
-        self.init(handle.transfer)
+        transfer = handle.transfer
     }
 
-    init(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {
-        self.transfer = transfer
-    }
-
-    /// The head; `nil` if it is none of HTTP's.
-    var head: CurlHead? {
-        let bytes = UnsafeRawBufferPointer(start: transfer.pointee.head, count: transfer.pointee.head_length)
-        return CurlHead(bytes.bindMemory(to: UInt8.self))
-    }
-
-    /// The answer with the body that was collected, which can be had once.
+    /// Returns the response with the body that was collected, which can be taken once.
     func response() throws(ServiceError) -> HTTPResponse {
         var length = 0
         let body = ccurl_transfer_take_body(transfer, &length)
@@ -32,17 +22,18 @@ struct CurlAnswer {
         return try response(with: .bytes(data))
     }
 
-    /// The answer with that body.
+    /// Returns the response with that body.
     func response(with body: HTTPBody) throws(ServiceError) -> HTTPResponse {
-        guard transfer.pointee.head_complete != 0 else {
+        let lines = ccurl_transfer_head(transfer)
+        guard lines.is_complete else {
             throw .transport(TransportFailure(.truncated, "the head of the answer broke off"))
         }
-        // What ends after an interim response has not been answered.
-        guard head?.isInterim != true else {
-            throw .transport(TransportFailure(.truncated, "the connection ended before the response"))
-        }
-        guard let head else {
+        guard let head = CurlHead(lines) else {
             throw .transport(TransportFailure(.malformed, "the answer does not begin with a status line"))
+        }
+        // An interim (1xx) response is followed by another; this one was not.
+        guard !head.isInterim else {
+            throw .transport(TransportFailure(.truncated, "the connection ended before the response"))
         }
         var response = HTTPResponse(status: head.status, headers: head.headers, body: body)
         response.timings = timings
@@ -50,8 +41,8 @@ struct CurlAnswer {
     }
 
     private var timings: Timings {
-        let raw = ccurl_get_timings(transfer)
-        // libcurl gives the moments of the connection that was made before, too.
+        let raw = ccurl_transfer_timings(transfer)
+        // On a kept connection libcurl gives the times at which that was made.
         let isNew = raw.new_connections > 0
         func moment(_ microseconds: Int64) -> Duration? {
             isNew && microseconds > 0 ? .microseconds(microseconds) : nil
@@ -62,13 +53,12 @@ struct CurlAnswer {
             bytesSent: Int(raw.sent), bytesReceived: Int(raw.received), httpVersion: Self.version(raw.http_version))
     }
 
-    /// libcurl's numbers for the versions of HTTP.
     private static func version(_ number: Int) -> String? {
         switch number {
-        case 1: "1.0"
-        case 2: "1.1"
-        case 3: "2"
-        case 30, 31: "3"
+        case CCURL_HTTP_VERSION_1_0: "1.0"
+        case CCURL_HTTP_VERSION_1_1: "1.1"
+        case CCURL_HTTP_VERSION_2_0: "2"
+        case CCURL_HTTP_VERSION_3, CCURL_HTTP_VERSION_3ONLY: "3"
         default: nil
         }
     }

@@ -6,9 +6,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The body of a streamed answer between libcurl's thread, which fills it, and its reader, who empties it.
+/// The buffer between libcurl's thread, which brings the body of a streamed response, and its reader.
 ///
-/// While the reader is slow, at most `window` bytes wait here, and the connection is not read.
+/// While the reader is slow, about `window` bytes wait here, and the connection is not read.
 final class CurlDownload: Sendable {
     private struct State {
         var buffer = Data()
@@ -21,12 +21,12 @@ final class CurlDownload: Sendable {
     /// Large enough that the two threads seldom wait for each other, small enough to forget about.
     private static let window = 1 << 20
 
-    /// Lands when the head of the answer is there, or nothing will come.
+    /// Lands when the head of the response is complete, or the transfer has failed before.
     let head = Flight<HTTPResponse, ServiceError>()
     private let giveBack: @Sendable (CurlExchange.Handle) -> Void
     private let state = Lock(State())
 
-    /// Makes one whose handle goes to `giveBack` when the transfer has ended.
+    /// Creates a buffer that passes the handle to `giveBack` when the transfer has ended.
     init(givingBack giveBack: @escaping @Sendable (CurlExchange.Handle) -> Void) {
         self.giveBack = giveBack
     }
@@ -38,22 +38,22 @@ final class CurlDownload: Sendable {
         head.land(Result { () throws(ServiceError) in try CurlAnswer(handle).response(with: .empty) })
     }
 
-    /// Takes bytes of the body, or has libcurl keep them for later.
+    /// Takes bytes of the body, or pauses libcurl, which keeps them for later.
     func take(_ bytes: UnsafeRawBufferPointer) -> Int {
         state.withLock { state in
             guard state.buffer.count < Self.window else {
                 state.isPaused = true
-                return CurlStep.pause
+                return CCURL_PAUSE
             }
-            // At once as large as it may become: growing would move every byte a few times.
+            // It gets its largest size at once: growing would move every byte a few times.
             if state.buffer.isEmpty { state.buffer.reserveCapacity(Self.window + bytes.count) }
             state.buffer.append(contentsOf: bytes)
             return bytes.count
         }
     }
 
-    /// Wakes the reader if there is something for it: once for all that has come in one go, for libcurl brings it in
-    /// small pieces.
+    /// Wakes the reader if there is something to read. It is called once per turn of the loop, because libcurl brings
+    /// bytes in small pieces.
     func flush() {
         let news = state.withLock { state in
             guard !state.buffer.isEmpty else { return nil as Flight<Void, ServiceError>? }
@@ -63,15 +63,15 @@ final class CurlDownload: Sendable {
         news?.land(.success(()))
     }
 
-    /// The transfer has ended, of itself or for that reason: what is here is the rest.
-    func end(_ result: CInt?, of handle: CurlExchange.Handle, because reason: ServiceError?) {
+    /// The transfer has ended; what is in the buffer is the rest. `reason` is the failure of the request's own stream.
+    func end(_ result: ccurl_code?, of handle: CurlExchange.Handle, because reason: ServiceError?) {
         let ending: Result<Void, ServiceError> =
             switch result {
-            case 0: .success(())
-            case nil: .failure(CurlFailure(code: nil, transfer: handle.transfer).error)
-            case let code?: .failure(reason ?? CurlFailure(code: code, transfer: handle.transfer).error)
+            case CCURLE_OK: .success(())
+            case nil: .failure(CurlFailure(nil, of: handle).error)
+            case let code?: .failure(reason ?? CurlFailure(code, of: handle).error)
             }
-        // Only if there was none: an answer whose head was no answer has been told already.
+        // The first landing of the head counts: these do nothing if it was complete before.
         if case .failure(let error) = ending { head.land(.failure(error)) } else { begin(handle) }
         giveBack(handle)
         let news = state.withLock { state in
@@ -90,7 +90,7 @@ final class CurlDownload: Sendable {
         case wait(Flight<Void, ServiceError>)
     }
 
-    /// The next bytes, as many as there are; `nil` at the end. `resume` is called when libcurl may go on.
+    /// Returns the next bytes, as many as there are; `nil` at the end. Calls `resume` when libcurl may go on.
     func next(resuming resume: () -> Void) async throws(ServiceError) -> Data? {
         while true {
             let next: Next = state.withLock { state in
@@ -102,7 +102,7 @@ final class CurlDownload: Sendable {
                     return .chunk(state.buffer, wasPaused: state.isPaused)
                 }
                 if let ending = state.ending { return .end(ending) }
-                // Of two who read at once, each gets what the other does not.
+                // Two readers share what comes: each gets the bytes that the other does not.
                 let news = state.news ?? Flight<Void, ServiceError>()
                 state.news = news
                 return .wait(news)
@@ -120,12 +120,12 @@ final class CurlDownload: Sendable {
     }
 }
 
-/// The reader's end of a streamed body: when nobody has it any more, the transfer ends.
+/// The reader's end of a streamed body: the transfer ends when it is released.
 final class CurlReader: Sendable {
     private let download: CurlDownload
     private let exchange: CurlExchange
     private let loop: CurlLoop
-    /// Kept, so that a client that goes does not end what is still being read.
+    /// Retained so that a body can be read after its client is gone.
     private let transport: CurlTransport
 
     init(_ download: CurlDownload, of exchange: CurlExchange, on loop: CurlLoop, keeping transport: CurlTransport) {

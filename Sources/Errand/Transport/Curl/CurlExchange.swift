@@ -1,17 +1,19 @@
 #if os(Linux)
 import CCurl
 
-/// One request on its way through libcurl. Between `start` and the landing the C side belongs to the loop's thread,
-/// else to whoever has made it. An exchange whose answer is a stream belongs to the loop to the last.
+/// One request and its response on their way through libcurl.
+///
+/// Between the start and the landing, the C side belongs to the loop's thread; before and after, to the creator of the
+/// exchange. If the response is a stream, the loop's thread also gives the handle back.
 final class CurlExchange: Sendable {
-    /// The C side. Not Sendable by itself; the hand-over through the loop's lock is what makes it safe.
+    /// The C side. It is safe to send because it is handed over through the lock of the loop or of the flight.
     struct Handle: @unchecked Sendable {
-        let transfer: UnsafeMutablePointer<ccurl_transfer>
+        let transfer: OpaquePointer
     }
 
     let handle: Handle
-    /// Lands with libcurl's result when the transfer has ended and libcurl has let go of it; `nil` if it was stopped.
-    let end = Flight<CInt?, ServiceError>()
+    /// Lands when libcurl has let go of the transfer: with its result, or with `nil` if the transfer was stopped.
+    let end = Flight<ccurl_code?, ServiceError>()
     let context: TransportContext
     let upload: CurlUpload?
     private let download: CurlDownload?
@@ -24,61 +26,55 @@ final class CurlExchange: Sendable {
         installHooks()
     }
 
-    /// Whether the answer is handed over as it comes.
+    /// Whether the response is handed over as it comes.
     var isStreamed: Bool { download != nil }
 
-    /// Hands over what has come.
+    /// Tells the reader of a streamed response what has come.
     func flush() {
         download?.flush()
     }
 
-    /// Ends the exchange: with libcurl's result, or with `nil` if it was stopped before.
-    func land(_ result: CInt?) {
+    /// Ends the exchange with libcurl's result, or with `nil` if it was stopped.
+    func land(_ result: ccurl_code?) {
         upload?.cancel()
         download?.end(result, of: handle, because: upload?.failure)
         end.land(.success(result))
     }
 
-    /// The hooks do not keep the exchange: the loop does, as long as libcurl may call them.
+    /// The hooks do not retain the exchange. The loop does, as long as libcurl may call them.
     private func installHooks() {
-        handle.transfer.pointee.hooks.context = Unmanaged.passUnretained(self).toOpaque()
-        handle.transfer.pointee.hooks.on_step = { context, step in CurlExchange.of(context)?.note(step) }
+        var hooks = ccurl_hooks()
+        hooks.context = Unmanaged.passUnretained(self).toOpaque()
+        hooks.on_step = { context, step in CurlExchange.of(context)?.note(step) }
         if upload != nil {
-            handle.transfer.pointee.hooks.on_upload = { context, room, count in
+            hooks.on_upload = { context, room, count in
                 guard let room else { return 0 }
                 return CurlExchange.of(context)?.upload?.fill(UnsafeMutableRawBufferPointer(start: room, count: count))
-                    ?? CurlStep.abort
+                    ?? CCURL_ABORT
             }
         }
         if download != nil {
-            handle.transfer.pointee.hooks.on_body = { context, bytes, count in
+            hooks.on_body = { context, bytes, count in
                 guard let bytes else { return 0 }
                 return CurlExchange.of(context)?.download?.take(UnsafeRawBufferPointer(start: bytes, count: count))
-                    ?? CurlStep.abort
+                    ?? CCURL_ABORT
             }
         }
+        ccurl_set_hooks(handle.transfer, hooks)
     }
 
     private static func of(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {
         context.map { Unmanaged<CurlExchange>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    private func note(_ step: CInt) {
+    private func note(_ step: ccurl_step) {
         switch step {
-        case CurlStep.connected: context.note(.waitingForResponse)
-        case CurlStep.headComplete:
+        case CCURL_CONNECTED: context.note(.waitingForResponse)
+        case CCURL_HEAD_COMPLETE:
             context.note(.receiving)
             download?.begin(handle)
         default: break
         }
     }
-}
-
-/// The numbers of `ccurl_hooks`.
-enum CurlStep {
-    static let connected = CInt(CCURL_CONNECTED)
-    static let headComplete = CInt(CCURL_HEAD_COMPLETE)
-    static let pause = Int(CCURL_PAUSE)
-    static let abort = Int(CCURL_ABORT)
 }
 #endif

@@ -6,22 +6,32 @@ import Glibc
 import Musl
 #endif
 
-/// What a result of libcurl means.
+/// The error that a result of libcurl stands for.
 struct CurlFailure {
     /// The result; `nil` if the transfer was stopped because the transport was shut down.
-    let code: CInt?
-    let transfer: UnsafeMutablePointer<ccurl_transfer>
+    private let code: ccurl_code?
+    private let facts: ccurl_failure
+    private let request: ccurl_request
+    private let head: ccurl_head_lines
+
+    /// Reads what is known of the transfer, whose handle may not be given back while this is in use.
+    init(_ code: ccurl_code?, of handle: CurlExchange.Handle) {
+        self.code = code
+        facts = ccurl_transfer_failure(handle.transfer)
+        request = ccurl_transfer_request(handle.transfer)
+        head = ccurl_transfer_head(handle.transfer)
+    }
 
     var error: ServiceError {
-        switch Int(transfer.pointee.objection) {
-        case CCURL_BODY_TOO_LARGE: return .bodyTooLarge(transfer.pointee.body_limit)
+        switch facts.objection {
+        case CCURL_BODY_TOO_LARGE: return .bodyTooLarge(request.body_limit)
         case CCURL_HEAD_TOO_LARGE:
-            return failure(.malformed, "the head of the answer is larger than \(transfer.pointee.head_limit) bytes")
+            return failure(.malformed, "the head of the answer is larger than \(request.head_limit) bytes")
         case CCURL_TWO_LENGTHS: return failure(.malformed, "the response has two different lengths")
         case CCURL_BAD_LENGTH:
             return failure(.malformed, "the response has a Content-Length that is not one number")
         case CCURL_TRAILER_TOO_LARGE:
-            return failure(.malformed, "the response has a trailer of more than \(transfer.pointee.head_limit) bytes")
+            return failure(.malformed, "the response has a trailer of more than \(request.head_limit) bytes")
         case CCURL_UPGRADED:
             return failure(.malformed, "the server changed to another protocol, which nobody asked for")
         case CCURL_REPEATED: return repeated
@@ -29,60 +39,68 @@ struct CurlFailure {
         }
         guard let code else { return .transportShutDown(mayHaveReachedServer: hasSent) }
         switch code {
-        case 6: return ccurl_has_descriptors() == 0 ? .noDescriptors : failure(.dns)
-        case 5, 97: return failure(.proxy)
-        case 56 where hasNoTunnel: return failure(.proxy)
-        case 7: return couldNotConnect
-        case 28:
+        case CCURLE_COULDNT_RESOLVE_HOST: return ccurl_has_descriptors() ? failure(.dns) : .noDescriptors
+        case CCURLE_COULDNT_RESOLVE_PROXY, CCURLE_PROXY: return failure(.proxy)
+        case CCURLE_RECV_ERROR where hasNoTunnel: return failure(.proxy)
+        case CCURLE_COULDNT_CONNECT: return couldNotConnect
+        case CCURLE_OPERATION_TIMEDOUT:
             return .transport(TransportFailure(.unreachable, "no connection in time", mayHaveReachedServer: hasSent))
-        case 35, 98: return failure(.tls)
-        case 51, 60, 90, 91: return failure(.untrustedCertificate)
-        case 18: return failure(.truncated)
-        case 52 where hasDied, 55 where hasDied, 56 where hasDied, 65: return died
-        case 52, 55: return failure(.reset)
-        case 56 where hasRefusedClient: return failure(.tls)
-        // libcurl has one result for a connection that broke off, for chunks that make no sense and for too large a
-        // head.
-        case 56 where words.contains("chunked-encoding") || words.contains("response headers"):
+        case CCURLE_SSL_CONNECT_ERROR, CCURLE_SSL_CLIENTCERT: return failure(.tls)
+        case CCURLE_PEER_FAILED_VERIFICATION, CCURLE_SSL_PINNEDPUBKEYNOTMATCH, CCURLE_SSL_INVALIDCERTSTATUS:
+            return failure(.untrustedCertificate)
+        case CCURLE_PARTIAL_FILE: return failure(.truncated)
+        case CCURLE_GOT_NOTHING where hasDied, CCURLE_SEND_ERROR where hasDied, CCURLE_RECV_ERROR where hasDied,
+            CCURLE_SEND_FAIL_REWIND:
+            return died
+        case CCURLE_GOT_NOTHING, CCURLE_SEND_ERROR: return failure(.reset)
+        case CCURLE_RECV_ERROR where hasRefusedClient: return failure(.tls)
+        // libcurl has one result for a connection that broke off, for malformed chunks and for too large a head.
+        case CCURLE_RECV_ERROR where words.contains("chunked-encoding") || words.contains("response headers"):
             return failure(.malformed)
-        // The server closed the stream without a complaint. What came along with that, libcurl 7.88 drops.
-        case 92 where transfer.pointee.has_upload != 0 && ownWords.isEmpty:
+        // The server closed the stream without an error, and libcurl 7.88 dropped the response that came with that.
+        case CCURLE_HTTP2_STREAM where facts.has_upload && ownWords.isEmpty:
             return failure(.truncated, "the server responded before it had read the request, and libcurl lost that")
-        // 16 and 92 are HTTP/2's: the connection, or the stream. A server that ends its connections brings about both.
-        case 16, 56, 92: return failure(hasAnswer ? .truncated : .reset)
-        // Before anything was sent it is the scheme that this libcurl was built without; after it, the answer.
-        case 1 where !hasSent: return failure(.unsupported)
-        case 1: return failure(.malformed)
-        case 8 where words.contains("Content-Length"):
+        // HTTP/2's connection, or its stream: a server that ends its connections causes both.
+        case CCURLE_HTTP2, CCURLE_RECV_ERROR, CCURLE_HTTP2_STREAM: return failure(hasAnswer ? .truncated : .reset)
+        // Before anything was sent this libcurl was built without the scheme; afterwards the response is meant.
+        case CCURLE_UNSUPPORTED_PROTOCOL where !hasSent: return failure(.unsupported)
+        case CCURLE_UNSUPPORTED_PROTOCOL: return failure(.malformed)
+        case CCURLE_WEIRD_SERVER_REPLY where words.contains("Content-Length"):
             return failure(.malformed, "the response has a Content-Length that is not one number")
-        case 8: return failure(.malformed)
-        case 4, 53, 54, 58, 59, 66, 77, 82, 83: return failure(.unsupported)
-        // What libcurl's own parser of headers refuses is a wrong argument of its own function.
-        case 43 where isWithinHead:
+        case CCURLE_WEIRD_SERVER_REPLY: return failure(.malformed)
+        case CCURLE_NOT_BUILT_IN, CCURLE_SSL_ENGINE_NOTFOUND, CCURLE_SSL_ENGINE_SETFAILED, CCURLE_SSL_CERTPROBLEM,
+            CCURLE_SSL_CIPHER, CCURLE_SSL_ENGINE_INITFAILED, CCURLE_SSL_CACERT_BADFILE, CCURLE_SSL_CRL_BADFILE,
+            CCURLE_SSL_ISSUER_ERROR:
+            return failure(.unsupported)
+        // When libcurl's parser of header fields refuses a line, it blames the argument.
+        case CCURLE_BAD_FUNCTION_ARGUMENT where isWithinHead:
             return failure(.malformed, "a line in the head of the response is no header field")
-        case 43 where hasAnswer:
+        case CCURLE_BAD_FUNCTION_ARGUMENT where hasAnswer:
             return failure(.malformed, "the chunked body of the response is malformed, or its trailer is")
-        // Nothing of ours refused the bytes: what unpacks them did.
-        case 23 where hasAnswer:
+        // No hook refused the bytes, so the decompressor did.
+        case CCURLE_WRITE_ERROR where hasAnswer:
             return failure(
                 .malformed, "the compressed body of the response is damaged, or does not end where it should")
-        case 61: return failure(.malformed, "the compressed body of the response is damaged (\(words))")
-        // A line of more than 100 kilobytes is a lack of memory to libcurl, since 8.6 too large a thing, as are too
-        // many lines.
-        case 27 where isWithinHead: return failure(.malformed, "a line in the head of the response is too long")
-        case 27 where hasSent && !hasAnswer:
+        case CCURLE_BAD_CONTENT_ENCODING:
+            return failure(.malformed, "the compressed body of the response is damaged (\(words))")
+        // libcurl reports a line of more than 100 kilobytes as a lack of memory; since 8.6 as TOO_LARGE, like too many
+        // lines.
+        case CCURLE_OUT_OF_MEMORY where isWithinHead:
+            return failure(.malformed, "a line in the head of the response is too long")
+        case CCURLE_OUT_OF_MEMORY where hasSent && !hasAnswer:
             return failure(.malformed, "the first line in the head of the response is too long")
-        // libcurl unpacks at once what has come, and keeps so much for a slow reader.
-        case 27 where isPacked: return failure(.tooLarge, "the response is packed too densely to be read as a stream")
-        case 100 where hasSent || hasAnswer: return failure(.malformed)
-        case 27: return .curlHasNoMemory
+        // libcurl decompresses at once all that has come, and has a limit on what it keeps for a slow reader.
+        case CCURLE_OUT_OF_MEMORY where isPacked:
+            return failure(.tooLarge, "the response is packed too densely to be read as a stream")
+        case CCURLE_TOO_LARGE where hasSent || hasAnswer: return failure(.malformed)
+        case CCURLE_OUT_OF_MEMORY: return .curlHasNoMemory
         default: return failure(.other)
         }
     }
 
-    /// libcurl was about to send the request again, by itself.
+    /// The error for a request that libcurl was about to send again by itself.
     private var repeated: ServiceError {
-        switch Int(transfer.pointee.repetition) {
+        switch facts.repetition {
         // The server has promised that it did not work on it (RFC 9113, 8.7).
         case CCURL_REFUSED:
             let message = "the server refused the request before it worked on it"
@@ -94,7 +112,7 @@ struct CurlFailure {
         }
     }
 
-    /// A connection that was kept has died under the request.
+    /// The error for a request whose kept connection died.
     private var died: ServiceError {
         failure(
             .reset,
@@ -103,67 +121,59 @@ struct CurlFailure {
                 : "the server had closed the connection that was kept before it got the request")
     }
 
-    /// Whether the connection was one that was kept, and nothing of an answer came.
-    private var hasDied: Bool { transfer.pointee.tries > 0 && transfer.pointee.is_first == 0 && !hasAnswer }
+    /// Whether the connection was a kept one, and nothing of a response came.
+    private var hasDied: Bool { facts.was_on_kept_connection && !hasAnswer }
 
     private var couldNotConnect: ServiceError {
-        switch transfer.pointee.system_error {
+        switch facts.socket_error {
         case EMFILE, ENFILE: return .noDescriptors
         case ENOBUFS, ENOMEM: return .curlHasNoMemory
         default: break
         }
-        return switch CInt(truncatingIfNeeded: ccurl_get_long(transfer, CurlInfo.systemError)) {
+        return switch facts.connection_error {
         case ENETUNREACH, ENETDOWN: .noInternetConnection
         case EHOSTUNREACH, EHOSTDOWN, ETIMEDOUT: failure(.unreachable)
-        default: failure(isForProxy || hasNoTunnel || ownWords.hasPrefix("Unsupported proxy") ? .proxy : .refused)
+        default: failure(isForProxy ? .proxy : .refused)
         }
     }
 
-    /// Whether it is a proxy that connections are made to. Of one that the environment names, libcurl does not tell.
-    private var isForProxy: Bool { transfer.pointee.has_own_proxy != 0 }
+    /// Whether a connection to a proxy failed. libcurl does not tell of one that the environment names.
+    private var isForProxy: Bool {
+        request.has_own_proxy || hasNoTunnel || ownWords.hasPrefix("Unsupported proxy")
+    }
 
-    /// The proxy has refused to make a tunnel, or has gone while it was asked to.
+    /// Whether the proxy refused to make a tunnel, or closed the connection when it was asked to.
     private var hasNoTunnel: Bool { words.contains("CONNECT") }
 
-    /// In TLS 1.3 a server says only after the handshake that it will not have this client.
+    /// Whether the server refused the client's certificate: in TLS 1.3 it says so only after the handshake.
     private var hasRefusedClient: Bool {
         !hasAnswer && words.contains(" alert ")
             && ["certificate", "unknown ca", "access denied"].contains { words.contains($0) }
     }
 
-    /// Of a transfer that never began, libcurl tells what the one before it sent.
-    private var hasSent: Bool {
-        let hasBegun = transfer.pointee.tries > 0 || ccurl_tells_connected() == 0
-        return hasBegun && transfer.pointee.is_unseen == 0 && ccurl_get_long(transfer, CurlInfo.requestSize) > 0
-    }
-    private var hasAnswer: Bool { transfer.pointee.head_length > 0 }
-    private var isPacked: Bool {
-        hasAnswer && CurlAnswer(transfer).head?.headers["Content-Encoding"] != nil
-    }
-    private var isWithinHead: Bool { hasAnswer && transfer.pointee.head_complete == 0 }
+    private var hasSent: Bool { facts.may_have_been_seen }
+    private var hasAnswer: Bool { head.length > 0 }
+    private var isPacked: Bool { hasAnswer && CurlHead(head)?.headers["Content-Encoding"] != nil }
+    private var isWithinHead: Bool { hasAnswer && !head.is_complete }
 
     private func failure(_ kind: TransportFailure.Kind, _ message: String? = nil) -> ServiceError {
         let mayHaveReachedServer =
             switch kind {
-            // What was sent was for the proxy.
+            // Only the proxy has seen what was sent.
             case .tls, .untrustedCertificate, .proxy: false
             default: hasSent
             }
         return .transport(TransportFailure(kind, message ?? words, mayHaveReachedServer: mayHaveReachedServer))
     }
 
-    /// What libcurl says happened, or else what kind of thing that is.
+    /// libcurl's own words about what happened, or else its description of the result.
     private var words: String {
         let own = ownWords
-        // A proxy's URL that it does not understand libcurl shows whole, with the password.
-        return own.isEmpty || own.contains("@") ? String(cString: ccurl_describe(code ?? 0)) : own
+        // libcurl quotes a proxy URL that it does not understand, including the password.
+        return own.isEmpty || own.contains("@") ? String(cString: ccurl_describe(code ?? CCURLE_OK)) : own
     }
 
-    private var ownWords: String {
-        withUnsafePointer(to: &transfer.pointee.error) { pointer in
-            pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        }
-    }
+    private var ownWords: String { String(cString: facts.words) }
 }
 
 extension ServiceError {

@@ -1,9 +1,9 @@
 #if os(Linux)
-/// A fault of libcurl that a server can use, that `CurlTransport` meets, and that it cannot avoid.
+/// A fault of libcurl that a server can exploit and that `CurlTransport` cannot avoid.
 ///
-/// Those that it avoids or mends, and those of what it does not use, are in the article on transports only.
+/// Faults that it works around, and those in what it does not use, are only in the article on transports.
 struct CurlFault: Sendable {
-    /// Its CVE, or its number among libcurl's issues.
+    /// Its CVE, or its issue number at libcurl.
     let name: String
     /// What a server can do.
     let harm: String
@@ -18,7 +18,7 @@ struct CurlFault: Sendable {
         CurlFault("#10146", "calls can wait for minutes", (7, 87, 0), (7, 87, 0)),
         CurlFault("#11426", "uploads over HTTP/2 can wait until their time is up", (8, 1, 0), (8, 1, 2)),
         CurlFault("CVE-2025-0665", "a descriptor of something else can be closed", (8, 11, 1), (8, 11, 1)),
-        // Its first version is not known to us; 7.88.1 was attacked so, and did not use what it had freed.
+        // Its first version is not known; 7.88.1 was attacked this way and did not use freed memory.
         CurlFault("CVE-2026-92392", "a refused upload over HTTP/2 can have freed memory used", (8, 0, 0), (8, 22, 0)),
     ]
 
@@ -31,13 +31,13 @@ struct CurlFault: Sendable {
         self.last = CurlVersion(last)
     }
 
-    /// The faults of that version, as far as its number tells.
+    /// Returns the faults of that version, as far as its number tells.
     static func all(of version: String) -> [CurlFault] {
         guard let version = CurlVersion(version) else { return [] }
         return all.filter { $0.first <= version && version <= $0.last }
     }
 
-    /// What a person should be told of that version.
+    /// Returns a warning about that version for a person; `nil` if none of the faults is known for it.
     static func warning(about version: String) -> String? {
         let faults = all(of: version).map { "\($0.name) (\($0.harm))" }
         guard !faults.isEmpty else { return nil }
@@ -55,7 +55,7 @@ struct CurlVersion: Comparable, Sendable {
         self.numbers = [numbers.0, numbers.1, numbers.2]
     }
 
-    /// Reads `8.11.1`, or `8.12.0-DEV`; `nil` if it is no version.
+    /// Reads `8.11.1` or `8.12.0-DEV`; `nil` if the text is not a version.
     init?(_ text: String) {
         let parts = text.prefix { $0 != "-" }.split(separator: ".", omittingEmptySubsequences: false)
         numbers = parts.compactMap { UInt16($0).map(Int.init) }
@@ -70,10 +70,10 @@ struct CurlVersion: Comparable, Sendable {
 extension CurlTransport {
     private static let warning = libraryVersion.flatMap(CurlFault.warning).map(Notice.init)
 
-    /// What is known to be wrong with the libcurl that is used, by its version: what a server can use and this
-    /// transport cannot avoid, each in a sentence. A distribution may have mended it without a new version.
+    /// The known faults of the libcurl that is used, by its version: those that a server can exploit and this transport
+    /// cannot avoid, each in a sentence. A distribution may have fixed them without a new version.
     ///
-    /// A client tells it as an event, once per process: ``ClientEvent/Kind/warned(_:)``.
+    /// A client reports them as an event, once per process: ``ClientEvent/Kind/warned(_:)``.
     public static var knownFaults: [String] {
         libraryVersion.map { version in CurlFault.all(of: version).map { "\($0.name): \($0.harm)" } } ?? []
     }

@@ -1,13 +1,20 @@
 #if os(Linux)
-/// The head of an answer as its lines came: a status and header fields.
+import CCurl
+
+/// The head of a response: a status and header fields.
 struct CurlHead {
     var status: Int
     var headers: HTTPHeaders
 
-    /// Whether another head should follow (1xx).
+    /// Whether another head follows (1xx).
     var isInterim: Bool { status < 200 }
 
-    /// Reads the head; `nil` if its first line is no status line of HTTP.
+    /// Reads the lines that have come.
+    init?(_ lines: ccurl_head_lines) {
+        self.init(UnsafeBufferPointer(start: lines.bytes, count: lines.length))
+    }
+
+    /// Reads the head; `nil` if its first line is not a status line of HTTP.
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {
         var fields: [HTTPHeaders.Field] = []
         fields.reserveCapacity(12)
@@ -19,7 +26,7 @@ struct CurlHead {
                 guard let code = Self.status(line) else { return nil }
                 status = code
             } else if first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
-                // A folded line goes on with the value before it.
+                // A folded line continues the value before it.
                 guard let last = fields.indices.last else { continue }
                 fields[last].value += " " + Self.text(line.trimmingSpaces)
             } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
@@ -40,13 +47,13 @@ struct CurlHead {
         let digits = rest.prefix { $0 != UInt8(ascii: " ") }.map { Int($0) - 0x30 }
         guard digits.count == 3, digits.allSatisfy((0...9).contains) else { return nil }
         let code = digits[0] * 100 + digits[1] * 10 + digits[2]
-        // What is beyond 599 means a failure of the server (RFC 9110, 15).
+        // A status above 599 is a server error (RFC 9110, 15).
         return code >= 100 ? code : nil
     }
 
-    /// UTF-8, or Latin-1 where it is not that: every header has some text.
+    /// Decodes UTF-8 or, if that fails, Latin-1, which never does.
     private static func text(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String {
-        // Nearly all are ASCII, and need no second look.
+        // Nearly all values are ASCII, for which this is faster.
         if bytes.allSatisfy({ $0 < 0x80 }) {
             return String(decoding: UnsafeBufferPointer(rebasing: bytes), as: UTF8.self)
         }

@@ -1,6 +1,6 @@
 #if os(Linux)
 extension CurlTransport.Options.Proxy: CustomStringConvertible, CustomReflectable {
-    /// Which proxy it is, without the user and the password that its URL may hold.
+    /// The proxy, without the user and the password that its URL may contain.
     public var description: String {
         switch self {
         case .environment: "environment"
@@ -9,10 +9,10 @@ extension CurlTransport.Options.Proxy: CustomStringConvertible, CustomReflectabl
         }
     }
 
-    /// Shows the description only.
+    /// A mirror that shows the description only.
     public var customMirror: Mirror { Mirror(self, children: ["proxy": description]) }
 
-    /// A password may hold any character, even those that end it by the rules: the last `@` is the end for certain.
+    /// A password may contain any character, even those that should end it: only the last `@` certainly ends it.
     private static func withoutCredentials(_ url: String) -> String {
         guard let at = url.lastIndex(of: "@") else { return url }
         let host = url[url.index(after: at)...]

@@ -6,18 +6,16 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A request as libcurl is told of it.
+/// A request in terms of libcurl's options.
 struct CurlRequest {
-    private static let httpAndHTTPS = 3
-    private static let http2OverTLS = 4
-    /// Below the limit of 300 kilobytes that newer versions of libcurl have, so that all keep to the same.
+    /// Below the limit of 300 kilobytes in newer versions of libcurl, so that the limit is the same with all versions.
     private static let largestHead = 256 << 10
     private static let everyEncoding = ""
-    /// While the reader of a stream is slow, libcurl keeps 64 megabytes at most of what it has unpacked, and fails
-    /// beyond that. The densest gzip makes no more of one read; Brotli and Zstandard have no such bound.
+    /// While the reader of a stream is slow, libcurl keeps at most 64 megabytes of decompressed bytes, and fails beyond
+    /// that. The densest gzip makes no more out of one read; Brotli and Zstandard have no such bound.
     private static let encodingsOfStreams = "gzip, deflate"
-    /// A stream is expected to be large: it is read in larger pieces than libcurl's 16 kilobytes. While its reader is
-    /// slow, libcurl keeps 64 megabytes at most, and that is what the densest gzip makes of 64 kilobytes.
+    /// A stream is expected to be large, so it is read in larger pieces than libcurl's 16 kilobytes. The densest gzip
+    /// makes the 64 megabytes that libcurl keeps at most out of 64 kilobytes.
     private static let streamReadSize = 60 << 10
 
     private let request: HTTPRequest
@@ -28,31 +26,25 @@ struct CurlRequest {
         self.options = options
     }
 
-    /// Sets the options. Those that are the same for all requests stay set on a transfer that is used again.
-    func prepare(
-        _ transfer: UnsafeMutablePointer<ccurl_transfer>, context: TransportContext
-    ) throws(ServiceError) {
-        let isEncrypted: CInt = request.url.origin.scheme == "https" ? 1 : 0
+    /// Sets the options. Those that all requests share stay set on a transfer that is used again.
+    func prepare(_ transfer: OpaquePointer, context: TransportContext) throws(ServiceError) {
         let isPlain = request.method == .get && request.body == nil && context.delivery == .whole
-        transfer.pointee.is_special = isPlain ? 0 : 1
-        transfer.pointee.expects = request.headers["Expect"] == nil ? 0 : 1
-        transfer.pointee.is_encrypted = isEncrypted
-        transfer.pointee.is_safe = request.method == .get || request.method == .head ? 1 : 0
-        transfer.pointee.has_own_proxy = 0
-        transfer.pointee.origin = request.url.origin.number
-        transfer.pointee.body_limit = context.bodyLimit
-        transfer.pointee.head_limit = Self.largestHead
-        if transfer.pointee.is_prepared == 0 {
+        let isEncrypted = request.url.origin.scheme == "https"
+        var facts = ccurl_request(
+            origin: request.url.origin.number, head_limit: Self.largestHead, body_limit: context.bodyLimit,
+            is_encrypted: isEncrypted, is_safe: request.method == .get || request.method == .head,
+            expects_continue: request.headers["Expect"] != nil, is_plain: isPlain, has_own_proxy: ownProxy != nil)
+        if ccurl_transfer_begin(transfer, &facts) {
             prepareProtocol(transfer)
             try prepareConnection(transfer)
-            transfer.pointee.is_prepared = 1
+            ccurl_transfer_keep_shared_options(transfer)
         }
-        ccurl_set_text(transfer, CurlOption.url, request.url.absoluteString)
-        ccurl_set_long(transfer, CurlOption.waitForMultiplexing, Int(isEncrypted))
+        ccurl_set_text(transfer, CCURLOPT_URL, request.url.absoluteString)
+        ccurl_set_long(transfer, CCURLOPT_PIPEWAIT, isEncrypted ? 1 : 0)
         try prepareProxy(transfer)
         if context.delivery == .stream {
-            ccurl_set_long(transfer, CurlOption.readSize, Self.streamReadSize)
-            ccurl_set_text(transfer, CurlOption.acceptEncoding, Self.encodingsOfStreams)
+            ccurl_set_long(transfer, CCURLOPT_BUFFERSIZE, Self.streamReadSize)
+            ccurl_set_text(transfer, CCURLOPT_ACCEPT_ENCODING, Self.encodingsOfStreams)
         }
         if !isPlain {
             prepareMethod(transfer)
@@ -61,63 +53,68 @@ struct CurlRequest {
         try prepareHeaders(transfer)
     }
 
-    private func prepareProtocol(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {
-        ccurl_set_long(transfer, CurlOption.noSignal, 1)
-        ccurl_set_long(transfer, CurlOption.protocols, Self.httpAndHTTPS)
-        ccurl_set_long(transfer, CurlOption.pathAsIs, 1)
-        ccurl_set_long(transfer, CurlOption.allowsHTTP09, 0)
-        ccurl_set_long(transfer, CurlOption.httpVersion, Self.http2OverTLS)
-        ccurl_set_text(transfer, CurlOption.acceptEncoding, Self.everyEncoding)
-        // What a proxy says of its own is no answer.
-        ccurl_set_long(transfer, CurlOption.hidesProxyHeads, 1)
-        // A transfer that is taken away does not wait for the end of its lookup.
-        ccurl_set_long(transfer, CurlOption.quickExit, 1)
+    private func prepareProtocol(_ transfer: OpaquePointer) {
+        ccurl_set_long(transfer, CCURLOPT_NOSIGNAL, 1)
+        ccurl_set_long(transfer, CCURLOPT_PROTOCOLS, CCURLPROTO_HTTP | CCURLPROTO_HTTPS)
+        ccurl_set_long(transfer, CCURLOPT_PATH_AS_IS, 1)
+        ccurl_set_long(transfer, CCURLOPT_HTTP09_ALLOWED, 0)
+        ccurl_set_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_2TLS)
+        ccurl_set_text(transfer, CCURLOPT_ACCEPT_ENCODING, Self.everyEncoding)
+        // A proxy's own response to CONNECT is not the response to the request.
+        ccurl_set_long(transfer, CCURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        // A transfer that is removed does not wait for the end of its lookup.
+        ccurl_set_long(transfer, CCURLOPT_QUICK_EXIT, 1)
     }
 
-    private func prepareConnection(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
+    private func prepareConnection(_ transfer: OpaquePointer) throws(ServiceError) {
         if let file = options.certificateAuthorities {
-            try require(ccurl_set_text(transfer, CurlOption.caFile, file), "a file of trusted certificates")
+            try require(ccurl_set_text(transfer, CCURLOPT_CAINFO, file), "a file of trusted certificates")
         }
         if !options.pinnedPublicKeys.isEmpty {
-            // One that is written wrong fits no key; libcurl would say that of the server.
+            // A malformed pin matches no key, and libcurl would blame the server.
             if let wrong = options.pinnedPublicKeys.first(where: { Data(base64Encoded: $0)?.count != 32 }) {
                 let reason = "the pin \(HTTPSyntax.quoted(wrong)) is not a SHA-256 hash of 32 bytes in base64"
                 throw .transport(TransportFailure(.unsupported, reason))
             }
             let pins = options.pinnedPublicKeys.map { "sha256//\($0)" }.joined(separator: ";")
-            try require(ccurl_set_text(transfer, CurlOption.pinnedKey, pins), "pinned public keys")
+            try require(ccurl_set_text(transfer, CCURLOPT_PINNEDPUBLICKEY, pins), "pinned public keys")
         }
         if let identity = options.clientCertificate {
             let results = [
-                ccurl_set_text(transfer, CurlOption.certificate, identity.certificate),
-                ccurl_set_text(transfer, CurlOption.privateKey, identity.key),
+                ccurl_set_text(transfer, CCURLOPT_SSLCERT, identity.certificate),
+                ccurl_set_text(transfer, CCURLOPT_SSLKEY, identity.key),
             ]
             for result in results { try require(result, "client certificates") }
         }
-        // The exceptions that the environment makes are those of the environment's proxy.
-        if case .url = options.proxy { ccurl_set_text(transfer, CurlOption.hostsWithoutProxy, "") }
+        // `no_proxy` is about the environment's proxy, not about this one.
+        if case .url = options.proxy { ccurl_set_text(transfer, CCURLOPT_NOPROXY, "") }
     }
 
-    /// What need not be encrypted, because it stays on this machine, has to stay there: so the way depends on the
+    /// The proxy that the options name, if the request goes through it.
+    private var ownProxy: String? {
+        guard case .url(let url) = options.proxy else { return nil }
+        return request.url.origin.isLoopback && !options.proxiesLoopback ? nil : url
+    }
+
+    /// Requests to this machine may be unencrypted because they stay on it, so they have to: the proxy depends on the
     /// request.
-    private func prepareProxy(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
+    private func prepareProxy(_ transfer: OpaquePointer) throws(ServiceError) {
         let origin = request.url.origin
-        switch options.proxy {
-        case .none: ccurl_set_text(transfer, CurlOption.proxy, "")
-        case .environment: ccurl_set_text(transfer, CurlOption.proxy, origin.isLoopback ? "" : nil)
-        case .url where origin.isLoopback && !options.proxiesLoopback: ccurl_set_text(transfer, CurlOption.proxy, "")
-        case .url(let url):
-            if origin.isLoopback, origin.scheme == "http", !isLoopback(proxy: url) {
-                let reason = "plain http to this machine does not go through a proxy on another one"
-                throw .invalidRequest(InvalidRequest(.cleartext, reason))
-            }
-            transfer.pointee.has_own_proxy = 1
-            try require(ccurl_set_text(transfer, CurlOption.proxy, url), "proxies")
+        guard let ownProxy else {
+            // Only where no proxy is set does libcurl look into the environment; an empty one means none.
+            let isFromEnvironment = options.proxy == .environment && !origin.isLoopback
+            ccurl_set_text(transfer, CCURLOPT_PROXY, isFromEnvironment ? nil : "")
+            return
         }
+        if origin.isLoopback, origin.scheme == "http", !isLoopback(proxy: ownProxy) {
+            let reason = "plain http to this machine does not go through a proxy on another one"
+            throw .invalidRequest(InvalidRequest(.cleartext, reason))
+        }
+        try require(ccurl_set_text(transfer, CCURLOPT_PROXY, ownProxy), "proxies")
     }
 
     private func isLoopback(proxy url: String) -> Bool {
-        // One without a scheme is taken for http by libcurl. One that cannot be read is not on this machine.
+        // libcurl takes a URL without a scheme for http. A URL that cannot be parsed is not on this machine.
         let full = url.contains("://") ? url : "http://\(url)"
         guard let separator = full.firstRange(of: "://") else { return false }
         let authority = full[separator.upperBound...].prefix { !"/?#".contains($0) }
@@ -125,62 +122,61 @@ struct CurlRequest {
         return (try? HTTPURL("http://\(host)"))?.origin.isLoopback ?? false
     }
 
-    /// Some builds of libcurl lack what others have. What was asked for is done, or the call fails.
-    private func require(_ result: CInt, _ feature: String) throws(ServiceError) {
-        guard result != 0 else { return }
+    /// Fails the call if this build of libcurl lacks a feature that was asked for.
+    private func require(_ result: ccurl_code, _ feature: String) throws(ServiceError) {
+        guard result != CCURLE_OK else { return }
         let version = String(cString: ccurl_version())
         throw .transport(TransportFailure(.unsupported, "the libcurl that is installed (\(version)) lacks \(feature)"))
     }
 
-    private func prepareMethod(_ transfer: UnsafeMutablePointer<ccurl_transfer>) {
+    private func prepareMethod(_ transfer: OpaquePointer) {
         switch request.method {
-        case .head: ccurl_set_long(transfer, CurlOption.noBody, 1)
-        case .get where request.body == nil: ccurl_set_long(transfer, CurlOption.httpGet, 1)
+        case .head: ccurl_set_long(transfer, CCURLOPT_NOBODY, 1)
+        case .get where request.body == nil: ccurl_set_long(transfer, CCURLOPT_HTTPGET, 1)
         default:
-            if hasBody { ccurl_set_long(transfer, CurlOption.post, 1) }
-            ccurl_set_text(transfer, CurlOption.customRequest, request.method.rawValue)
+            if hasBody { ccurl_set_long(transfer, CCURLOPT_POST, 1) }
+            ccurl_set_text(transfer, CCURLOPT_CUSTOMREQUEST, request.method.rawValue)
         }
-        // libcurl would send a request a second time, unasked, when a kept connection turns out to be dead. Where it
-        // tells beforehand, it is stopped; before 7.80 it does not. Then it cannot if the body would have to be read
-        // again, or if there is no old connection to begin with. A stream of unknown length counts as none: it may be
-        // empty.
-        if ccurl_tells_connected() == 0, !request.isRepeatable, request.body?.length ?? 0 == 0 {
-            ccurl_set_long(transfer, CurlOption.freshConnection, 1)
+        // libcurl sends a request a second time, unasked, when a kept connection turns out to be dead. From 7.80 on it
+        // tells beforehand, and the shim stops it. Before, it cannot send again if it would have to read the body
+        // again, or if the connection is new. A stream of unknown length counts as no body: it may be empty.
+        if !ccurl_tells_connected(), !request.isRepeatable, request.body?.length ?? 0 == 0 {
+            ccurl_set_long(transfer, CCURLOPT_FRESH_CONNECT, 1)
         }
     }
 
-    /// These have a body even if that is empty: servers want to hear of its length (RFC 9110, 8.6).
+    /// Methods with a body even if it is empty: servers expect a Content-Length (RFC 9110, 8.6).
     private static let methodsWithBody: Set<HTTPMethod> = [.post, .put, .patch]
 
     private var hasBody: Bool {
         request.method != .head && (request.body != nil || Self.methodsWithBody.contains(request.method))
     }
 
-    private func prepareBody(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
+    private func prepareBody(_ transfer: OpaquePointer) throws(ServiceError) {
         guard hasBody else { return }
         let body = request.body ?? .empty
-        ccurl_set_offset(transfer, CurlOption.bodySize, body.length.map { Int64($0) } ?? -1)
+        ccurl_set_offset(transfer, CCURLOPT_POSTFIELDSIZE_LARGE, body.length.map { Int64($0) } ?? -1)
         guard let bytes = body.bytes else { return ccurl_stream_upload(transfer) }
         guard !bytes.isEmpty else { return ccurl_set_empty_upload(transfer) }
         try requireMemory(bytes.withUnsafeBytes { ccurl_set_upload(transfer, $0.baseAddress, $0.count) })
     }
 
-    private func prepareHeaders(_ transfer: UnsafeMutablePointer<ccurl_transfer>) throws(ServiceError) {
+    private func prepareHeaders(_ transfer: OpaquePointer) throws(ServiceError) {
         var lines: [UInt8] = []
         lines.reserveCapacity(512)
         for field in request.headers {
             lines += field.name.utf8
-            // libcurl takes a name without a value as the wish to leave it out; with a semicolon it sends it empty.
+            // libcurl leaves a field without a value out; with a semicolon it sends an empty value.
             lines += field.value.isEmpty ? ";\0".utf8 : ": ".utf8
             guard !field.value.isEmpty else { continue }
             lines += field.value.utf8
             lines.append(0)
         }
         if hasBody {
-            // Nothing that was not asked for: no wait for 100 Continue, no content type of a form.
+            // libcurl adds nothing by itself: no wait for 100 Continue, no content type of a form.
             if request.headers["Expect"] == nil { lines += "Expect:\0".utf8 }
             if request.headers["Content-Type"] == nil { lines += "Content-Type:\0".utf8 }
-            // libcurl does not find out by itself how a POST of unknown length is to be sent. HTTP/2 leaves this out.
+            // libcurl has to be told how to send a POST of unknown length. Over HTTP/2 it leaves this field out.
             if let body = request.body, body.length == nil { lines += "Transfer-Encoding: chunked\0".utf8 }
         }
         try requireMemory(
@@ -189,8 +185,8 @@ struct CurlRequest {
             })
     }
 
-    private func requireMemory(_ wasThere: CInt) throws(ServiceError) {
-        guard wasThere != 0 else { throw .curlHasNoMemory }
+    private func requireMemory(_ wasThere: Bool) throws(ServiceError) {
+        guard wasThere else { throw .curlHasNoMemory }
     }
 }
 #endif

@@ -6,25 +6,25 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Sends requests with the system's libcurl, which is opened at run time: the default on Linux.
+/// A transport that uses the system's libcurl, opened at run time: the default on Linux.
 ///
-/// One thread serves all requests of a transport. Connections are kept and used again, and over TLS requests share an
-/// HTTP/2 connection where the server offers it. Answers are decompressed, within the limit on the bytes that come out.
-/// Certificates are verified against the system's roots. It follows no redirect, reads no netrc, keeps no cookies, and
-/// sends a request that could do harm twice never twice. The thread and all connections are gone after `shutdown()`, or
-/// when the transport itself goes.
+/// One thread serves all requests of a transport. Connections are kept and used again; over TLS, requests share an
+/// HTTP/2 connection where the server offers it. Responses are decompressed, up to the limit on the decompressed bytes.
+/// Certificates are verified against the system's roots. The transport follows no redirects, reads no netrc, keeps no
+/// cookies, and never repeats a request that is not safe to repeat. The thread and all connections end with
+/// `shutdown()`, or when the transport is released.
 public final class CurlTransport: StoppableTransport {
     /// How connections are made.
     public struct Options: Sendable, Hashable {
-        /// Which proxy is used.
+        /// The proxy that requests go through.
         public enum Proxy: Sendable, Hashable {
-            /// The one that `https_proxy`, `http_proxy` and `no_proxy` name, if they do; none for what is meant for
-            /// this machine.
+            /// The proxy that `https_proxy`, `http_proxy` and `no_proxy` name, if they do; none for requests to this
+            /// machine.
             case environment
-            /// None, whatever the environment says.
+            /// No proxy, whatever the environment says.
             case none
-            /// This one, for all hosts: `http://proxy.example.com:3128`, with `user:password@` before the host where
-            /// the proxy wants to know who is calling.
+            /// This proxy, for all hosts: `http://proxy.example.com:3128`, with `user:password@` before the host if the
+            /// proxy asks for credentials.
             case url(String)
         }
 
@@ -35,56 +35,55 @@ public final class CurlTransport: StoppableTransport {
             /// The path of the key.
             public var key: String
 
-            /// Names the files.
+            /// Creates an identity from the paths of its files.
             public init(certificate: String, key: String) {
                 self.certificate = certificate
                 self.key = key
             }
         }
 
-        /// A PEM file with the certificates to trust in the place of the system's.
+        /// The path of a PEM file with the certificates to trust instead of the system's.
         public var certificateAuthorities: String?
-        /// SHA-256 hashes of public keys, in base64 and without `sha256/` in front: a server whose key is none of these
-        /// is refused, whoever vouches for it.
+        /// SHA-256 hashes of public keys, in base64 and without `sha256/` in front. A server with any other key is
+        /// refused, even if its certificate is valid.
         public var pinnedPublicKeys: [String] = []
-        /// What the client shows to a server that asks who it is.
+        /// The certificate for servers that ask the client for one.
         public var clientCertificate: ClientCertificate?
         /// The proxy.
         public var proxy = Proxy.environment
-        /// Whether a proxy named by `Proxy.url(_:)` also carries requests to this machine; by default it does not.
+        /// Whether requests to this machine also go through a proxy named by `Proxy.url(_:)`; by default they do not.
         ///
-        /// A proxy for debugging may have to. Plain http is carried only if the proxy runs on this machine itself: a
-        /// token that need not be encrypted here must not leave.
+        /// A proxy for debugging may need that. Plain http goes through it only if the proxy runs on this machine too:
+        /// a token that may travel unencrypted here must not leave the machine.
         public var proxiesLoopback = false
 
-        /// Trusts what the system trusts.
+        /// Creates options that trust the system's roots and take the proxy from the environment.
         public init() {}
     }
 
     private let options: Options
     private let loop: Result<CurlLoop, ServiceError>
 
-    /// Makes a transport. Where there is no libcurl, each send fails with `.transport(.unavailable)` and says what to
-    /// install.
+    /// Creates a transport. Without libcurl, each send fails with `.transport(.unavailable)` and says what to install.
     public init(_ options: Options = Options()) {
         self.options = options
-        guard ccurl_open() == 0 else {
+        guard ccurl_open() else {
             loop = .failure(.transport(TransportFailure(.unavailable, String(cString: ccurl_problem()))))
             return
         }
         loop = CurlLoop().map(Result.success) ?? .failure(.curlHasNoMemory)
     }
 
-    /// The version of the libcurl that is used; `nil` if there is none.
+    /// The version of libcurl that is used; `nil` if there is none.
     public static var libraryVersion: String? {
-        ccurl_open() == 0 ? String(cString: ccurl_version()) : nil
+        ccurl_open() ? String(cString: ccurl_version()) : nil
     }
 
-    /// Sends the request, and returns the answer when its body is complete; as a stream, when its head is.
+    /// Sends the request, and returns the response when its body is complete or, as a stream, when its head is.
     ///
-    /// A stream holds the connection until it has been read or dropped; while nobody reads, the connection is not read
-    /// either. Cancelling ends the exchange at once. Where it shares an HTTP/2 connection, the server hears of that
-    /// with the next exchange on it at the latest.
+    /// A stream holds the connection until it has been read or dropped. While nobody reads the stream, the connection
+    /// is not read either. Cancelling ends the exchange at once; on a shared HTTP/2 connection, the server may learn of
+    /// that only with the next exchange.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         let loop = try loop.get()
         guard let handle = loop.borrow() else { throw ServiceError.curlHasNoMemory }
@@ -100,12 +99,12 @@ public final class CurlTransport: StoppableTransport {
             defer { loop.giveBack(handle) }
             let exchange = CurlExchange(handle, context: context, upload: upload)
             await run(exchange, on: loop, until: exchange.end)
-            // Looked up under the lock under which it was put down: that hands the C side back to this thread.
+            // The lock of the flight hands the C side back from the loop's thread to this one.
             guard case .success(let result?) = exchange.end.outcome else {
-                throw context.scope.isStopped ? .cancelled : CurlFailure(code: nil, transfer: handle.transfer).error
+                throw context.scope.isStopped ? .cancelled : CurlFailure(nil, of: handle).error
             }
-            guard result == 0 else {
-                throw upload?.failure ?? CurlFailure(code: result, transfer: handle.transfer).error
+            guard result == CCURLE_OK else {
+                throw upload?.failure ?? CurlFailure(result, of: handle).error
             }
             return try CurlAnswer(handle).response()
         case .stream:
@@ -123,20 +122,20 @@ public final class CurlTransport: StoppableTransport {
 
     /// Ends all connections and the thread.
     public func shutdown() async {
-        // Without libcurl there is nothing to end.
         guard let loop = try? loop.get() else { return }
         loop.close()
         await loop.closed()
     }
 
-    /// Has the exchange begun, and waits until `flight` has landed.
+    /// Starts the exchange, and waits until `flight` has landed.
     private func run<Value>(
         _ exchange: CurlExchange, on loop: CurlLoop, until flight: Flight<Value, ServiceError>
     ) async {
         let context = exchange.context
-        if ccurl_tells_connected() != 0 { context.note(.connecting) }
+        if ccurl_tells_connected() { context.note(.connecting) }
         await context.scope.wait {
-            // What was stopped before this sends nothing; a stop that came beside it found nothing to end.
+            // What was stopped before sends nothing. A stop that comes between the two checks finds nothing to end
+            // yet, so the exchange is cancelled here.
             if context.scope.isStopped || !loop.start(exchange) { exchange.land(nil) }
             if context.scope.isStopped { loop.cancel(exchange) }
             exchange.upload?.start { loop.resume(exchange) }
@@ -152,7 +151,7 @@ public final class CurlTransport: StoppableTransport {
 }
 
 extension HTTPResponse {
-    /// How long the body is, if that was said; what a compressed one comes to is not known.
+    /// The length of the body if the head gives it. That of a compressed body is not known before it is decompressed.
     fileprivate var lengthOnTheWire: Int? {
         headers["Content-Encoding"] == nil ? headers["Content-Length"].flatMap { Int($0) } : nil
     }

@@ -1,11 +1,12 @@
 #if os(Linux)
+import CCurl
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
 import Foundation
 #endif
 
-/// The body of a streamed request between its stream, which a task reads, and libcurl's thread, which sends it.
+/// The buffer between a task, which reads the stream of a request's body, and libcurl's thread, which sends it.
 ///
 /// While the server is slow, at most `window` bytes and one chunk wait here, and the stream is not read.
 final class CurlUpload: Sendable {
@@ -34,18 +35,18 @@ final class CurlUpload: Sendable {
         self.body = body
     }
 
-    /// Why the stream could not be sent, if it could not.
+    /// Why the stream could not be sent; `nil` if it could.
     var failure: ServiceError? {
         guard case .failure(let error) = state.withLock({ $0.ending }) else { return nil }
         return error
     }
 
-    /// How many bytes wait for libcurl.
+    /// The number of bytes that wait for libcurl.
     var waiting: Int { state.withLock { $0.waiting } }
 
-    /// Begins to read the stream. `resume` is called when libcurl waits and may go on.
+    /// Begins to read the stream. Calls `resume` when libcurl has paused and may go on.
     ///
-    /// The exchange owns the task: it cancels it when it lands.
+    /// The exchange owns the task: it cancels the task when it lands.
     func start(resuming resume: @escaping @Sendable () -> Void) {
         guard !state.withLock({ $0.isCancelled }) else { return }
         let task = Task { await self.pull(resuming: resume) }
@@ -56,7 +57,7 @@ final class CurlUpload: Sendable {
         if isCancelled { task.cancel() }
     }
 
-    /// Ends the reading of the stream, or keeps it from beginning.
+    /// Stops reading the stream, or keeps it from being read at all.
     func cancel() {
         let task = state.withLock { state in
             state.isCancelled = true
@@ -65,16 +66,16 @@ final class CurlUpload: Sendable {
         task?.cancel()
     }
 
-    /// Gives libcurl's thread what there is; nothing at the end.
+    /// Fills libcurl's buffer with what there is, and returns how much that is: 0 at the end.
     func fill(_ room: UnsafeMutableRawBufferPointer) -> Int {
         let (count, waiting) = state.withLock { state -> (Int, Flight<Void, ServiceError>?) in
             guard let first = state.chunks.first else {
                 switch state.ending {
                 case .success: return (0, nil)
-                case .failure: return (CurlStep.abort, nil)
+                case .failure: return (CCURL_ABORT, nil)
                 case nil:
                     state.isPaused = true
-                    return (CurlStep.pause, nil)
+                    return (CCURL_PAUSE, nil)
                 }
             }
             let count = min(room.count, first.count - state.sent)

@@ -1,0 +1,148 @@
+// What libcurl calls while it works on a transfer.
+#include "ccurl.h"
+
+#if defined(__linux__)
+
+#include "fields.h"
+
+#include <string.h>
+
+// As libcurl lays it out.
+typedef struct {
+    int library;
+    void *connection;
+} tls_session;
+
+// MARK: Before the request is sent
+
+// Whether the TLS library holds bytes of the other side that nobody has read.
+static bool has_unread(const ccurl_transfer *transfer) {
+    tls_session *session = NULL;
+    if (ccurl_api.easy_getinfo(transfer->easy, CCURLINFO_TLS_SSL_PTR, &session) != CCURLE_OK) return false;
+    if (!session || !session->connection) return false;
+    if (session->library == CCURLSSLBACKEND_OPENSSL && ccurl_api.openssl_has_pending)
+        return ccurl_api.openssl_has_pending(session->connection);
+    if (session->library != CCURLSSLBACKEND_GNUTLS || !ccurl_api.gnutls_pending) return false;
+    return ccurl_api.gnutls_pending(session->connection) > 0;
+}
+
+// Whether the kept connection that the request is about to use is not fit for it: the other side has closed it, or
+// bytes have come that no request asked for. libcurl 7.88 would take those for the next response, which may be
+// another user's. Under TLS they may be session tickets, which mostly come with the first response: an unneeded new
+// connection does less harm.
+static bool is_stale(ccurl_transfer *transfer) {
+    if (transfer->connection.kind == CCURL_ON_NEW_CONNECTION) return false;
+    return ccurl_sockets_is_stale(ccurl_loop_sockets(transfer->loop), transfer) ||
+           (transfer->connection.kept_socket && transfer->request.is_encrypted && has_unread(transfer));
+}
+
+static bool is_refusal(const ccurl_transfer *transfer) {
+    if (transfer->connection.kind == CCURL_ON_NEW_CONNECTION) return true;
+    const ccurl_request *request = &transfer->request;
+    return request->is_encrypted && request->is_safe && !transfer->connection.was_kept && !transfer->words[0];
+}
+
+// libcurl sends a request again, unasked, up to five times: after a kept connection died, and after HTTP/2's
+// REFUSED_STREAM. One permit is one send, and the retry policy decides what may be sent again.
+void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer) {
+    if (transfer->objection != CCURL_NO_OBJECTION) return;
+    transfer->objection = CCURL_REPEATED;
+    // On a new connection only a refusal and a downgrade make libcurl do that, and about a refusal it says nothing. On
+    // an old one of HTTP/2 (those of HTTP/1 are watched) it is nearly always a refusal; or else a stream was reset for
+    // another reason at the moment when the connection ended, which matters only for a request that acts.
+    bool is_new = transfer->connection.kind == CCURL_ON_NEW_CONNECTION;
+    if ((is_new && transfer->words[0]) || strstr(transfer->words, "HTTP_1_1_REQUIRED"))
+        transfer->repetition = CCURL_DOWNGRADED;
+    else
+        transfer->repetition = is_refusal(transfer) ? CCURL_REFUSED : CCURL_DIED;
+}
+
+static void tell(ccurl_transfer *transfer, ccurl_step step) {
+    if (transfer->hooks.on_step) transfer->hooks.on_step(transfer->hooks.context, step);
+}
+
+static int note_connected(void *context, char *to, char *from, int to_port, int from_port) {
+    (void)to, (void)from;
+    ccurl_transfer *transfer = context;
+    ccurl_connection *connection = &transfer->connection;
+    if (connection->kind != CCURL_UNCONNECTED) {
+        ccurl_transfer_refuse_repetition(transfer);
+        return CCURL_PREREQFUNC_ABORT;
+    }
+    move(transfer, SENDING);
+    bool is_new = ccurl_transfer_get_long(transfer, CCURLINFO_NUM_CONNECTS) > 0;
+    connection->kind = is_new ? CCURL_ON_NEW_CONNECTION : CCURL_ON_KEPT_CONNECTION;
+    connection->to_port = to_port;
+    connection->from_port = from_port;
+    if (is_stale(transfer)) {
+        transfer->objection = CCURL_STALE;
+        return CCURL_PREREQFUNC_ABORT;
+    }
+    tell(transfer, CCURL_CONNECTED);
+    return CCURL_PREREQFUNC_OK;
+}
+
+// MARK: The response
+
+// To return fewer bytes than there are ends the transfer.
+static size_t object(ccurl_transfer *transfer, ccurl_objection objection) {
+    transfer->objection = objection;
+    return 0;
+}
+
+static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
+    ccurl_transfer *transfer = context;
+    ccurl_head *head = &transfer->head;
+    size_t length = size * count;
+    if (transfer->state != RECEIVING) {
+        move(transfer, RECEIVING);
+        transfer->first_byte = ccurl_now();
+    }
+    bool was_complete = head->is_complete;
+    ccurl_objection objection = CCURL_NO_OBJECTION;
+    if (!ccurl_head_take(head, bytes, length, transfer->request.head_limit, &objection))
+        return object(transfer, objection);
+    if (was_complete || !head->is_complete) return length;
+    if (!ccurl_head_is_interim(head)) {
+        tell(transfer, CCURL_HEAD_COMPLETE);
+        ccurl_upload_note_response(transfer, !ccurl_head_has_status(head, "2"));
+    }
+    if (transfer->request.expects_continue && ccurl_head_has_status(head, "417"))
+        return object(transfer, CCURL_SETTLED);
+    return length;
+}
+
+static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
+    ccurl_transfer *transfer = context;
+    size_t length = size * count;
+    if (length > transfer->request.body_limit - transfer->body_length) return object(transfer, CCURL_BODY_TOO_LARGE);
+    ccurl_loop_note_body(transfer->loop, length);
+    if (transfer->hooks.on_body) {
+        ptrdiff_t taken = transfer->hooks.on_body(transfer->hooks.context, (uint8_t *)bytes, length);
+        transfer->is_paused = taken == CCURL_PAUSE;
+        if (transfer->is_paused) return CCURL_WRITEFUNC_PAUSE;
+        if (taken < 0) return 0;
+    } else {
+        if (!ccurl_reserve((void **)&transfer->body, &transfer->body_capacity, transfer->body_length, length)) return 0;
+        memcpy(transfer->body + transfer->body_length, bytes, length);
+    }
+    transfer->body_length += length;
+    return length;
+}
+
+// MARK: What libcurl is given
+
+void ccurl_install_callbacks(ccurl_transfer *transfer) {
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_PRIVATE, transfer);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_ERRORBUFFER, transfer->words);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_HEADERFUNCTION, take_head);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_HEADERDATA, transfer);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_WRITEFUNCTION, take_body);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_WRITEDATA, transfer);
+    ccurl_sockets_adopt(ccurl_loop_sockets(transfer->loop), transfer);
+    if (!ccurl_tells_connected()) return;
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_PREREQFUNCTION, note_connected);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_PREREQDATA, transfer);
+}
+
+#endif

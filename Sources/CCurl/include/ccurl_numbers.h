@@ -1,0 +1,172 @@
+// The numbers of libcurl's interface, for the shim and for Swift. They are part of its stable ABI (libcurl.so.4), so
+// libcurl's headers are not needed to build. Each has libcurl's own name with a C in front: the two can meet in one
+// program.
+#ifndef CCURL_NUMBERS_H
+#define CCURL_NUMBERS_H
+
+// The options of an easy handle.
+typedef enum {
+    CCURLOPT_NOBODY = 44,
+    CCURLOPT_POST = 47,
+    CCURLOPT_FRESH_CONNECT = 74,
+    CCURLOPT_FORBID_REUSE = 75,
+    CCURLOPT_HTTPGET = 80,
+    CCURLOPT_HTTP_VERSION = 84,
+    CCURLOPT_BUFFERSIZE = 98,
+    CCURLOPT_NOSIGNAL = 99,
+    CCURLOPT_PROTOCOLS = 181,
+    CCURLOPT_PATH_AS_IS = 234,
+    CCURLOPT_PIPEWAIT = 237,
+    CCURLOPT_SUPPRESS_CONNECT_HEADERS = 265,
+    CCURLOPT_HTTP09_ALLOWED = 285,
+    CCURLOPT_QUICK_EXIT = 322,
+    CCURLOPT_WRITEDATA = 10001,
+    CCURLOPT_URL = 10002,
+    CCURLOPT_PROXY = 10004,
+    CCURLOPT_READDATA = 10009,
+    CCURLOPT_ERRORBUFFER = 10010,
+    CCURLOPT_POSTFIELDS = 10015,
+    CCURLOPT_HTTPHEADER = 10023,
+    CCURLOPT_SSLCERT = 10025,
+    CCURLOPT_HEADERDATA = 10029,
+    CCURLOPT_CUSTOMREQUEST = 10036,
+    CCURLOPT_CAINFO = 10065,
+    CCURLOPT_SSLKEY = 10087,
+    CCURLOPT_ACCEPT_ENCODING = 10102,
+    CCURLOPT_PRIVATE = 10103,
+    CCURLOPT_OPENSOCKETDATA = 10164,
+    CCURLOPT_NOPROXY = 10177,
+    CCURLOPT_CLOSESOCKETDATA = 10209,
+    CCURLOPT_PINNEDPUBLICKEY = 10230,
+    CCURLOPT_PREREQDATA = 10313,
+    CCURLOPT_WRITEFUNCTION = 20011,
+    CCURLOPT_READFUNCTION = 20012,
+    CCURLOPT_HEADERFUNCTION = 20079,
+    CCURLOPT_OPENSOCKETFUNCTION = 20163,
+    CCURLOPT_CLOSESOCKETFUNCTION = 20208,
+    CCURLOPT_PREREQFUNCTION = 20312,
+    CCURLOPT_POSTFIELDSIZE_LARGE = 30120,
+} ccurl_option;
+
+// What can be asked of an easy handle.
+typedef enum {
+    CCURLINFO_PRIVATE = 0x100015,
+    CCURLINFO_HEADER_SIZE = 0x20000B,
+    CCURLINFO_REQUEST_SIZE = 0x20000C,
+    CCURLINFO_OS_ERRNO = 0x200019,
+    CCURLINFO_NUM_CONNECTS = 0x20001A,
+    CCURLINFO_HTTP_VERSION = 0x20002E,
+    CCURLINFO_TLS_SSL_PTR = 0x40002D,
+    CCURLINFO_ACTIVESOCKET = 0x50002C,
+    CCURLINFO_SIZE_UPLOAD_T = 0x600007,
+    CCURLINFO_SIZE_DOWNLOAD_T = 0x600008,
+    CCURLINFO_TOTAL_TIME_T = 0x600032,
+    CCURLINFO_NAMELOOKUP_TIME_T = 0x600033,
+    CCURLINFO_CONNECT_TIME_T = 0x600034,
+    CCURLINFO_APPCONNECT_TIME_T = 0x600038,
+} ccurl_info;
+
+// The options of a multi handle.
+typedef enum {
+    CCURLMOPT_PIPELINING = 3,
+    CCURLMOPT_MAXCONNECTS = 6,
+    CCURLMOPT_SOCKETDATA = 10002,
+    CCURLMOPT_TIMERDATA = 10005,
+    CCURLMOPT_SOCKETFUNCTION = 20001,
+    CCURLMOPT_TIMERFUNCTION = 20004,
+} ccurl_multi_option;
+
+// The results of a transfer. libcurl may give others that are not listed here.
+typedef enum {
+    CCURLE_OK = 0,
+    CCURLE_UNSUPPORTED_PROTOCOL = 1,
+    CCURLE_NOT_BUILT_IN = 4,
+    CCURLE_COULDNT_RESOLVE_PROXY = 5,
+    CCURLE_COULDNT_RESOLVE_HOST = 6,
+    CCURLE_COULDNT_CONNECT = 7,
+    CCURLE_WEIRD_SERVER_REPLY = 8,
+    CCURLE_HTTP2 = 16,
+    CCURLE_PARTIAL_FILE = 18,
+    CCURLE_WRITE_ERROR = 23,
+    CCURLE_OUT_OF_MEMORY = 27,
+    CCURLE_OPERATION_TIMEDOUT = 28,
+    CCURLE_SSL_CONNECT_ERROR = 35,
+    CCURLE_BAD_FUNCTION_ARGUMENT = 43,
+    CCURLE_GOT_NOTHING = 52,
+    CCURLE_SSL_ENGINE_NOTFOUND = 53,
+    CCURLE_SSL_ENGINE_SETFAILED = 54,
+    CCURLE_SEND_ERROR = 55,
+    CCURLE_RECV_ERROR = 56,
+    CCURLE_SSL_CERTPROBLEM = 58,
+    CCURLE_SSL_CIPHER = 59,
+    CCURLE_PEER_FAILED_VERIFICATION = 60,
+    CCURLE_BAD_CONTENT_ENCODING = 61,
+    CCURLE_SEND_FAIL_REWIND = 65,
+    CCURLE_SSL_ENGINE_INITFAILED = 66,
+    CCURLE_SSL_CACERT_BADFILE = 77,
+    CCURLE_SSL_CRL_BADFILE = 82,
+    CCURLE_SSL_ISSUER_ERROR = 83,
+    CCURLE_SSL_PINNEDPUBKEYNOTMATCH = 90,
+    CCURLE_SSL_INVALIDCERTSTATUS = 91,
+    CCURLE_HTTP2_STREAM = 92,
+    CCURLE_PROXY = 97,
+    CCURLE_SSL_CLIENTCERT = 98,
+    CCURLE_TOO_LARGE = 100,
+} ccurl_code;
+
+// The versions of HTTP: those that can be asked for, and those that a transfer has used.
+enum {
+    CCURL_HTTP_VERSION_1_0 = 1,
+    CCURL_HTTP_VERSION_1_1 = 2,
+    CCURL_HTTP_VERSION_2_0 = 3,
+    CCURL_HTTP_VERSION_2TLS = 4,
+    CCURL_HTTP_VERSION_3 = 30,
+    CCURL_HTTP_VERSION_3ONLY = 31,
+};
+
+// The size of the buffer for CCURLOPT_ERRORBUFFER.
+enum { CCURL_ERROR_SIZE = 256 };
+// Flags for curl_global_init.
+enum { CCURL_GLOBAL_ALL = 3 };
+// The first layout of the answer of curl_version_info, which is all that is read of it.
+enum { CCURLVERSION_FIRST = 0 };
+// Bits of CCURLOPT_PROTOCOLS.
+enum { CCURLPROTO_HTTP = 1, CCURLPROTO_HTTPS = 2 };
+// A value of CCURLMOPT_PIPELINING: HTTP/2 streams share a connection.
+enum { CCURLPIPE_MULTIPLEX = 2 };
+// TLS libraries that libcurl may be built with.
+enum { CCURLSSLBACKEND_OPENSSL = 1, CCURLSSLBACKEND_GNUTLS = 2 };
+
+// What callbacks return in place of a count or a socket, and what the one before a request returns.
+enum {
+    CCURL_SOCKET_BAD = -1,
+    CCURL_PREREQFUNC_OK = 0,
+    CCURL_PREREQFUNC_ABORT = 1,
+    CCURL_READFUNC_ABORT = 0x10000000,
+    CCURL_READFUNC_PAUSE = 0x10000001,
+    CCURL_WRITEFUNC_PAUSE = 0x10000001,
+};
+
+// The directions that curl_easy_pause pauses; without any, it resumes both.
+enum { CCURLPAUSE_CONT = 0, CCURLPAUSE_SEND = 4 };
+// What libcurl wants to know of a socket.
+enum { CCURL_POLL_IN = 1, CCURL_POLL_OUT = 2 };
+// What curl_multi_socket_action is told of a socket, and the socket that stands for the timers.
+enum { CCURL_CSELECT_IN = 1, CCURL_CSELECT_OUT = 2, CCURL_SOCKET_TIMEOUT = -1 };
+// The one kind of message of curl_multi_info_read: a transfer has ended.
+enum { CCURLMSG_DONE = 1 };
+
+// The versions of libcurl that make a difference, as curl_version_info gives them: 0x074400 is 7.68.0.
+enum {
+    // The oldest that the shim works with. All functions that it calls are older.
+    CCURL_VERSION_OLDEST = 0x074400,
+    // CCURLOPT_PREREQFUNCTION: a callback before a request is sent.
+    CCURL_VERSION_WITH_PREREQ = 0x075000,
+    // CCURLOPT_QUICK_EXIT.
+    CCURL_VERSION_WITH_QUICK_EXIT = 0x075700,
+    // From the first to before the second, a handle that has had a response is not safe to use again.
+    CCURL_VERSION_WITH_HEADER_FAULT = 0x075300,
+    CCURL_VERSION_WITHOUT_HEADER_FAULT = 0x080100,
+};
+
+#endif

@@ -1,0 +1,79 @@
+// The sockets that libcurl uses: which of those that it keeps are fit for another request, and what became of one that
+// died.
+#ifndef CCURL_SOCKETS_H
+#define CCURL_SOCKETS_H
+
+#include "ccurl.h"
+
+#include <pthread.h>
+
+// What the loop knows of a socket.
+typedef struct {
+    // What libcurl waits for, and what epoll watches for, as events of epoll.
+    uint32_t wanted, watched;
+    // Whether the shim opened it, and so knows it until it is closed; whether that was for a request over TLS.
+    bool is_own, is_encrypted;
+    // Its ports, once the system has been asked for them: libcurl names a connection by them.
+    int to_port, from_port;
+    // Whether it carries HTTP/1: then nothing may come while no request waits for it. The frames of HTTP/2 belong to
+    // streams, and some come unasked.
+    bool is_http1;
+    // The server, as a hash of its address.
+    uint64_t server;
+    // Whether it takes no new requests: another connection to its server has died under a request, or a request waited
+    // on it in vain. Bytes that come clear the doubt.
+    bool is_doubtful;
+    // When bytes last came, in microseconds.
+    int64_t heard;
+    // The request that runs on it, if the connection was kept; and how many bytes the other side had acknowledged
+    // before.
+    ccurl_transfer *user;
+    int64_t acknowledged;
+} ccurl_watch;
+
+// The sockets of a loop, by descriptor.
+typedef struct {
+    int epoll;
+    ccurl_watch *watches;
+    size_t capacity;
+    // Held while a socket is closed: a descriptor that another thread looks at does not become another file meanwhile.
+    pthread_mutex_t guard;
+} ccurl_sockets;
+
+// The connection on which libcurl has begun to send a request, where it tells (7.80 and later).
+typedef enum { CCURL_UNCONNECTED = 0, CCURL_ON_NEW_CONNECTION, CCURL_ON_KEPT_CONNECTION } ccurl_connection_kind;
+
+// What is known of a transfer's connection.
+typedef struct {
+    ccurl_connection_kind kind;
+    // How many sockets were opened for it, and the errno with which the system refused one; 0 if it did not.
+    int opened, refusal;
+    // The ports of the connection on which the request was sent last, where libcurl tells.
+    int to_port, from_port;
+    // The descriptor of the kept HTTP/1 connection that it runs on, plus one; 0 if there is none.
+    int kept_socket;
+    // Whether it ran on one.
+    bool was_kept;
+    // Whether the server has certainly seen nothing of the request, although it was sent.
+    bool is_unseen;
+} ccurl_connection;
+
+// Returns the watch of a socket; NULL if there is no memory for one.
+ccurl_watch *ccurl_watch_of(ccurl_sockets *sockets, int socket);
+// Has epoll watch for these events. Returns false if the system refuses.
+bool ccurl_sockets_watch(ccurl_sockets *sockets, int socket, ccurl_watch *watch, uint32_t events);
+// Has libcurl open and close the transfer's sockets through the shim.
+void ccurl_sockets_adopt(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// Separates the transfer from what becomes of its connection.
+void ccurl_sockets_release(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// Notes which connection a transfer that has ended leaves for the next.
+void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// Whether the kept connection that the transfer is about to use must not be used again. If it may, the loop watches
+// what becomes of it.
+bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// See ccurl_loop_distrust.
+void ccurl_sockets_distrust(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// Returns the connection with the most unread bytes: a flood comes faster than it can be read. -1 if there is none.
+int ccurl_sockets_fullest(const ccurl_sockets *sockets);
+
+#endif

@@ -1,0 +1,71 @@
+// The transfer, for the other files of the shim: only transfer.c and callbacks.c know its fields.
+//
+// A transfer is in one of these states:
+//
+//   PREPARING    Its options are set. libcurl does not know it.
+//   CONNECTING   libcurl has it: it looks up the host, connects, or waits for a connection.
+//   SENDING      libcurl has a connection, and sends the request. Before 7.80 it does not tell, and this state is
+//                skipped.
+//   RECEIVING    Bytes of a response have come. Some of the request may still have to be sent.
+//   ENDED        libcurl has let go of it. What has come can be read.
+//   ORPHANED     libcurl has kept the handle, whose lookup it cannot break off. The transfer has none.
+//
+// What moves it:
+//
+//   ccurl_transfer_start       PREPARING                        ->  CONNECTING
+//   libcurl is about to send   CONNECTING                       ->  SENDING
+//   bytes come                 CONNECTING, SENDING              ->  RECEIVING
+//   ccurl_transfer_end         CONNECTING, SENDING, RECEIVING   ->  ENDED
+//   ccurl_transfer_restart     ENDED                            ->  CONNECTING
+//   ccurl_transfer_orphan      CONNECTING                       ->  ORPHANED
+//   ccurl_transfer_reset       PREPARING, ENDED, ORPHANED       ->  PREPARING
+#ifndef CCURL_TRANSFER_H
+#define CCURL_TRANSFER_H
+
+#include "head.h"
+#include "loop.h"
+
+// libcurl's handle; NULL once the transfer is without one.
+void *ccurl_transfer_easy(const ccurl_transfer *transfer);
+ccurl_loop *ccurl_transfer_loop(const ccurl_transfer *transfer);
+const ccurl_hooks *ccurl_transfer_hooks(const ccurl_transfer *transfer);
+const ccurl_head *ccurl_transfer_lines(const ccurl_transfer *transfer);
+// What belongs to upload.c and to sockets.c.
+ccurl_upload *ccurl_transfer_upload(ccurl_transfer *transfer);
+ccurl_connection *ccurl_transfer_connection(ccurl_transfer *transfer);
+// libcurl's own words about a failure; they may be empty.
+const char *ccurl_transfer_words(const ccurl_transfer *transfer);
+ccurl_objection ccurl_transfer_objection(const ccurl_transfer *transfer);
+ccurl_repetition ccurl_transfer_repetition(const ccurl_transfer *transfer);
+// When it was added to the loop, in microseconds.
+int64_t ccurl_transfer_started(const ccurl_transfer *transfer);
+bool ccurl_transfer_is_encrypted(const ccurl_transfer *transfer);
+// Whether a hook has paused the response.
+bool ccurl_transfer_is_paused(const ccurl_transfer *transfer);
+// Whether libcurl has begun to send the request on some connection.
+bool ccurl_transfer_was_sent(const ccurl_transfer *transfer);
+// Whether it may still be looking up its host.
+bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer);
+// Whether bytes of a response have come, be it interim.
+bool ccurl_transfer_is_receiving(const ccurl_transfer *transfer);
+// Whether all bytes of the response's body have come by its Content-Length, and none is kept back.
+bool ccurl_transfer_has_whole_body(const ccurl_transfer *transfer);
+long ccurl_transfer_get_long(const ccurl_transfer *transfer, ccurl_info info);
+int64_t ccurl_transfer_get_offset(const ccurl_transfer *transfer, ccurl_info info);
+
+// Notes that the request is about to be sent again, which ends the transfer.
+void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer);
+// Sets an option that the next request does not set itself.
+void ccurl_transfer_set_special_long(ccurl_transfer *transfer, ccurl_option option, long value);
+// Resumes a paused response.
+ccurl_code ccurl_transfer_resume(ccurl_transfer *transfer);
+// Notes that the transfer is given to libcurl.
+void ccurl_transfer_start(ccurl_transfer *transfer);
+// Notes that libcurl has let go of it, and whether it came to its regular end.
+void ccurl_transfer_end(ccurl_transfer *transfer, bool is_regular);
+// Notes that a transfer whose kept connection was stale is given to libcurl again, for a new one.
+void ccurl_transfer_restart(ccurl_transfer *transfer);
+// Leaves the handle to libcurl: it can neither open a connection nor use one, and no longer knows the transfer.
+void ccurl_transfer_orphan(ccurl_transfer *transfer);
+
+#endif

@@ -1,0 +1,116 @@
+#if os(Linux)
+/// The jobs for the thread of a `CurlLoop`, and how far that thread has come: what is behind the loop's lock.
+struct CurlInbox {
+    enum Job {
+        case start(CurlExchange)
+        case resume(CurlExchange)
+        case cancel(CurlExchange, isOutOfTime: Bool)
+    }
+
+    /// What has to be done so that the thread sees a new job.
+    enum Notice {
+        /// Nothing: it comes back to its jobs, and somebody checks that it does.
+        case none
+        /// Wake it: it waits for sockets.
+        case wake
+        /// Check that it comes back to its jobs.
+        case watch
+        /// Launch it.
+        case launch
+    }
+
+    enum Thread {
+        case absent, running
+        /// It has ended all exchanges, and waits for lookups before it frees the C side.
+        case lingering
+    }
+
+    private var jobs: [Job] = []
+    private var idle: [CurlExchange.Handle] = []
+    private var ended: [Flight<Void, ServiceError>] = []
+    private var thread = Thread.absent
+    private var isClosed = false
+    /// Whether the thread waits for sockets, and has to be woken for a job.
+    private var isWaiting = false
+    /// Whether somebody checks that the thread comes back to its jobs.
+    private var isWatched = false
+
+    // MARK: For callers
+
+    /// Adds the job of a new exchange; `nil` if the loop is closed.
+    mutating func start(_ exchange: CurlExchange) -> Notice? {
+        guard !isClosed else { return nil }
+        guard thread == .running else {
+            jobs.append(.start(exchange))
+            thread = .running
+            return .launch
+        }
+        return add(.start(exchange))
+    }
+
+    /// Adds a job for an exchange that was started. Without a thread it has ended.
+    mutating func add(_ job: Job) -> Notice {
+        guard thread == .running else { return .none }
+        jobs.append(job)
+        defer { isWaiting = false }
+        if isWaiting { return .wake }
+        if isWatched { return .none }
+        isWatched = true
+        return .watch
+    }
+
+    /// Whether to check again. `isWorking` says whether the thread is working now.
+    mutating func goesOnWatching(_ isWorking: Bool) -> Bool {
+        isWatched = thread == .running && (isWorking || !jobs.isEmpty)
+        return isWatched
+    }
+
+    /// Takes a handle that was kept for the next request.
+    mutating func borrow() -> CurlExchange.Handle? {
+        idle.popLast()
+    }
+
+    /// Keeps a handle for the next request, unless there are enough.
+    mutating func keep(_ handle: CurlExchange.Handle, atMost most: Int) -> Bool {
+        guard !isClosed, idle.count < most else { return false }
+        idle.append(handle)
+        return true
+    }
+
+    /// Lets nothing more begin. Returns the handles, which have to be freed, and what the thread is doing.
+    mutating func close() -> (idle: [CurlExchange.Handle], thread: Thread) {
+        isClosed = true
+        defer { idle = [] }
+        return (idle, thread)
+    }
+
+    /// Has the flight land when the thread has ended; `false` if there is no thread.
+    mutating func awaitEnd(_ flight: Flight<Void, ServiceError>) -> Bool {
+        guard thread == .running else { return false }
+        ended.append(flight)
+        return true
+    }
+
+    // MARK: For the thread
+
+    /// Whether there is nothing to do but to wait; from then on, a job wakes the thread.
+    mutating func mayWait() -> Bool {
+        isWaiting = jobs.isEmpty && !isClosed
+        return isWaiting
+    }
+
+    mutating func takeJobs() -> (jobs: [Job], isClosed: Bool) {
+        isWaiting = false
+        defer { jobs = [] }
+        return (jobs, isClosed)
+    }
+
+    /// The thread has ended all exchanges, or could not begin. Returns the jobs that nobody will do, and who waits for
+    /// its end.
+    mutating func end(_ next: Thread) -> (jobs: [Job], ended: [Flight<Void, ServiceError>]) {
+        thread = next
+        defer { (jobs, ended) = ([], []) }
+        return (jobs, ended)
+    }
+}
+#endif
