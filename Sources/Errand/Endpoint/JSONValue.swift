@@ -91,9 +91,8 @@ extension JSONValue: Codable {
     }
 }
 
-extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
-    /// `null`.
-    public init(nilLiteral: ()) { self = .null }
+// Not by `nil`: a missing member would be compared with `null` where one writes `== nil`.
+extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
     /// A truth value.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
     /// A number without a fraction.
