@@ -52,6 +52,14 @@ public struct Configuration: Sendable {
     /// How many bytes an answer may have, decompressed.
     public var responseByteLimit: Int = 64 << 20
 
+    /// Reads an error of your own type from each rejection, in one place. ``Rejection/details(as:)`` returns it.
+    ///
+    ///     $0.rejectionDetails = { try? $0.decodeBody(as: Problem.self) }
+    public var rejectionDetails: (@Sendable (Rejection) -> (any Sendable)?)?
+    /// Is called for each event, in the task of the call and in order, so that no event is lost when a short program
+    /// ends. It must not block: the call goes on when it returns. ``APIClient/events`` is the stream of the same events.
+    public var observe: (@Sendable (ClientEvent) -> Void)?
+
     /// The user's middlewares around each call, the outermost first.
     public var callMiddlewares: [any Middleware] = []
     /// The user's middlewares around each send, the outermost first.

@@ -26,8 +26,15 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     public var options = CallOptions()
     /// The keys below which the response lies in the answer.
     public internal(set) var envelope: [String] = []
-    /// Where the server has said that the next page lies; it takes the place of the path and the query.
-    var target: HTTPURL?
+    /// A URL that the server has given; it takes the place of the path and the query.
+    var target: Target?
+
+    enum Target: Sendable {
+        /// The next page of a list.
+        case page(HTTPURL)
+        /// A URL as it stands in a response, absolute or not.
+        case url(String)
+    }
 
     /// Makes an endpoint.
     public init(
@@ -39,6 +46,18 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         self.query = query
         self.headers = headers
         self.body = body
+    }
+
+    /// Creates an endpoint for a URL that a response of the server has given.
+    ///
+    /// The URL may be relative; then it is resolved against the client's base URL. It must belong to the client's own
+    /// origin: another one is `.invalidRequest`, and nothing is sent there.
+    public init(
+        _ method: HTTPMethod, url: String, query: QueryItems = [:], headers: HTTPHeaders = [:],
+        body: RequestBody? = nil
+    ) {
+        self.init(method, EndpointPath(ofURL: url), query: query, headers: headers, body: body)
+        target = .url(url)
     }
 
     /// Makes an endpoint whose parameters go where the method wants them: with GET, HEAD, DELETE and OPTIONS into the
@@ -87,6 +106,24 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         with { $0.options.permits = count }
     }
 
+    /// The same call with that header field, which replaces those of the same name.
+    public func header(_ name: String, _ value: String?) -> Self {
+        with { $0.headers[name] = value }
+    }
+
+    /// The same call with that parameter in the query, which replaces those of the same name; `nil` removes them.
+    public func query(_ name: String, _ value: (any QueryValue)?) -> Self {
+        with { endpoint in
+            endpoint.query.items.removeAll { $0.name == name }
+            endpoint.query.add(name, value)
+        }
+    }
+
+    /// The same call, whose response is decoded by that decoder in place of the client's.
+    public func decoder(_ decoder: any ResponseDecoder) -> Self {
+        with { $0.options.decoder = decoder }
+    }
+
     private func with(_ change: (inout Self) -> Void) -> Self {
         var copy = self
         change(&copy)
@@ -98,6 +135,13 @@ extension Endpoint {
     /// Asks for something.
     public static func get(_ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:]) -> Self {
         Self(.get, path, query: query, headers: headers)
+    }
+
+    /// Asks for something at a URL that a response of the server has given, such as the `repos_url` of a user.
+    ///
+    ///     let repositories: [Repository] = try await client.run(.get(url: user.repositoriesURL))
+    public static func get(url: String, headers: HTTPHeaders = [:]) -> Self {
+        Self(.get, url: url, headers: headers)
     }
 
     /// Asks for the headers only.

@@ -46,7 +46,7 @@ struct ServerMoviesTests {
 
     private func problem(_ error: ServiceError?) -> Problem? {
         guard case .rejected(let rejection) = error else { return nil }
-        return rejection.decodeBody(as: Problem.self)
+        return try? rejection.decodeBody(as: Problem.self)
     }
 
     @Test("pages have twenty films, the last the rest, and none lies beyond")

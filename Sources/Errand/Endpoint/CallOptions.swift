@@ -28,6 +28,8 @@ public struct CallOptions: Sendable {
     public var retry: RetryPolicy?
     /// The key that makes the call safe to repeat.
     public var idempotencyKey: IdempotencyKey?
+    /// Decodes the response in place of the client's decoder.
+    public var decoder: (any ResponseDecoder)?
     /// How many permits of the rate limiter an attempt takes.
     public var permits = 1
 

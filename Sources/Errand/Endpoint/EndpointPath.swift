@@ -23,6 +23,13 @@ public struct EndpointPath: Sendable, Hashable {
         }
     }
 
+    /// The path of a URL, to name a call by. What is wrong with the URL is found when the call is made.
+    init(ofURL url: String) {
+        var rest = url.prefix { $0 != "?" && $0 != "#" }
+        if let scheme = rest.firstRange(of: "://") { rest = rest[scheme.upperBound...].drop { $0 != "/" } }
+        self.init(segments: rest.split(separator: "/").map { PercentEncoding.decode(String($0)) })
+    }
+
     /// The path as it goes below `base`, which ends without a slash.
     func resolved(below base: String) throws(ServiceError) -> String {
         if let problem { throw .invalidRequest(InvalidRequest(.path, problem)) }

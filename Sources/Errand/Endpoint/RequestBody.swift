@@ -10,6 +10,7 @@ public struct RequestBody: Sendable {
         case json(any Encodable & Sendable)
         case parameters(Parameters)
         case form(QueryItems)
+        case formOf(any Encodable & Sendable)
         case data(Data, contentType: String)
     }
 
@@ -40,6 +41,15 @@ public struct RequestBody: Sendable {
         RequestBody(content: .form(query))
     }
 
+    /// The members of a value as the parameters of an HTML form.
+    ///
+    /// An inner object becomes `metadata[key]`, a list `tags[]`, a list of objects `items[0][name]`. The client's
+    /// encoder says how names and dates are written if it is a `JSONEncoder`. What is `nil` is left out.
+    @_disfavoredOverload
+    public static func form(_ value: some Encodable & Sendable) -> RequestBody {
+        RequestBody(content: .formOf(value))
+    }
+
     /// Bytes of whatever type.
     public static func data(_ data: Data, contentType: String) -> RequestBody {
         RequestBody(content: .data(data, contentType: contentType))
@@ -51,7 +61,10 @@ public struct RequestBody: Sendable {
             switch content {
             case .json(let value): return (try encoder.encode(value), encoder.contentType)
             case .parameters(let own): return (try encoder.encode(own.merged(over: common)), encoder.contentType)
-            case .form(let query): return (Data(query.encoded.utf8), "application/x-www-form-urlencoded")
+            case .form(let query): return (Data(query.encoded.utf8), Self.formType)
+            case .formOf(let value):
+                let query = try QueryItems(form: value, encodedBy: encoder as? JSONEncoder ?? JSONEncoder())
+                return (Data(query.encoded.utf8), Self.formType)
             case .data(let data, let contentType): return (data, contentType)
             }
         } catch {
@@ -60,6 +73,8 @@ public struct RequestBody: Sendable {
             }
         }
     }
+
+    private static let formType = "application/x-www-form-urlencoded"
 
     private static func explain(_ error: any Error) -> String {
         // The value itself stays out of the sentence: it may be a secret.
@@ -77,7 +92,7 @@ extension RequestBody: CustomStringConvertible, CustomReflectable {
         switch content {
         case .json(let value): "JSON of \(type(of: value))"
         case .parameters: "JSON of parameters"
-        case .form: "a form"
+        case .form, .formOf: "a form"
         case .data(let data, let contentType): "\(data.count) bytes of \(contentType)"
         }
     }

@@ -8,6 +8,9 @@ public struct RetryPolicy: Sendable, Hashable {
     public var attempts: Int
     /// The longest `Retry-After` that is waited for; a longer one fails the call at once, with the figure.
     public var patience: Duration
+    /// The statuses after which a call is tried again: 408, 429, 500, 502, 503 and 504 by default. A 403 that its
+    /// headers make a limit counts as 429.
+    public var statuses: Set<Int>
     var backoff: Backoff
 
     /// Makes a policy.
@@ -17,11 +20,13 @@ public struct RetryPolicy: Sendable, Hashable {
     ///   - base: The longest pause before the first retry; it doubles with each.
     ///   - cap: The longest pause of all.
     ///   - patience: The longest `Retry-After` that is waited for.
+    ///   - statuses: The statuses after which a call is tried again.
     public init(
         attempts: Int, base: Duration = .milliseconds(200), cap: Duration = .seconds(20),
-        patience: Duration = .seconds(60)
+        patience: Duration = .seconds(60), statuses: Set<Int> = [408, 429, 500, 502, 503, 504]
     ) {
         self.attempts = attempts
+        self.statuses = statuses
         self.patience = patience
         backoff = Backoff(base: base, cap: cap)
     }

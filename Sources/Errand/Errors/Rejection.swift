@@ -21,6 +21,10 @@ public struct Rejection: Sendable, Hashable {
     public let body: Data
     /// How long the server asks to wait.
     public let retryAfter: Duration?
+    /// Decodes as the client does that got the response.
+    var decode = Uncompared<@Sendable (any Decodable.Type, Data) throws -> any Decodable>()
+    /// What the client's `rejectionDetails` made of it.
+    var details = Uncompared<any Sendable>()
 
     /// Makes one.
     public init(
@@ -36,11 +40,27 @@ public struct Rejection: Sendable, Hashable {
         self.retryAfter = retryAfter
     }
 
-    /// Reads the server's own error type out of the body; `nil` if it is not there.
-    public func decodeBody<Value: Decodable>(as type: Value.Type, using decoder: JSONDecoder = JSONDecoder()) -> Value?
-    {
-        // Whatever keeps the body from being this type is the answer "it is not there".
-        try? decoder.decode(type, from: body)
+    /// Decodes the server's own error type from the body, with the decoder of the client that received it.
+    ///
+    /// Throws `.decodingFailed`, which says where the body is of another shape. A rejection that you have created
+    /// yourself is decoded with a plain `JSONDecoder`.
+    public func decodeBody<Value: Decodable>(as type: Value.Type) throws(ServiceError) -> Value {
+        do {
+            if let decode = decode.value, let value = try decode(type, body) as? Value { return value }
+            return try JSONDecoder().decode(type, from: body)
+        } catch {
+            throw ServiceError(error) { error in
+                // The decoder's own words may quote the body.
+                let cause = DecodingFailure.Cause(error, decoding: type, isQuoting: false)
+                return .decodingFailed(
+                    DecodingFailure(path: cause.path, expected: cause.expected, found: cause.found, status: status))
+            }
+        }
+    }
+
+    /// The error of your own type that ``Configuration/rejectionDetails`` has read; `nil` if there is none of that type.
+    public func details<Details>(as type: Details.Type = Details.self) -> Details? {
+        details.value as? Details
     }
 }
 

@@ -66,8 +66,31 @@ public struct ClientEvent: Sendable, Hashable {
     }
 }
 
-/// Where the events of a client go.
-typealias EventHub = Broadcast<ClientEvent>
+/// Where the events of a client go: to the listeners of its stream, and to its observer.
+final class EventHub: Sendable {
+    private let listeners = Broadcast<ClientEvent>()
+    private let observer: (@Sendable (ClientEvent) -> Void)?
+
+    init(observer: (@Sendable (ClientEvent) -> Void)? = nil) {
+        self.observer = observer
+    }
+
+    /// Whether anybody gets the events: one that nobody would get need not be made.
+    var hasListeners: Bool { observer != nil || listeners.hasListeners }
+
+    func stream(keeping policy: AsyncStream<ClientEvent>.Continuation.BufferingPolicy) -> AsyncStream<ClientEvent> {
+        listeners.stream(keeping: policy)
+    }
+
+    func send(_ event: ClientEvent) {
+        observer?(event)
+        listeners.send(event)
+    }
+
+    func finish() {
+        listeners.finish()
+    }
+}
 
 extension ClientEvent.Kind {
     /// The same without what an answer held, which may be a secret.

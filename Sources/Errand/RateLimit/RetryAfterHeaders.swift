@@ -52,8 +52,7 @@ struct RetryAfterHeaders {
     private static func waits(askedBy response: HTTPResponse, date: Date) -> [[Duration]] {
         let headers = response.headers
         guard canBe(in: headers) else { return [] }
-        let isThrottled = response.status == 429 || response.status == 503
-        let retryAfter = isThrottled ? retryAfter(in: headers, date: date) : nil
+        let retryAfter = response.isThrottled || response.status == 503 ? retryAfter(in: headers, date: date) : nil
         let resets = [
             headers.values("RateLimit").flatMap(resets(ofPolicies:)), resets(in: headers, prefix: "ratelimit"),
             resets(in: headers, prefix: "x-ratelimit"),
@@ -121,6 +120,20 @@ struct RetryAfterHeaders {
     private static func wholeNumber(_ text: String) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Int64(text) ?? .max
+    }
+}
+
+extension HTTPResponse {
+    /// Whether the server refused the request because there were too many: 429, and the 403 of servers that say so by
+    /// its headers, as GitHub does.
+    var isThrottled: Bool {
+        switch status {
+        case 429: true
+        case 403:
+            RetryAfterHeaders.canBe(in: headers)
+                && (headers["Retry-After"] != nil || headers["X-RateLimit-Remaining"]?.trimmed == "0")
+        default: false
+        }
     }
 }
 

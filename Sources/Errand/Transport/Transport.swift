@@ -47,6 +47,8 @@ public struct TransportContext: Sendable {
     /// The clock.
     public var time: any TimeSource
     private let reporter: any PhaseReporter
+    /// Whether a client has created it, which then bounds the send.
+    private let isOfClient: Bool
     /// The scope of the attempt. A send without a client has a scope of its own, which nobody stops.
     package let scope: CallScope
 
@@ -61,6 +63,7 @@ public struct TransportContext: Sendable {
         self.time = time
         reporter = PhaseClosure(report: report)
         scope = CallScope()
+        isOfClient = false
     }
 
     init(
@@ -73,6 +76,22 @@ public struct TransportContext: Sendable {
         self.time = time
         self.reporter = reporter
         self.scope = scope
+        isOfClient = true
+    }
+
+    /// Runs a send. Without a client nobody else stops it when its timeout has passed.
+    package func bounded<Value>(_ send: () async throws -> Value) async throws -> Value {
+        guard !isOfClient else { return try await send() }
+        let (scope, timeout) = (scope, timeout)
+        let alarm = time.schedule(at: time.now.advanced(by: timeout), for: .watch) {
+            scope.stop(.timedOut(Timeout(.attempt, limit: timeout, phase: .waitingForResponse)))
+        }
+        defer { alarm.cancel() }
+        do {
+            return try await send()
+        } catch {
+            throw scope.reason ?? error
+        }
     }
 
     /// Reports the current phase, so that a timeout can say what it interrupted.

@@ -128,7 +128,12 @@ struct ErrorBodyTests {
     func ownType() async throws {
         struct Problem: Decodable, Equatable { var hint: Int }
         let rejection = try await rejection(#"{"hint":7}"#)
-        #expect(rejection.decodeBody(as: Problem.self) == Problem(hint: 7))
-        #expect(rejection.decodeBody(as: [Problem].self) == nil)
+        #expect(try rejection.decodeBody(as: Problem.self) == Problem(hint: 7))
+        let error = #expect(throws: ServiceError.self) { try rejection.decodeBody(as: [Problem].self) }
+        #expect(
+            error
+                == .decodingFailed(
+                    DecodingFailure(
+                        path: "", expected: "Array<Any>", found: "a value of another type", status: rejection.status)))
     }
 }

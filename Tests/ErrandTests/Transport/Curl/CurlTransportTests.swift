@@ -103,6 +103,22 @@ import Testing
         #expect(await failure(.get("x"), client) == .dns)
     }
 
+    @Test("a send without a client ends at its timeout, and one that is in time is left alone")
+    func alone() async throws {
+        server.on(.get, "/silent") { _ in .silence }
+        server.on(.get, "/x") { _ in .json("1") }
+        let transport = CurlTransport()
+        func send(_ path: String, within timeout: Duration) async throws -> Int {
+            let request = HTTPRequest(method: .get, url: try HTTPURL(server.baseURL + path))
+            return try await transport.send(request, context: TransportContext(timeout: timeout)).status
+        }
+        #expect(try await send("/x", within: .seconds(60)) == 200)
+        let error = await #expect(throws: ServiceError.self) { try await send("/silent", within: .milliseconds(200)) }
+        guard case .timedOut(let timeout) = error else { throw try #require(error) }
+        #expect(timeout.bound == .attempt && timeout.limit == .milliseconds(200) && timeout.mayHaveReachedServer)
+        await transport.shutdown()
+    }
+
     @Test("the connections of one wave of calls serve the next")
     func waves() async throws {
         let count = 40
