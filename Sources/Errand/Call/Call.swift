@@ -47,12 +47,14 @@ final class Call: PhaseReporter {
         self.rules = rules
         self.time = time
         self.events = events
+        knownName = events.hasListeners ? "\(method) \(path)" : nil
         started = time.now
         deadline = rules.deadline.map(started.advanced(by:)) ?? .distantFuture
     }
 
-    /// The call by its method and path, without the query.
-    var name: String { "\(method) \(path)" }
+    /// The call by its method and path, without the query. It is written down once if anybody listens to the events.
+    var name: String { knownName ?? "\(method) \(path)" }
+    private let knownName: String?
 
     /// How long it has been under way.
     var age: Duration { started.duration(to: time.now) }
