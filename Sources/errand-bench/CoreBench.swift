@@ -6,7 +6,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What the library itself costs: a call with every layer on, beside the bare transport, both answered from a script.
+/// The overhead of the library itself: a call with every layer enabled, compared with the bare transport. Both get
+/// scripted responses.
 enum CoreBench {
     private static let calls = 20_000
     private static let cycles = 7
@@ -17,7 +18,7 @@ enum CoreBench {
         var (full, bare): ([Double], [Double]) = ([], [])
         let url = try HTTPURL("https://api.test/users/7/friends")
         for _ in 0..<cycles {
-            // A fresh transport for each round: it writes down all that was sent.
+            // A new transport for each round, because it records everything that is sent.
             let network = ScriptedTransport()
             network.onAny { ScriptedReply.json("1").always }
             let client = APIClient("https://api.test") {
