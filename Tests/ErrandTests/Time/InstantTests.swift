@@ -1,4 +1,4 @@
-@testable import Errand
+import Errand
 import Testing
 
 @Suite("Instants and durations") struct InstantTests {

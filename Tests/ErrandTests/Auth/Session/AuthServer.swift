@@ -1,4 +1,4 @@
-@testable import Errand
+import Errand
 import ErrandTesting
 import Foundation
 import Synchronization

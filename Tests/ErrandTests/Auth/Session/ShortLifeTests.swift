@@ -1,4 +1,4 @@
-@testable import Errand
+import Errand
 import ErrandTestSupport
 import ErrandTesting
 import Foundation
