@@ -14,7 +14,7 @@ final class URLSessionExchange: Sendable {
 
     private struct State {
         var task: URLSessionDataTask?
-        /// Why the exchange was stopped.
+        /// The reason of the stop.
         var reason: ServiceError?
         var head: HTTPResponse?
         /// The whole body or, for a streamed one, the bytes that nobody has read yet.
