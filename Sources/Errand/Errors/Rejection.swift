@@ -4,25 +4,25 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// An answer that is not a success, with what the server said about it.
+/// A response that is not a success, with the server's description of the error.
 public struct Rejection: Sendable, Hashable {
     /// The status code.
     public let status: Int
-    /// The server's own words, from whichever of the usual members of its JSON has them: one line, without the secrets
-    /// that the call sent, and with control characters written as escapes.
+    /// The server's message, from any of the usual members of its JSON: one line of up to 500 characters, without the
+    /// secrets that the call sent, and with control characters escaped.
     public let message: String?
-    /// The server's own code for the error.
+    /// The server's code for the error.
     public let code: String?
-    /// What is wrong with single fields, by their names.
+    /// The errors of single fields, by field name.
     public let fieldErrors: [String: [String]]
-    /// The header fields of the answer, unredacted; `description` is the text for people.
+    /// The header fields of the response, unredacted; `description` is the text for people.
     public let headers: HTTPHeaders
-    /// The body as it came, unredacted.
+    /// The body as received, unredacted.
     public let body: Data
-    /// How long the server asks to wait.
+    /// How long the server asks the client to wait; `nil` if it does not.
     public let retryAfter: Duration?
 
-    /// Makes one.
+    /// Creates a rejection.
     public init(
         status: Int, message: String? = nil, code: String? = nil, fieldErrors: [String: [String]] = [:],
         headers: HTTPHeaders = [:], body: Data = Data(), retryAfter: Duration? = nil
@@ -36,16 +36,16 @@ public struct Rejection: Sendable, Hashable {
         self.retryAfter = retryAfter
     }
 
-    /// Reads the server's own error type out of the body; `nil` if it is not there.
+    /// Decodes your own error type from the body; `nil` if the body does not contain it.
     public func decodeBody<Value: Decodable>(as type: Value.Type, using decoder: JSONDecoder = JSONDecoder()) -> Value?
     {
-        // Whatever keeps the body from being this type is the answer "it is not there".
+        // Any decoding error means that the body does not contain the type.
         try? decoder.decode(type, from: body)
     }
 }
 
 extension Rejection: CustomStringConvertible, CustomReflectable {
-    /// A sentence for people: the server's, if it gave one.
+    /// A sentence for people: the server's message if there is one.
     public var description: String {
         if let message { return message.printable }
         let answer = "The server answered \(status) (\(HTTPStatus.reason(status)))"
@@ -63,7 +63,7 @@ extension Rejection: CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// Shows what may be shown: headers and the body may hold anything, so only the names and the size.
+    /// A mirror without secrets: headers and the body may contain anything, so it shows only the names and the size.
     public var customMirror: Mirror {
         Mirror(
             self,
