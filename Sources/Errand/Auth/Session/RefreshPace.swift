@@ -3,7 +3,7 @@
 /// A refresh counts against the cap when its token meets a 401 before it was accepted anywhere, or in a replay. Tokens
 /// that the server accepts may be as short-lived as it likes (T12).
 struct RefreshPace: Sendable {
-    /// So many refused tokens in so long a time mean that new ones do not help.
+    /// Five refused tokens within 30 seconds mean that new ones do not help.
     private static let cap = 5
     private static let window = Duration.seconds(30)
     private static let backoff = Backoff()

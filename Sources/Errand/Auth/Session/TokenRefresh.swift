@@ -7,10 +7,10 @@ import Synchronization
 
 /// The replacement of a token by the store: one refresh at a time, whose result is saved before any call sees it.
 extension TokenStore {
-    /// The run of a `refresh` closure that the present task belongs to, if any.
+    /// The run of a `refresh` closure that the current task belongs to; `nil` if it belongs to none.
     @TaskLocal static var refreshing: RefreshRun?
 
-    /// Whether the present task is a refresh of this store: then signing would wait for itself.
+    /// Whether the current task is a refresh of this store: then signing would wait for itself.
     nonisolated var isRefreshingHere: Bool { Self.refreshing?.isUnderWay(of: self) ?? false }
 
     /// Returns the refresh of that session, for a call that needs its result: the one under way, or a new one.

@@ -195,8 +195,8 @@ public actor TokenStore {
 
     // MARK: Transitions
 
-    /// Makes a transition and carries out its actions. Returns whether the caller has to save the session: it decides
-    /// when, because saving takes time.
+    /// Performs a transition and carries out its actions. Returns whether the caller has to save the session: it
+    /// decides when, because saving takes time.
     @discardableResult
     func change(_ transition: (inout State) -> [State.Action]) -> Bool {
         var mustSave = false
