@@ -32,8 +32,10 @@ let package = Package(
             swiftSettings: house),
         // The programs that it measures the wire against are built with it; nothing of them is linked.
         .executableTarget(
-            name: "errand-bench", dependencies: ["Errand", "ErrandTesting", "wire-peer", "wire-urlsession"],
+            name: "errand-bench",
+            dependencies: ["Errand", "ErrandTesting", "CAllocations", "wire-peer", "wire-urlsession"],
             swiftSettings: house),
+        .target(name: "CAllocations"),
         .executableTarget(name: "wire-peer"),
         .executableTarget(name: "wire-urlsession", swiftSettings: house),
         .executableTarget(
@@ -53,6 +55,14 @@ let package = Package(
         .testTarget(
             name: "ExampleTests",
             dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport", "ExampleServer", "ExampleServices"],
+            swiftSettings: house),
+        // An app's target: all on the main actor, beside a module with the names that apps meet.
+        .target(name: "NeighborNames", path: "Tests/NeighborNames", swiftSettings: house),
+        .target(
+            name: "MainActorApp", dependencies: ["Errand", "NeighborNames"], path: "Tests/MainActorApp",
+            swiftSettings: house + [.defaultIsolation(MainActor.self)]),
+        .testTarget(
+            name: "MainActorTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport", "MainActorApp"],
             swiftSettings: house),
         .testTarget(
             name: "ErrandTestingTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport"],

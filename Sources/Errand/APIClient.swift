@@ -27,7 +27,7 @@ public actor APIClient: ConfigurableClient {
     private nonisolated let interpreter: ResponseInterpreter
     private nonisolated let secretNames: SecretNames
     nonisolated let calls = CallsInFlight()
-    private nonisolated let hub = EventHub()
+    private nonisolated let hub: EventHub
     private nonisolated let ownTransport: (any Transport)?
     private var closing: Flight<Void, Never>?
 
@@ -37,13 +37,15 @@ public actor APIClient: ConfigurableClient {
         let limiter = configuration.limiter ?? RateLimiter(configuration.rateLimit, time: configuration.time)
         let transport = configuration.transport ?? Self.platformTransport
         self.limiter = limiter
+        hub = EventHub(observer: configuration.observe)
         secretNames = SecretNames(adding: configuration.secretNames)
         ownTransport = configuration.transport == nil ? transport : nil
         pipeline = Result { () throws(ServiceError) in
             try Pipeline(configuration, limiter: limiter, transport: transport)
         }
         interpreter = ResponseInterpreter(
-            decoder: configuration.decoder, acceptedContentTypes: configuration.acceptedContentTypes,
+            decoder: configuration.decoder, rejectionDetails: configuration.rejectionDetails,
+            acceptedContentTypes: configuration.acceptedContentTypes,
             time: configuration.time)
     }
 
@@ -148,7 +150,9 @@ extension APIClient {
         do throws(ServiceError) {
             let (response, url) = try await send(endpoint, as: call)
             call.note(.decoding)
-            let value = try interpreter.value(Response.self, below: endpoint.envelope, in: response) {
+            let value = try interpreter.value(
+                Response.self, below: endpoint.envelope, in: response, by: endpoint.options.decoder
+            ) {
                 redactor(for: call)
             }
             let reply = Reply(

@@ -50,10 +50,21 @@ public struct Configuration: Sendable {
     /// The decoder of response bodies; a `JSONDecoder` by default.
     public var decoder: any ResponseDecoder = JSONDecoder()
     /// The content types of responses that are decoded, JSON types by default; `*` matches any part. A response without
-    /// a content type is decoded too. Types without `*+` are also sent as the `Accept` header.
+    /// a content type is decoded too; `Data` and `String` accept every type. Types without `*+` are also sent as the
+    /// `Accept` header.
     public var acceptedContentTypes: [String] = ["application/json", "text/json", "application/*+json"]
     /// The greatest number of bytes in a response, decompressed; 64 MiB by default.
     public var responseByteLimit: Int = 64 << 20
+
+    /// A closure that reads your own error type from each rejection, in one place; `nil` by default.
+    /// ``Rejection/details(as:)`` returns the result.
+    ///
+    ///     $0.rejectionDetails = { try? $0.decodeBody(as: Problem.self) }
+    public var rejectionDetails: (@Sendable (Rejection) -> (any Sendable)?)?
+    /// A closure that receives each event, in order and in the task of the call, so that no event is lost when a short
+    /// program ends; `nil` by default. It must not block, because the call waits for it. ``APIClient/events`` is the
+    /// stream of the same events.
+    public var observe: (@Sendable (ClientEvent) -> Void)?
 
     /// Middleware that runs once per call, outermost first; none by default.
     public var callMiddlewares: [any Middleware] = []

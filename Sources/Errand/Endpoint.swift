@@ -26,8 +26,15 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     public var options = CallOptions()
     /// The keys below which the value is in the response; by default there are none.
     public internal(set) var envelope: [String] = []
-    /// The URL of the next page, as the server has named it. It replaces the path and the query.
-    var target: HTTPURL?
+    /// A URL that the server has named. It replaces the path and the query.
+    var target: Target?
+
+    enum Target: Sendable {
+        /// The next page of a list.
+        case page(HTTPURL)
+        /// A URL as written in a response, absolute or relative.
+        case url(String)
+    }
 
     /// Creates an endpoint.
     public init(
@@ -39,6 +46,18 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         self.query = query
         self.headers = headers
         self.body = body
+    }
+
+    /// Creates an endpoint for a URL from a response of the server.
+    ///
+    /// A relative URL is resolved against the client's base URL. The URL must have the client's own origin; otherwise
+    /// the call fails with `.invalidRequest`, and nothing is sent there.
+    public init(
+        _ method: HTTPMethod, url: String, query: QueryItems = [:], headers: HTTPHeaders = [:],
+        body: RequestBody? = nil
+    ) {
+        self.init(method, EndpointPath(ofURL: url), query: query, headers: headers, body: body)
+        target = .url(url)
     }
 
     /// Creates an endpoint whose method determines the place of its parameters: the query with GET, HEAD, DELETE and
@@ -87,6 +106,24 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         with { $0.options.permits = count }
     }
 
+    /// Returns the same call with that header field, which replaces those with the same name; `nil` removes them.
+    public func header(_ name: String, _ value: String?) -> Self {
+        with { $0.headers[name] = value }
+    }
+
+    /// Returns the same call with that query parameter, which replaces those with the same name; `nil` removes them.
+    public func query(_ name: String, _ value: (any QueryValue)?) -> Self {
+        with { endpoint in
+            endpoint.query.items.removeAll { $0.name == name }
+            endpoint.query.add(name, value)
+        }
+    }
+
+    /// Returns the same call with a decoder that replaces the client's.
+    public func decoder(_ decoder: any ResponseDecoder) -> Self {
+        with { $0.options.decoder = decoder }
+    }
+
     private func with(_ change: (inout Self) -> Void) -> Self {
         var copy = self
         change(&copy)
@@ -98,6 +135,13 @@ extension Endpoint {
     /// Creates an endpoint that requests a representation of a resource.
     public static func get(_ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:]) -> Self {
         Self(.get, path, query: query, headers: headers)
+    }
+
+    /// Creates an endpoint that requests a URL from a response of the server, such as the `repos_url` of a user.
+    ///
+    ///     let repositories: [Repository] = try await client.run(.get(url: user.repositoriesURL))
+    public static func get(url: String, headers: HTTPHeaders = [:]) -> Self {
+        Self(.get, url: url, headers: headers)
     }
 
     /// Creates an endpoint that requests only the headers of a resource.

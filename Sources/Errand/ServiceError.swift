@@ -26,7 +26,8 @@ public indirect enum ServiceError: Error, Sendable, Hashable {
     /// The session ended or changed during the call, or cannot be used. The reason says whether the user has to sign in
     /// again.
     case sessionExpired(SessionExpiry)
-    /// The server responded with 429, or the client's own limiter cannot grant a permit in time.
+    /// The server responded with 429, or with a 403 whose headers name a rate limit, or the client's own limiter cannot
+    /// grant a permit in time.
     case rateLimited(RateLimited)
     /// The server refused the request: any other 4xx, or a redirect that was not followed.
     case rejected(Rejection)

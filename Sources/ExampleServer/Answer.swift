@@ -6,22 +6,22 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a backend answers, before any fault has spoilt it.
+/// The response of a backend, before any fault is applied.
 struct Answer: Sendable {
     var status = 200
-    /// The body; `nil` for none.
+    /// The body; `nil` if there is none.
     var json: JSON?
     var headers: HTTPHeaders = [:]
 
-    /// An answer of that JSON.
+    /// Creates an answer with a JSON body.
     static func json(_ json: JSON, status: Int = 200, headers: HTTPHeaders = [:]) -> Answer {
         Answer(status: status, json: json, headers: headers)
     }
 
-    /// It is done, and there is nothing to say.
+    /// Success without a body.
     static let done = Answer(status: 204)
 
-    /// The answer as it is written.
+    /// The answer as the loopback server writes it.
     var reply: LoopbackReply {
         guard let json else { return .status(status, headers: headers) }
         var fields = headers
@@ -30,11 +30,11 @@ struct Answer: Sendable {
     }
 }
 
-/// Why a backend does not do what it was asked to do. Each backend says it in its own shape.
+/// The reason why a backend refuses a request. Each backend reports it in its own format.
 struct Refusal: Error, Sendable {
     var status: Int
     var message: String
-    /// The backend's own code for it.
+    /// The backend's own code for the reason.
     var code: String?
     /// The parameter that is wrong.
     var field: String?

@@ -1,23 +1,23 @@
-/// One of the servers that are played: a value that changes with what it is asked to do. It does not know that there
-/// are several threads; whoever holds it sees to that.
+/// One of the example servers: a value that changes with each request. It is not synchronized; its owner calls it from
+/// one thread at a time.
 protocol Backend: Sendable {
-    /// The segments of the path below which it lies.
+    /// The path segments that all of its paths begin with.
     static var prefix: [String] { get }
-    /// Does what is asked.
+    /// Carries out a request.
     mutating func answer(_ request: ExampleRequest) throws(Refusal) -> Answer
-    /// The body of a refusal, in the shape that this backend has for it.
+    /// Returns the body of a refusal in this backend's format.
     func words(for refusal: Refusal) -> JSON
     /// Ends the sessions of all users.
     mutating func endSessions()
 }
 
 extension Backend {
-    /// Whether a path of those segments is below its own.
+    /// Whether a path with these segments belongs to this backend.
     func holds(_ segments: [String]) -> Bool {
         segments.starts(with: Self.prefix)
     }
 
-    /// What lies below its own segments.
+    /// Returns the segments that follow the prefix.
     func below(_ segments: [String]) -> ArraySlice<String> {
         segments.dropFirst(Self.prefix.count)
     }

@@ -1,37 +1,37 @@
-/// What the backends know when they start. It is the same each time.
+/// The data that the backends start with. It is the same for every server.
 public enum ExampleData {
     /// A user who can sign in.
     public struct Account: Sendable, Hashable {
-        /// The number by which all backends know the user.
+        /// The number that identifies the user in all backends.
         public let id: Int
-        /// What Central signs in with.
+        /// The email address, for signing in to Central.
         public let email: String
-        /// What Pins signs in with.
+        /// The user name, for signing in to Pins.
         public let userName: String
         /// The password, for both.
         public let password: String
     }
 
-    /// Ann: friends of all categories, pins, many followers.
+    /// Ann: friends in all categories, pins, many followers.
     public static let ann = Account(id: 1, email: "ann@example.com", userName: "ann", password: "correct horse")
-    /// Ben: some friends.
+    /// Ben: a few friends.
     public static let ben = Account(id: 2, email: "ben@example.com", userName: "ben", password: "battery staple")
-    /// Cleo: nobody yet.
+    /// Cleo: no friends yet.
     public static let cleo = Account(id: 3, email: "cleo@example.com", userName: "cleo", password: "paper & clip+1")
-    /// All who can sign in.
+    /// All accounts that can sign in.
     public static let accounts = [ann, ben, cleo]
 
     /// The application token of Social.
     public static let applicationToken = "social-app"
-    /// One that may look and change nothing.
+    /// An application token that may read, but not change anything.
     public static let readingApplicationToken = "social-reader"
     /// The API key of Movies.
     public static let apiKey = "movies-key"
     /// The client id of Pins.
     public static let clientID = "pins-app"
-    /// Its secret.
+    /// The client secret of Pins.
     public static let clientSecret = "pins-secret"
-    /// The user of Social who shows the list of friends to nobody.
+    /// The user of Social whose list of friends is private.
     public static let shyUserID = 4
 
     struct User: Sendable {
@@ -40,7 +40,7 @@ public enum ExampleData {
         var email: String?
     }
 
-    /// Not all of them have told everything about themselves.
+    /// Some users have no name or no email address.
     static let users = [
         User(id: 1, name: "Ann Archer", email: "ann@example.com"),
         User(id: 2, name: "Ben Baker", email: "ben@example.com"),
@@ -52,13 +52,13 @@ public enum ExampleData {
         User(id: 8, name: "Zoë Żak 🎬", email: "zoe@example.com"),
     ]
 
-    /// By user: the friends, with the category of each.
+    /// The friends of each user, with their categories.
     static let friends: [Int: [(id: Int, category: String?)]] = [
         1: [(2, "close friends"), (5, "family"), (6, nil), (8, "family")],
         2: [(1, nil), (7, nil)],
     ]
 
-    /// The users of Pins that nobody knows more of than a name; each of them follows Ann.
+    /// Users of Pins that have only a name; each of them follows Ann.
     static let readers = 101...145
     static let pinTitles = ["A lighthouse", "Bread, at last", "Cats & dogs", "Dovetail joints", "Evening <light>"]
     static let comments = ["Lovely!", "Where is that?", "I want to go there too."]

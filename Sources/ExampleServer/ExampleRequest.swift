@@ -6,23 +6,24 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A request as a backend sees it: below its prefix, taken apart, at a moment.
+/// A request as a backend sees it: the parsed path below the backend's prefix, the parameters and the time of arrival.
 struct ExampleRequest: Sendable {
     /// The method and the path, with `#` in place of each number: `PUT users/#/follow`.
     let route: String
-    /// The numbers of the path.
+    /// The numbers in the path.
     let ids: [Int]
     let query: [String: String]
     let headers: HTTPHeaders
     let body: Data
     let now: Instant
     let date: Date
-    /// The body, if it was JSON; otherwise null.
+    /// The JSON body; null if the body is not JSON.
     let json: JSON
 
-    /// Takes a request apart whose path goes on with those segments; refuses a body that calls itself JSON and is none.
+    /// Parses a request with the remaining path segments; refuses a body that is declared as JSON but is not valid
+    /// JSON.
     init(_ request: LoopbackRequest, segments: ArraySlice<String>, time: any TimeSource) throws(Refusal) {
-        // The sign stands for a number in a route.
+        // `#` stands for a number in a route.
         guard !segments.contains(where: { $0.contains("#") || $0.contains("/") }) else { throw .notFound }
         ids = segments.compactMap { Int($0) }
         route = "\(request.method) " + segments.map { Int($0) == nil ? $0 : "#" }.joined(separator: "/")
@@ -35,34 +36,34 @@ struct ExampleRequest: Sendable {
             json = .null
             return
         }
-        // Why it is no JSON is of no use to anybody here.
+        // The reason why it is not JSON is not needed here.
         guard let value = try? JSONDecoder().decode(JSON.self, from: body) else {
             throw Refusal(400, "The body is not JSON", code: "invalid_request")
         }
         json = value
     }
 
-    /// The parameter of that name, in the query or in the JSON of the body. An empty one is none.
+    /// The parameter of that name, in the query or in the JSON body. An empty parameter counts as missing.
     subscript(_ name: String) -> JSON? {
         if let text = query[name] { return text.isEmpty ? nil : .string(text) }
         guard let value = json[name], value.text != "" else { return nil }
         return value
     }
 
-    /// The text of a parameter that must be there.
+    /// Returns the text of a required parameter.
     func text(_ name: String, or status: Int = 422) throws(Refusal) -> String {
         guard let text = self[name]?.text else { throw Refusal(status, "\(name) is missing", field: name) }
         return text
     }
 
-    /// The number of a parameter that must be there.
+    /// Returns the number of a required parameter.
     func number(_ name: String) throws(Refusal) -> Int {
         guard let value = self[name] else { throw Refusal(422, "\(name) is missing", field: name) }
         guard let number = value.number else { throw Refusal(422, "\(name) must be a number", field: name) }
         return number
     }
 
-    /// What stands behind the scheme in `Authorization`; schemes are compared without regard to case.
+    /// Returns the credentials after the scheme in `Authorization`; schemes are compared case-insensitively.
     func credentials(_ scheme: String) -> String? {
         guard let field = headers["Authorization"], let space = field.firstIndex(of: " "),
             field[..<space].lowercased() == scheme.lowercased()

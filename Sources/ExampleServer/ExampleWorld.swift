@@ -1,7 +1,7 @@
 import Errand
 import ErrandTesting
 
-/// The backends and all that they remember, behind one lock: the server asks on the thread of each connection.
+/// The backends and their state, behind one lock: the server calls from the thread of each connection.
 final class ExampleWorld: Sendable {
     private struct Host: Sendable {
         var backend: any Backend
@@ -38,7 +38,7 @@ final class ExampleWorld: Sendable {
         }
     }
 
-    /// The limit stands at the door; behind it things go wrong, and only then is the backend asked.
+    /// Checks the limit first, then applies a fault, and only then asks the backend.
     func reply(to request: LoopbackRequest) -> LoopbackReply {
         let segments = request.segments
         return state.withLock { state in

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Any value of JSON: what a backend reads and writes.
+/// A JSON value, which backends read and write.
 enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -30,7 +30,7 @@ enum JSON: Sendable, Hashable {
         }
     }
 
-    /// A whole number, also one that is written as text, as it is in a query.
+    /// A whole number, also if it is written as text, as in a query.
     var number: Int? {
         switch self {
         case .int(let number): number
@@ -43,17 +43,18 @@ enum JSON: Sendable, Hashable {
         if case .array(let elements) = self { elements } else { nil }
     }
 
-    /// The value as it is sent. Members are sorted, so that the same answer is the same bytes.
+    /// The encoded value. Members are sorted, so that equal values have equal bytes.
     var data: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // What JSON cannot say is a number that is none, and no backend reckons with such.
+        // JSON cannot represent NaN and infinities, and no backend computes with them.
         return (try? encoder.encode(self)) ?? Data()
     }
 }
 
 extension JSON: Codable {
-    /// What a client sends is flat; the stack of a connection's thread is small, and no body may use it up.
+    /// Clients send flat values. The stack of a connection's thread is small, and a deeply nested body must not exhaust
+    /// it.
     private static let deepest = 16
 
     init(from decoder: any Decoder) throws {
@@ -61,7 +62,7 @@ extension JSON: Codable {
         guard decoder.codingPath.count <= Self.deepest else {
             throw DecodingError.dataCorruptedError(in: value, debugDescription: "it is nested too deeply")
         }
-        // Each try is a question; what the value is not is no error. A whole number is asked for before a broken one.
+        // Each `try?` tests for one type; a mismatch is not an error. Whole numbers come before floating-point numbers.
         if value.decodeNil() {
             self = .null
         } else if let bool = try? value.decode(Bool.self) {

@@ -1,17 +1,18 @@
 import Errand
 
 extension ExampleServer {
-    /// How many requests each backend takes in how long a time. A rolling window: it begins anew nowhere.
+    /// How many requests each backend accepts in any rolling period.
     public struct RequestLimit: Sendable, Hashable {
-        /// So many requests.
+        /// The number of requests.
         public var requests: Int
-        /// In so long a time, wherever it begins.
+        /// The period, wherever it begins.
         public var period: Duration
-        /// How much closer together requests may arrive than they were sent: the first of them had to connect, the
-        /// later ones found the way free. Without it a client that keeps to the limit exactly is refused now and then.
+        /// How much closer together requests may arrive than they were sent: the first request had to connect, the
+        /// later ones did not. Without a tolerance, a client that keeps to the limit exactly would be refused now and
+        /// then.
         public var tolerance: Duration
 
-        /// Makes a limit; five requests a second unless told otherwise.
+        /// Creates a limit; five requests a second by default.
         public init(requests: Int = 5, period: Duration = .seconds(1), tolerance: Duration = .milliseconds(100)) {
             self.requests = requests
             self.period = period
@@ -20,7 +21,7 @@ extension ExampleServer {
     }
 }
 
-/// What a backend remembers of the requests that it took. Those that it refused do not count.
+/// The requests that a backend has accepted recently. Refused requests do not count.
 struct RequestWindow: Sendable {
     let limit: ExampleServer.RequestLimit?
     private var taken: [Instant] = []
@@ -29,7 +30,7 @@ struct RequestWindow: Sendable {
         self.limit = limit
     }
 
-    /// Takes a request, or says how long it will be until it would.
+    /// Accepts a request, or returns how long the client has to wait.
     mutating func take(at now: Instant) -> Duration? {
         guard let limit else { return nil }
         taken.removeAll { $0.duration(to: now) >= limit.period - limit.tolerance }
@@ -42,7 +43,7 @@ struct RequestWindow: Sendable {
 }
 
 extension Refusal {
-    /// 429, with the wait in whole seconds, since `Retry-After` knows no others.
+    /// The refusal with status 429. The wait is in whole seconds, because `Retry-After` has no fractions.
     static func tooMany(wait: Duration) -> Refusal {
         let (seconds, rest) = wait.components
         let whole = max(1, seconds + (rest > 0 ? 1 : 0))

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Makes texts that look like secrets, and are the same each time.
+/// Generates texts that look like secrets, and are the same each time.
 struct Scrambler: Sendable {
     private var state: UInt64
 
@@ -12,7 +12,7 @@ struct Scrambler: Sendable {
         state = seed
     }
 
-    /// The next text: 32 characters that any header takes.
+    /// Returns the next text: 32 characters that are valid in any header.
     mutating func text() -> String {
         (0..<2).map { _ in
             let word = String(next(), radix: 16)
@@ -20,7 +20,7 @@ struct Scrambler: Sendable {
         }.joined()
     }
 
-    /// SplitMix64, which takes neighbouring seeds far apart.
+    /// SplitMix64, which maps neighbouring seeds to very different numbers.
     private mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var word = state
@@ -31,7 +31,7 @@ struct Scrambler: Sendable {
 }
 
 extension Data {
-    /// Base64 in the alphabet for URLs, without padding, as the parts of a JWT are written (RFC 7515, 2).
+    /// Base64 in the alphabet for URLs, without padding, as the parts of a JWT are encoded (RFC 7515, 2).
     var base64ForURLs: String {
         String(
             base64EncodedString().compactMap { character in

@@ -1,7 +1,7 @@
 import Errand
 import ErrandTesting
 
-/// A hundred thousand calls that are cancelled at random points, in real time and on all cores.
+/// Cancels a hundred thousand calls at random points, in real time and on all cores.
 enum CancelBench {
     private static let calls = 100_000
     private static let batch = 2_000

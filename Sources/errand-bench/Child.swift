@@ -11,7 +11,7 @@ import Musl
 import Darwin
 #endif
 
-/// Another process, whose first line of output and processor time are of interest.
+/// A child process; the bench reads its first line of output and its processor time.
 struct Child {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -21,18 +21,18 @@ struct Child {
     static let own =
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
 
-    /// A program that was built beside this one.
+    /// The path of a program that was built beside this one.
     static func sibling(_ name: String) -> String {
         own.lastIndex(of: "/").map { own[...$0] + name } ?? name
     }
 
-    /// Writes a line for the process that has started this one, which waits for it.
+    /// Writes a line for the parent process, which waits for it.
     static func tellParent(_ line: String) {
         let bytes = Array("\(line)\n".utf8)
         _ = write(1, bytes, bytes.count)
     }
 
-    /// Waits until the process that has started this one is gone, however it has ended.
+    /// Waits until the parent process has exited, for whatever reason.
     static func waitForParentsEnd() async throws {
         let parent = getppid()
         while getppid() == parent { try await Task.sleep(for: .milliseconds(500)) }
@@ -66,7 +66,7 @@ struct Child {
         output = ends[0]
     }
 
-    /// The words of its first line.
+    /// Returns the words of its first line of output.
     func line() -> [String] {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
@@ -74,7 +74,7 @@ struct Child {
         return String(decoding: bytes, as: UTF8.self).split(separator: " ").map(String.init)
     }
 
-    /// Waits for its end; returns the processor time that it took, in seconds.
+    /// Waits for its end and returns the processor time that it used, in seconds.
     func end() throws -> Double {
         close(output)
         var (status, usage): (CInt, rusage) = (0, rusage())
@@ -85,8 +85,8 @@ struct Child {
         return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 
-    /// Ends it, whatever it is doing: a process that was started from a thread of Dispatch's inherits that SIGTERM is
-    /// blocked.
+    /// Kills the process with SIGKILL: a process that is started from a thread of Dispatch inherits a signal mask that
+    /// blocks SIGTERM.
     func kill() {
         #if canImport(Darwin)
         _ = Darwin.kill(process, SIGKILL)

@@ -1,3 +1,4 @@
+import CAllocations
 import Errand
 import ErrandTesting
 #if canImport(FoundationEssentials)
@@ -11,37 +12,83 @@ enum CoreBench {
     private static let calls = 20_000
     private static let cycles = 7
 
+    /// A middleware that does nothing.
+    private struct Passing: Middleware {
+        func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+            try await next(request, context)
+        }
+    }
+
     static func run(into report: inout Report) async throws {
         let tokens = TokenStore { $0 }
         await tokens.signIn(Token(access: "token", expiry: Date(timeIntervalSinceNow: 86_400)))
-        var (full, bare): ([Double], [Double]) = ([], [])
-        let url = try HTTPURL("https://api.test/users/7/friends")
+        var (full, watched, bare): ([Double], [Double], [Double]) = ([], [], [])
+        var (fullAllocations, bareAllocations) = (0, 0)
+        let request = HTTPRequest(method: .get, url: try HTTPURL("https://api.test/users/7/friends"))
         for _ in 0..<cycles {
-            // A fresh transport for each round: it writes down all that was sent.
-            let network = ScriptedTransport()
-            network.onAny { ScriptedReply.json("1").always }
-            let client = APIClient("https://api.test") {
-                $0.transport = network
-                $0.tokens = tokens
-                $0.rateLimit = .requests(1_000_000, per: .seconds(1))
-                $0.deadline = .seconds(30)
-                $0.parameters = ["version": "1.0"]
+            // A fresh transport for each: it writes down all that was sent.
+            let (client, _) = client(tokens)
+            full.append(try await seconds { try await callAll(client) })
+            let (observed, _) = Self.client(tokens) {
+                $0.attemptMiddlewares = [Passing()]
+                $0.observe = { _ in }
             }
-            full.append(
-                try await seconds {
-                    for _ in 0..<calls { _ = try await client.run(Endpoint<NoContent>.get("users/7/friends")) }
-                })
-            bare.append(
-                try await seconds {
-                    let request = HTTPRequest(method: .get, url: url)
-                    for _ in 0..<calls { _ = try await network.send(request, context: TransportContext()) }
-                })
+            watched.append(try await seconds { try await callAll(observed) })
+            let (_, network) = Self.client(tokens)
+            bare.append(try await seconds { try await sendAll(request, network) })
         }
-        let callMiddlewares = 1e6 / Double(calls)
+        let (client, network) = client(tokens)
+        try await callAll(client)
+        fullAllocations = try await allocations { try await callAll(client) }
+        bareAllocations = try await allocations { try await sendAll(request, network) }
+        let perCall = 1e6 / Double(calls)
+        report.add("core.us_per_call", .number(median(full) * perCall), "µs for a call, all layers on, nothing decoded")
+        report.add("core.bare_us_per_call", .number(median(bare) * perCall), "µs for the scripted transport alone")
         report.add(
-            "core.us_per_call", .number(median(full) * callMiddlewares), "µs for a call, all layers on, nothing decoded"
-        )
+            "core.watched_factor", .number(median(watched) / median(full)),
+            "times as long with a middleware and an observer of events")
+        guard fullAllocations > 0 else { return }
         report.add(
-            "core.bare_us_per_call", .number(median(bare) * callMiddlewares), "µs for the scripted transport alone")
+            "core.allocations_per_call", .number(Double(fullAllocations) / Double(calls)),
+            "allocations of memory by a call")
+        report.add(
+            "core.bare_allocations_per_call", .number(Double(bareAllocations) / Double(calls)),
+            "likewise by the scripted transport alone")
+    }
+
+    private static func client(
+        _ tokens: TokenStore, _ configure: (inout Configuration) -> Void = { _ in }
+    ) -> (APIClient, ScriptedTransport) {
+        let network = ScriptedTransport()
+        network.onAny { ScriptedReply.json("1").always }
+        let client = APIClient("https://api.test") {
+            $0.transport = network
+            $0.tokens = tokens
+            $0.rateLimit = .requests(1_000_000, per: .seconds(1))
+            $0.deadline = .seconds(30)
+            $0.parameters = ["version": "1.0"]
+            configure(&$0)
+        }
+        return (client, network)
+    }
+
+    private static func callAll(_ client: APIClient) async throws {
+        for _ in 0..<calls { _ = try await client.run(Endpoint<NoContent>.get("users/7/friends")) }
+    }
+
+    private static func sendAll(_ request: HTTPRequest, _ network: ScriptedTransport) async throws {
+        for _ in 0..<calls { _ = try await network.send(request, context: TransportContext()) }
+    }
+
+    /// How often memory is allocated meanwhile; 0 where nobody can tell.
+    private static func allocations(_ body: () async throws -> Void) async throws -> Int {
+        guard allocations_begin() == 1 else { return 0 }
+        do {
+            try await body()
+        } catch {
+            _ = allocations_end()
+            throw error
+        }
+        return allocations_end()
     }
 }

@@ -6,7 +6,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A list of three megabytes through the client, beside the decoder alone; and two such calls at once.
+/// Decodes a list of three megabytes through the client and with the decoder alone; then runs two such calls at once.
 enum DecodeBench {
     private struct Item: Codable, Sendable {
         var id: Int
@@ -57,7 +57,7 @@ enum DecodeBench {
         }
         let size = Double(data.count) / 1_048_576
         report.add("decode.megabytes", .number(size), "size of the list")
-        // Pair by pair: both of a pair saw the same mood of the machine.
+        // Compared pair by pair: the load of the machine is about the same for both measurements of a pair.
         report.add(
             "decode.ratio_to_jsondecoder", .number(median(zip(through, alone).map { $0 / $1 })),
             "time through the client to that of the decoder alone")

@@ -6,7 +6,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a server may do to a call, and how the call may then end.
+/// A server's behaviour towards a call, and the results that are correct for it.
 enum Fault: String, CaseIterable, Sendable {
     case none, slow, chunks, packed, interim, lastOfConnection, surplus, redirect
     case silence, drip
@@ -49,7 +49,7 @@ enum Fault: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether a call may end so, apart from its deadline and its cancellation.
+    /// Whether a call may end with this outcome, apart from its deadline and its cancellation.
     func allows(_ outcome: Result<Int, ServiceError>) -> Bool {
         switch (self, outcome) {
         case (.none, .success(7)), (.slow, .success(7)), (.chunks, .success(7)), (.packed, .success(7)),
@@ -73,7 +73,7 @@ enum Fault: String, CaseIterable, Sendable {
         }
     }
 
-    /// Serves all faults, each at its own path, until the process is ended.
+    /// Serves all faults, each at its own path, until the process ends.
     static func serve() async throws {
         let server = try LoopbackServer()
         for fault in allCases { server.on(.get, "/\(fault)", fault.reply.always) }

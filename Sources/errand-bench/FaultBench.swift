@@ -6,8 +6,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Calls at random over everything that a server may do, cancelled at random, each with a deadline: every one must end
-/// in time, with a value or the error that fits, and nothing must be left of it.
+/// Makes calls to random faults, each with a deadline, and cancels some of them at random. Every call must end in time,
+/// with a value or a matching error, and nothing must leak.
 enum FaultBench {
     private static let tasks = 64
     private static let grace = Duration.milliseconds(250)
@@ -34,7 +34,7 @@ enum FaultBench {
         let server = try Child(Child.own, ["worker", "faults"])
         defer { server.kill() }
         let url = "http://127.0.0.1:\(server.line().first ?? "")"
-        // The first calls pay for what stays: threads of the system's pool, caches, the memory of the allocator.
+        // The first calls allocate what stays: threads of the system's pool, caches, memory that the allocator keeps.
         _ = try await round(of: calls / 10, at: url)
         let before = ProcessFigures.now
         let tally = try await round(of: calls, at: url)
@@ -88,7 +88,7 @@ enum FaultBench {
         }
         let isCancelled = Int.random(in: 0..<5) == 0
         if isCancelled {
-            // Ends early only if the bench itself is cancelled.
+            // The sleep ends early only if the bench itself is cancelled.
             try? await Task.sleep(for: .microseconds(Int.random(in: 0...60_000)))
             task.cancel()
         }

@@ -6,13 +6,14 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Calls over replies of a hostile server, made up from numbers, while another host is called on the same transport.
+/// Sends calls to a hostile server, whose replies are generated from numbers, while another host is called on the same
+/// transport.
 ///
-/// Every call must end in time, with its own value or an error that fits; every call to the other host must succeed in
-/// time; nothing may be left; and the process must live.
+/// Every call must end in time, with its own value or a matching error; every call to the other host must succeed in
+/// time; nothing may leak; and the process must not crash.
 enum HostileBench {
     private static let tasks = 32
-    /// A sanitizer makes everything slow.
+    /// Extra time, because a sanitizer makes everything slow.
     private static let grace = Duration.seconds(1)
     private static let limit = Duration.seconds(2)
     private static let lateSurplus = "a surplus that comes too late to be noticed"
@@ -23,7 +24,7 @@ enum HostileBench {
 
     struct Tally {
         var ended: [String: Int] = [:]
-        /// What is wrong, by what was done to the reply, with the first number of each.
+        /// The problems, by the mutations of the reply, with the first number of each.
         var wrong: [String: (count: Int, first: String)] = [:]
         var latest = Duration.zero
         var innocent = Innocent.Tally()
@@ -40,8 +41,8 @@ enum HostileBench {
         }
     }
 
-    /// Runs so many calls over the replies from that number on. What is wrong with a mutation that is `known` counts
-    /// separately. Returns whether nothing else was.
+    /// Runs `count` calls, beginning with the reply of the first number. Problems with `known` mutations are counted
+    /// separately. Returns whether there were no others.
     static func run(
         into report: inout Report, calls: Int, from first: Int, servedBy program: String, without: Set<String>,
         known: Set<String>
@@ -52,7 +53,7 @@ enum HostileBench {
         let innocent = try Child(program, ["worker", "faults"])
         defer { innocent.kill() }
         let innocentURL = "http://127.0.0.1:\(innocent.line().first ?? "")"
-        // The first calls pay for what stays: threads of the system's pool, caches, the memory of the allocator.
+        // The first calls allocate what stays: threads of the system's pool, caches, memory that the allocator keeps.
         _ = try await round(first..<first + calls / 10, without, at: url, beside: innocentURL)
         let before = ProcessFigures.now
         let start = ContinuousClock.now
@@ -85,7 +86,7 @@ enum HostileBench {
             && after.megabytes <= before.megabytes + 64
     }
 
-    /// Serves the replies, each at the path of its number, until the process is ended.
+    /// Serves the replies, each at the path of its number, until the process ends.
     static func serve() async throws {
         let server = try LoopbackServer()
         server.onAny { request in
@@ -151,7 +152,8 @@ enum HostileBench {
         guard let complaint = complaint(about: outcome, reply, isCancelled: isCancelled) else { return }
         let example = "\(number): \(outcome)"
         guard case .failure(let error) = outcome else { return tally.complain(complaint, example) }
-        // The machine may have been busy, and the reply before may have spoiled the connection: alone, it shows.
+        // The machine may have been busy, or the previous reply may have spoiled the connection: a repetition on its
+        // own shows it.
         let (transport, alone) = makeClient(url)
         let again = await call(number, alone, isCancelled: false)
         await alone.shutdown()
@@ -161,7 +163,7 @@ enum HostileBench {
     }
 
     private static func call(_ number: Int, _ client: APIClient, isCancelled: Bool) async -> Result<Int, ServiceError> {
-        // Either bound holds: that of the attempt and that of the whole call.
+        // Either limit may apply: that of the attempt or that of the whole call.
         let endpoint = Endpoint<Model>.get("\(number)")
         let bound = number.isMultiple(of: 2) ? endpoint.deadline(limit) : endpoint.timeout(limit)
         let task = Task { () -> Result<Int, ServiceError> in
@@ -172,14 +174,14 @@ enum HostileBench {
             }
         }
         if isCancelled {
-            // Ends early only if the bench itself is cancelled.
+            // The sleep ends early only if the bench itself is cancelled.
             try? await Task.sleep(for: .microseconds(number % 40_000))
             task.cancel()
         }
         return await task.value
     }
 
-    /// Whether a call may end so on a connection on which nothing else has come.
+    /// Whether a call may end with this error on a connection that received nothing else.
     private static func isOfItsOwn(_ error: ServiceError) -> Bool {
         switch error {
         case .timedOut: true
@@ -188,7 +190,7 @@ enum HostileBench {
         }
     }
 
-    /// What is wrong with the outcome; `nil` if nothing is.
+    /// Returns what is wrong with the outcome; `nil` if nothing is.
     private static func complaint(
         about outcome: Result<Int, ServiceError>, _ reply: HostileReply, isCancelled: Bool
     ) -> String? {
@@ -196,20 +198,20 @@ enum HostileBench {
         let done = reply.mutations.map(\.name).joined(separator: " + ")
         let isSound = reply.mutations.isEmpty && !isCancelled
         if isSound && name != "value" || (outcome.success ?? 0) < 0 {
-            // What a server sends after its answer, and what comes when the next request is under way, cannot be told
-            // from the answer to that: HTTP/1.1 has no numbers.
+            // Bytes that a server sends after its response, and that arrive during the next request, cannot be told
+            // from the response to that request: HTTP/1.1 has no request numbers.
             return lateSurplus
         }
         if case .success(let id) = outcome, id != reply.number {
-            // Its own bytes, the digits among them; or the answer to an earlier request of the connection, which took a
-            // late surplus for its own.
+            // A scrambled body may contain other digits; otherwise this is the response to an earlier request of the
+            // connection, which took late surplus bytes for its own response.
             return reply.isScrambled ? nil : lateSurplus
         }
         let isRedirect = reply.mutations.contains { $0.name == "a redirect to somewhere" }
-        // That is what is to be found there.
+        // This error is expected here.
         if isRedirect, name == "transport_refused" { return nil }
         let unhelpful = ["other", "transport_other", "transport_unavailable", "transport_refused", "transport_dns"]
-        // Words that would send a person to look in the wrong place.
+        // Wording that would mislead the person who looks for the cause.
         if unhelpful.contains(name) { return reply.mutations.count == 1 ? done : "an error without a meaning" }
         if isCancelled && name == "cancelled" { return nil }
         guard let allowed = reply.allowed, !allowed.contains(name) else { return nil }

@@ -55,7 +55,7 @@ extension HostileMutation {
             (reply.cut, reply.end) = (random.int(0...1 << 20), .reset)
         },
         HostileMutation("a stall, after so many bytes") { reply, random in
-            // They take a task's whole deadline, so most of them end in another way.
+            // These calls would take a task's whole time until the deadline, so most of them end in another way.
             (reply.cut, reply.end) = (random.int(0...1 << 20), random.chance(25) ? .silence : .close)
         },
         HostileMutation("an end to a connection that was to be kept", ["value"]) { reply, _ in reply.end = .close },
@@ -99,7 +99,7 @@ extension HostileMutation {
     ]
 }
 
-/// The bytes of a body, as a server of tests would pack it.
+/// Returns a compressed body, as a test server would send it.
 private func gzip(_ body: Data) -> Data { LoopbackReply.gzip(body).lastWrite }
 private let bomb = LoopbackReply.bomb(8 << 20).lastWrite
 

@@ -11,8 +11,8 @@ import Glibc
 import Musl
 #endif
 
-/// Calls to a server that attacks over HTTP/2, one attack after the other, while another host is called on the same
-/// transport. The attacks are those of Tests/HTTP2Attacks.
+/// Makes calls to a server that attacks over HTTP/2, one attack after the other, while another host is called on the
+/// same transport. Tests/HTTP2Attacks contains the attacks.
 enum HostileHTTP2 {
     private static let grace = Duration.milliseconds(250)
     private static let limit = Duration.seconds(1)
@@ -38,14 +38,14 @@ enum HostileHTTP2 {
         var latest = Duration.zero
     }
 
-    /// Makes every attack, or those named; `script` is the server's. What is wrong with a `known` one counts
-    /// separately. Returns whether nothing else was.
+    /// Runs every attack, or those named; `script` is the path of the server's script. Problems with a `known` attack
+    /// are counted separately. Returns whether there were no others.
     static func run(
         into report: inout Report, script: String, only: Set<String>, without: Set<String>, known: Set<String>
     ) async throws -> Bool {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("http2-\(getpid())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // What cannot be deleted goes with the system's other temporary files.
+        // A folder that cannot be deleted stays with the system's other temporary files.
         defer { try? FileManager.default.removeItem(at: folder) }
         let server = try Child("python3", [script, folder.path])
         defer { server.kill() }
@@ -78,7 +78,7 @@ enum HostileHTTP2 {
             let mark = verdict.wrong.isEmpty ? "ok   " : known.contains(attack.name) ? "known" : "wrong"
             print(mark, attack.name, "-", outcomes.joined(separator: ", "))
             for wrong in verdict.wrong.sorted() { print("        \(wrong)") }
-            // Whoever waits for the end of an attack wants to see which it is.
+            // Printed at once, so that a person who waits for an attack sees which one it is.
             fflush(nil)
             guard !verdict.wrong.isEmpty else { continue }
             if known.contains(attack.name) { expected += 1 } else { open += 1 }
@@ -96,7 +96,7 @@ enum HostileHTTP2 {
         return open == 0
     }
 
-    /// A few calls at once, with and without a body, and one when they have ended.
+    /// Makes a few calls at once, with and without a body, and one more when they have ended.
     private static func make(_ attack: Attack, on transport: CurlTransport) async throws -> Verdict {
         let client = APIClient("https://127.0.0.1:\(attack.port)") {
             $0.rateLimit = .unlimited
@@ -114,7 +114,7 @@ enum HostileHTTP2 {
             let name = outcomeName(of: result)
             verdict.ended[name, default: 0] += 1
             verdict.latest = max(verdict.latest, overrun)
-            // What a server refuses over HTTP/2 is asked for over HTTP/1.1 the next time, where it answers with this.
+            // The client repeats over HTTP/1.1 what a server refuses over HTTP/2; there the server sends this response.
             if case .success(-3) = result, token == last.0 { continue }
             if case .success(let id) = result, id != token {
                 verdict.wrong.insert(id == -1 || id == -3 ? "sent twice" : "another's value: \(id)")

@@ -6,10 +6,10 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// One thing that a hostile server does to an answer.
+/// One change that a hostile server makes to a response.
 struct HostileMutation: Sendable {
     let name: String
-    /// How a call may end to which only this was done; `nil` for any typed error, or the value.
+    /// The allowed outcomes of a call whose reply has only this change; `nil` for any typed error, or the value.
     let allowed: Set<String>?
     let change: @Sendable (inout HostileReply, inout HostileReply.Random) -> Void
 
@@ -106,7 +106,7 @@ struct HostileMutation: Sendable {
             reply.length = "\(reply.body.count + random.one(of: [1, 100, 1 << 31, 1 << 40, Int.max >> 1]))"
             reply.end = .close
         },
-        // Its first bytes are no JSON, and what follows must not become the next call's answer.
+        // The first bytes are not JSON, and the rest must not become the response of the next call.
         HostileMutation("a length that is too small", ["decodingFailed"]) { reply, random in
             reply.framing = .length
             reply.length = "\(random.int(0...8))"

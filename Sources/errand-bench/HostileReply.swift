@@ -5,12 +5,12 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A sound answer in HTTP/1.1 to which up to three things were done that a hostile server might do.
+/// A valid HTTP/1.1 response with up to three changes that a hostile server might make.
 ///
-/// All of it follows from a number, so that the server needs no more than the number in a request's path, and a reply
-/// that did harm can be had again.
+/// Everything follows from a number: the server needs only the number in a request's path, and a reply that exposed a
+/// bug can be reproduced.
 struct HostileReply {
-    /// The random numbers that follow from a seed (SplitMix64).
+    /// A random number generator with a seed (SplitMix64).
     struct Random: RandomNumberGenerator {
         var state: UInt64
 
@@ -30,31 +30,31 @@ struct HostileReply {
     enum Framing { case length, chunks, close }
     enum Coding { case none, gzip, brotli, zstd }
 
-    /// What is written before the head.
+    /// The bytes before the head.
     var before = Data()
     var statusLine = "HTTP/1.1 200 OK"
-    /// The lines of the head, but for those that frame the body.
+    /// The header lines, except those that frame the body.
     var lines: [Data] = [Data("Content-Type: application/json".utf8)]
     var framing = Framing.length
-    /// What stands in the place of the body's true length.
+    /// The length that is sent instead of the body's true length.
     var length: String?
     var body: Data
-    /// The chunks as they are written, in the place of the body's.
+    /// The chunks that are sent instead of the body's.
     var chunks: Data?
-    /// Lines after the last chunk.
+    /// The lines after the last chunk.
     var trailer = Data()
-    /// Bytes that nobody has asked for.
+    /// Surplus bytes after the response.
     var surplus = Data()
-    /// How it ends; `nil` if the connection is kept.
+    /// How the connection ends; `nil` if it is kept.
     var end: LoopbackReply.Step?
-    /// After how many bytes it ends; `nil` for after all of them.
+    /// The number of bytes after which it ends; `nil` for after all of them.
     var cut: Int?
     /// The pause after each byte.
     var drip: Duration?
-    /// What is done with the bytes as they would be written.
+    /// A change to the encoded bytes.
     var scramble: (@Sendable (inout Data, inout Random) -> Void)?
 
-    /// What is done to it. Carrying it out costs more than knowing it, so that is left to the server.
+    /// The changes of this reply. Only the server applies them, because that costs more than choosing them.
     let mutations: [HostileMutation]
     let number: Int
 
@@ -65,10 +65,10 @@ struct HostileReply {
         mutations = (0..<random.one(of: [0, 1, 1, 1, 1, 2, 2, 3])).map { _ in random.one(of: HostileMutation.all) }
     }
 
-    /// The only answer that is right for that number.
+    /// The only correct body for that number.
     static func body(_ number: Int) -> Data { Data("{\"id\": \(number)}".utf8) }
 
-    /// How the call may end, by the names of `Outcome`; `nil` for any typed error, or the value.
+    /// The allowed outcomes, by the names of `Outcome`; `nil` for any typed error, or the value.
     var allowed: Set<String>? {
         switch mutations.count {
         case 0: ["value"]
@@ -77,12 +77,12 @@ struct HostileReply {
         }
     }
 
-    /// Whether its bytes are no longer those of one answer.
+    /// Whether the bytes are no longer those of one response.
     var isScrambled: Bool {
         mutations.contains { ["bytes that were changed", "a part that comes twice"].contains($0.name) }
     }
 
-    /// What the server does.
+    /// Returns the reply for the loopback server.
     func reply() -> LoopbackReply {
         var random = Random(state: ~UInt64(truncatingIfNeeded: number))
         var changed = self

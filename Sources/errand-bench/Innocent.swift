@@ -5,9 +5,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Calls to a host that does nothing wrong, on a transport that others are attacked on.
+/// Calls to a well-behaved host, on a transport that also calls hostile ones.
 struct Innocent {
-    /// How long a call may take; alone it takes a few milliseconds.
+    /// The time limit of a call, which alone takes a few milliseconds.
     static let limit = Duration.seconds(1)
 
     struct Tally {
@@ -34,7 +34,7 @@ struct Innocent {
 
     private let task: Task<Tally, Never>
 
-    /// Calls from now on, again and again.
+    /// Begins to make calls, one after the other.
     init(_ url: String, on transport: any Transport) {
         let client = APIClient(url) {
             $0.rateLimit = .unlimited
@@ -53,7 +53,7 @@ struct Innocent {
                 }
                 tally.calls += 1
                 tally.slowest = max(tally.slowest, start.duration(to: .now))
-                // Ends early when the calls are to end.
+                // The pause ends early when the calls are to end.
                 try? await Task.sleep(for: .milliseconds(30))
             } while !Task.isCancelled
             await client.shutdown()
@@ -61,7 +61,7 @@ struct Innocent {
         }
     }
 
-    /// Ends the calls. The last of them may be cancelled by that, and does not count then.
+    /// Ends the calls. If that cancels the last one, it does not count.
     func end() async -> Tally {
         task.cancel()
         var tally = await task.value

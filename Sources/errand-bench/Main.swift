@@ -9,7 +9,7 @@ import Glibc
 import Musl
 #endif
 
-/// Measures the library against its budgets.
+/// Measures the library and compares the results with its budgets.
 @main
 enum Main {
     private static let usage = """

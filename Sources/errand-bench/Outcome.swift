@@ -1,6 +1,6 @@
 import Errand
 
-/// How a call ended, by a name that figures are counted under.
+/// Returns a name for how a call ended; results are counted by these names.
 func outcomeName(of result: Result<Int, ServiceError>) -> String {
     switch result {
     case .success: "value"

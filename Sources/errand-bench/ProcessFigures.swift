@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What the system says that this process holds.
+/// The resources that this process holds, as the system reports them.
 struct ProcessFigures {
     var descriptors: Int
     var threads: Int
@@ -17,7 +17,7 @@ struct ProcessFigures {
             mostMegabytes: memory("VmHWM:"))
     }
 
-    /// What is not there, as on other systems than Linux, counts for nothing.
+    /// A folder that does not exist, as on systems other than Linux, counts as zero.
     private static func count(_ folder: String) -> Int {
         (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? 0
     }

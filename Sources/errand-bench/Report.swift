@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The figures of a run, each under the key that a program reads it by.
+/// The figures of a run, with the keys of the JSON output.
 struct Report {
     enum Value {
         case number(Double)
@@ -14,12 +14,12 @@ struct Report {
         lines.append((key, value, meaning))
     }
 
-    /// One JSON object.
+    /// The report as one JSON object.
     var json: String {
         "{" + lines.map { "\"\($0.key)\": \(text(of: $0.value))" }.joined(separator: ", ") + "}"
     }
 
-    /// A table for people.
+    /// The report as a table for people.
     var table: String {
         let keyWidth = lines.map(\.key.count).max() ?? 0
         let valueWidth = lines.map { text(of: $0.value).count }.max() ?? 0
@@ -40,7 +40,7 @@ struct Report {
     }
 }
 
-/// How long something takes, in seconds.
+/// Returns how long an operation takes, in seconds.
 @concurrent
 func seconds(_ body: @Sendable () async throws -> Void) async rethrows -> Double {
     let clock = ContinuousClock()
@@ -48,12 +48,12 @@ func seconds(_ body: @Sendable () async throws -> Void) async rethrows -> Double
     return Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
 }
 
-/// The middle of several measurements: on a noisy machine the least lie of all.
+/// Returns the median, which is the most reliable figure on a noisy machine.
 func median(_ values: [Double]) -> Double {
     values.sorted()[values.count / 2]
 }
 
-/// A number that tasks add to.
+/// A counter that several tasks increment.
 final class Counter: Sendable {
     private let number = Atomic(0)
 

@@ -5,7 +5,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Minutes at full speed against a server in another process; the memory after each.
+/// Runs at full speed for minutes against a server in another process, and measures the memory after each minute.
 enum SoakBench {
     private static let tasks = 64
 

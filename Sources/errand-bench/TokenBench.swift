@@ -6,7 +6,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Ten thousand calls on one expired token, beside the same calls on a valid one.
+/// Ten thousand calls with one expired token, compared with the same calls with a valid one.
 enum TokenBench {
     private static let callers = 10_000
     private static let cycles = 5

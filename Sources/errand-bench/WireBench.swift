@@ -4,9 +4,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Calls over real connections to a server in another process, beside a bare loop of libcurl in C and beside
-/// URLSession; a large download and upload beside the `curl` program. Everything that is measured runs in a process of
-/// its own, in turn.
+/// Makes calls over real connections to a server in another process, and compares them with a bare libcurl loop in C
+/// and with URLSession; compares a large download and upload with the `curl` program. Each measurement runs in a
+/// process of its own, one after the other.
 enum WireBench {
     private static let tasks = [1, 16, 64]
     private static let cycles = 3
@@ -22,7 +22,7 @@ enum WireBench {
         var microsecondsOfCPU: Double
     }
 
-    /// Measures against the server at that URL, or one of our own.
+    /// Measures against the server at that URL, or a server that the bench starts.
     static func run(into report: inout Report, url: String?) throws {
         let server = url == nil ? try Child(Child.sibling("wire-peer"), ["serve"]) : nil
         defer { server?.kill() }
@@ -63,7 +63,7 @@ enum WireBench {
         report.add("wire.cpu_us_per_call", .number(figures.microsecondsOfCPU), "the same \(meaning)")
     }
 
-    /// The contenders take turns, so that a moment in which the machine is slow is nobody's.
+    /// The contenders take turns, so that a slow moment of the machine affects all of them.
     private static func measure(_ url: String, tasks: Int) throws -> [Contender: Figures] {
         var rates: [Contender: [Figures]] = [:]
         for _ in 0..<cycles {
@@ -118,7 +118,7 @@ enum WireBench {
         return (numbers[1], numbers[2])
     }
 
-    /// How long the curl program takes; `nil` if there is none.
+    /// Returns how long the curl program takes; `nil` if it is not installed.
     private static func curl(_ arguments: [String]) -> Double? {
         // A program that cannot be started, or fails, gives no figure.
         guard let child = try? Child("curl", ["-s", "-w", "%{time_total}\n"] + arguments) else { return nil }
@@ -129,7 +129,7 @@ enum WireBench {
     private static func curlUpload(to url: String) -> Double? {
         let file = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(megabytes)").path
         guard FileManager.default.createFile(atPath: file, contents: Data(count: megabytes << 20)) else { return nil }
-        // Left behind, it is in a folder that the system empties.
+        // A file that cannot be removed stays in a folder that the system empties.
         defer { try? FileManager.default.removeItem(atPath: file) }
         return curl(["-o", "/dev/null", "-X", "POST", "-H", "Expect:", "-T", file, url])
     }

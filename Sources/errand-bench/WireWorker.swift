@@ -5,7 +5,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a process of its own does for the wire's figures: its memory and its processor time are then nobody else's.
+/// The process in which one of WireBench's measurements runs, so that its memory and its processor time are its own.
 ///
 /// ```text
 /// errand-bench worker calls <url> <tasks> <seconds>
@@ -24,14 +24,14 @@ enum WireWorker {
         let active: Bool
     }
 
-    /// Prints how many calls or bytes there were, how many seconds they took, and the most memory in megabytes.
+    /// Prints the number of calls or bytes, the seconds that they took, and the peak memory in megabytes.
     static func run(_ arguments: [String]) async throws {
         if arguments == ["faults"] { return try await Fault.serve() }
         if arguments == ["hostile"] { return try await HostileBench.serve() }
         let (kind, url) = (arguments.first ?? "", arguments.dropFirst().first ?? "")
         let numbers = arguments.dropFirst(2).compactMap(Double.init)
         #if os(Linux)
-        // Opening libcurl is not what is measured: the curl program has done so before it looks at its clock.
+        // Opening libcurl is not measured: the curl program has also done so before it starts its timer.
         _ = CurlTransport.libraryVersion
         #endif
         let start = ContinuousClock.now

@@ -9,7 +9,7 @@ import Musl
 import Darwin
 #endif
 
-/// Shows the library at work, against four small backends on a server that it starts itself: `swift run errand-demo`.
+/// Shows what the library does, against four small backends on a server that the demo starts: `swift run errand-demo`.
 @main
 enum Main {
     private static let usage = """
@@ -48,7 +48,7 @@ enum Main {
         exit(failed == 0 ? 0 : 1)
     }
 
-    /// Says what is wrong with the options, and ends.
+    /// Reports what is wrong with the options, and exits.
     private static func refuse(_ problem: String) -> Never {
         let words = Array("errand-demo: \(problem)\n\n\(usage)\n".utf8)
         _ = write(STDERR_FILENO, words, words.count)
@@ -62,7 +62,7 @@ enum Main {
         server.close()
     }
 
-    /// Plays all steps; returns how many of them did not do what they say.
+    /// Runs all steps and returns how many of them failed.
     private static func play(_ scene: Scene) async -> Int {
         let terminal = scene.terminal
         var failed = 0
@@ -94,7 +94,7 @@ enum Main {
         return failed
     }
 
-    /// Where one thing was sent over and over, it is said once.
+    /// Shortens repetitions of one line to a single line.
     private static func shown(_ entries: [WireLog.Entry]) -> [String] {
         var lines: [(text: String, count: Int)] = []
         for entry in entries {

@@ -2,7 +2,7 @@ import Errand
 import ExampleServer
 import ExampleServices
 
-/// The servers that are called, and the services that call them.
+/// The services of the demo and the base URL of their servers.
 struct Scene: Sendable {
     let terminal: Terminal
     let wire = WireLog()
@@ -11,10 +11,10 @@ struct Scene: Sendable {
     let movies: Movies.Service
     let pins: Pins.Service
     private let catalogue: APIClient
-    /// What is told of all calls, where it was asked for.
+    /// The tasks that print the events of all calls, if that was asked for.
     private let logs: [Task<Void, Never>]
 
-    /// Sets the scene for the four backends below that URL.
+    /// Creates the services for the four backends below that URL.
     init(_ base: String, _ terminal: Terminal, isVerbose: Bool) {
         self.terminal = terminal
         let wire = wire
@@ -32,7 +32,7 @@ struct Scene: Sendable {
         logs = isVerbose ? [social.events, catalogue.events, pins.events].map { Self.log($0, to: terminal) } : []
     }
 
-    /// Ends the clients, and returns when all has been told of their calls.
+    /// Ends the clients, and returns when all their events have been printed.
     func end() async {
         await social.shutdown()
         await catalogue.shutdown()

@@ -1,26 +1,26 @@
 import Errand
 
-/// One thing that the library does, shown and checked.
+/// One feature of the library, shown and checked.
 struct Step: Sendable {
-    /// What a step says it saw, if that is not what it should have been.
+    /// What a step found instead of the expected result.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
     let title: String
-    /// What is asked of the library.
+    /// What the step asks the library to do.
     let asked: String
-    /// Does it, and tells what came back.
+    /// Does it, and returns a description of the result.
     let run: @Sendable (Scene) async throws -> String
 }
 
 extension Step {
-    /// Fails the step unless that is so.
+    /// Fails the step unless the condition is true.
     static func expect(_ isSo: Bool, _ otherwise: @autoclosure () -> String) throws {
         guard isSo else { throw Failure(description: otherwise()) }
     }
 
-    /// The error with which the operation ends; it fails the step if there is none.
+    /// Returns the error that the operation throws; fails the step if it throws none.
     static func failure<Value: Sendable>(
         of operation: @Sendable () async throws(ServiceError) -> Value
     ) async throws -> ServiceError {

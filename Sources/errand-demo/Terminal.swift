@@ -9,7 +9,7 @@ import Glibc
 import Musl
 #endif
 
-/// What is printed: with colour and moving lines where a person watches, as plain lines where a program reads.
+/// The output: with colours and a moving progress bar on a terminal, as plain lines in a pipe.
 struct Terminal: Sendable {
     enum Style: String {
         case title = "1"
@@ -35,7 +35,7 @@ struct Terminal: Sendable {
         return "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m"
     }
 
-    /// A bar that grows in its place; in a pipe only the full one is printed.
+    /// Updates a progress bar in place; in a pipe, prints only the full one.
     func showProgress(_ done: Int, of total: Int, _ what: String) {
         let width = 32
         let filled = total > 0 ? min(width, done * width / total) : 0
@@ -48,12 +48,12 @@ struct Terminal: Sendable {
         }
     }
 
-    /// At once, also into a pipe.
+    /// Writes without buffering, also into a pipe.
     private func put(_ text: String) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            // Whoever has read this has gone.
+            // The reader of the pipe has exited.
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }

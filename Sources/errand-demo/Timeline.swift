@@ -1,8 +1,8 @@
-/// Draws when requests went out: one column for each tenth of a second, so that bursts and pauses are seen.
+/// Draws when requests were sent: one column for each tenth of a second, so that bursts and pauses are visible.
 struct Timeline {
     let moments: [Duration]
 
-    /// One line for each second, with a mark for each request at its tenth.
+    /// One line for each second, with a mark for each request.
     var lines: [String] {
         guard let last = moments.max() else { return [] }
         return (0...Int(last.components.seconds)).map { second in

@@ -1,11 +1,11 @@
 import Errand
 
-/// What goes over the wire, in the order in which it went: as the last middleware it sees every send.
+/// A log of the requests on the wire, in order: as the last middleware, it sees every send.
 actor WireLog {
     /// One send.
     struct Entry: Sendable {
         var line: String
-        /// Since the log was last emptied.
+        /// The time of the send, since the log was last emptied.
         var sent: Duration
         var answered: Duration
     }
@@ -13,16 +13,16 @@ actor WireLog {
     private var entries: [Entry] = []
     private var start = ContinuousClock.now
 
-    /// Forgets what it has; times count from now on.
+    /// Discards all entries; times count from now on.
     func empty() {
         entries = []
         start = .now
     }
 
-    /// What it has, in the order of sending.
+    /// All entries, in the order in which they were sent.
     var all: [Entry] { entries.sorted { $0.sent < $1.sent } }
 
-    /// How many sends had that in their line.
+    /// Returns the number of entries whose line contains a text.
     func count(of text: String) -> Int { entries.count { $0.line.contains(text) } }
 
     fileprivate func add(_ line: String, sent: ContinuousClock.Instant) {

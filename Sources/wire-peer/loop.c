@@ -1,5 +1,5 @@
-// The least that a program can do with libcurl: a multi loop on one thread, so many transfers at once, the answers
-// collected and thrown away. What a client costs beyond this is its own.
+// The minimal libcurl program: a multi loop on one thread with a number of concurrent transfers, whose responses are
+// collected and discarded. Everything that a client costs beyond this is its own overhead.
 #include "peer.h"
 
 #if defined(__linux__)

@@ -1,4 +1,4 @@
-// What errand-bench measures the wire against: `wire-peer serve`, `wire-peer loop <url> <transfers> <seconds>`.
+// The programs that errand-bench compares with: `wire-peer serve`, `wire-peer loop <url> <transfers> <seconds>`.
 #include "peer.h"
 
 #include <stdio.h>

@@ -6,9 +6,9 @@
 #define _GNU_SOURCE
 #endif
 
-// Serves on a free port of 127.0.0.1, whose number it prints, until it is ended.
+// Serves on a free port of 127.0.0.1 until the process ends; prints the port number.
 int peer_serve(void);
-// Gets the URL again and again for so long, with so many transfers at once; prints how often, and how long it took.
+// Gets the URL for that many seconds, with that many concurrent transfers; prints how often, and how long it took.
 int peer_loop(const char *url, int transfers, double seconds);
 
 #endif

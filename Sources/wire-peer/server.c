@@ -1,7 +1,7 @@
-// A small HTTP/1.1 server for measurements: fast enough not to be what is measured. It knows three things:
+// A small HTTP/1.1 server for measurements, fast enough not to be the bottleneck. It supports three requests:
 //   GET /small            a small JSON model
-//   GET /bytes/<count>    so many bytes
-//   POST or PUT, any      reads the body, answers with the model
+//   GET /bytes/<count>    that many bytes
+//   POST or PUT, any      reads the body, responds with the model
 #include "peer.h"
 
 #if defined(__linux__)
@@ -20,18 +20,18 @@
 
 #define MODEL "{\"id\":7,\"name\":\"Ann Example\",\"mail\":\"ann@example.com\",\"friends\":[1,2,3],\"active\":true}"
 
-// A head and the beginning of a body; larger heads are not for this server.
+// The buffer for a head and the beginning of a body; this server does not accept larger heads.
 #define ROOM 65536
 
 typedef struct {
     int socket;
     size_t length;
     char bytes[ROOM];
-    // What is still to be sent of an answer of many bytes.
+    // The number of bytes of a large response that are still to be sent.
     unsigned long long left;
-    // What is still to be read of a body of known length.
+    // The number of bytes of a body of known length that are still to be read.
     unsigned long long body;
-    // Whether a body in chunks is being read, and the last bytes of it: it ends with an empty chunk.
+    // Whether a chunked body is being read, and its last bytes: it ends with an empty chunk.
     int in_chunks;
     char tail[5];
 } peer;
@@ -63,7 +63,7 @@ static int begin_bytes(peer *peer, unsigned long long count) {
     return send_all(peer->socket, head, (size_t)length);
 }
 
-// Takes the bytes of a request's body that are there; 1 if the body is complete.
+// Consumes the received bytes of a request's body; returns 1 if the body is complete.
 static int take_body(peer *peer) {
     if (peer->in_chunks) {
         for (size_t i = peer->length > 5 ? peer->length - 5 : 0; i < peer->length; i++) {
@@ -87,7 +87,7 @@ static const char *field(const char *head, const char *name) {
     return found ? found + strlen(name) : NULL;
 }
 
-// Answers the requests that are complete; 0 if the connection is to be closed.
+// Responds to the requests that are complete; returns 0 if the connection is to be closed.
 static int serve(peer *peer) {
     while (1) {
         if (peer->left > 0) return 1;

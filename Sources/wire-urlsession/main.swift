@@ -1,4 +1,4 @@
-// What errand-bench measures the wire against: URLSession and JSONDecoder, called as an app would call them.
+// A program that errand-bench compares with: URLSession and JSONDecoder, used as in a typical app.
 //     wire-urlsession <url> <tasks> <seconds>
 import Foundation
 #if canImport(FoundationNetworking)

@@ -3,8 +3,8 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("Gzip that is written by hand") struct GzipTests {
-    /// What the system's own gunzip makes of it; `nil` if it refuses.
+@Suite("Gzip encoding by hand") struct GzipTests {
+    /// Unpacks with the system's gunzip; `nil` if that refuses the data.
     private func unpacked(_ packed: Data) throws -> Data? {
         let file = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID()).gz")
         try packed.write(to: file)
@@ -14,14 +14,14 @@ import Testing
         return process.end() == 0 ? data : nil
     }
 
-    @Test("zeros unpack to as many zeros", arguments: [0, 1, 258, 259, 1000, 5000, 1 << 20, 10_000_001])
+    @Test("zeros unpack to the same number of zeros", arguments: [0, 1, 258, 259, 1000, 5000, 1 << 20, 10_000_001])
     func zeros(count: Int) throws {
         let packed = Gzip.zeros(count)
         #expect(packed.count < 300 + count / 150)
         #expect(try unpacked(packed) == Data(count: count))
     }
 
-    @Test("what is stored unpacks to itself", arguments: [0, 1, 65_535, 65_536, 200_000])
+    @Test("stored blocks unpack to the original bytes", arguments: [0, 1, 65_535, 65_536, 200_000])
     func stored(count: Int) throws {
         let bytes = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 * 31) })
         #expect(try unpacked(Gzip.stored(bytes)) == bytes)

@@ -11,7 +11,7 @@ import Musl
 #endif
 
 @Suite("What a loopback server leaves behind", .timeLimit(.minutes(1))) struct LoopbackEndTests {
-    /// How many sockets of the process have that port at their own end.
+    /// Returns how many sockets of the process have that local port.
     private func sockets(of port: Int) throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { CInt($0) }.count {
             descriptor in
@@ -24,7 +24,7 @@ import Musl
         }
     }
 
-    @Test("after its end there is neither a thread nor a descriptor, whatever its connections were doing")
+    @Test("when it ends it leaves no thread and no descriptor, whatever its connections were doing")
     func nothing() async throws {
         let server = try LoopbackServer()
         server.on(.get, "/silent", .silence.always)
@@ -46,7 +46,7 @@ import Musl
         #expect(idle.text() == "")
     }
 
-    @Test("a server that nobody holds ends by itself, even if its handlers held it until it was closed")
+    @Test("a server that is deallocated ends, even if its handlers held it until it was closed")
     func dropped() async throws {
         weak var weakly: LoopbackServer?
         do {

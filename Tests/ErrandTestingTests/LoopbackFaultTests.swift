@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("How a loopback server misbehaves", .timeLimit(.minutes(1))) struct LoopbackFaultTests {
+@Suite("Faults of a loopback server", .timeLimit(.minutes(1))) struct LoopbackFaultTests {
     private static let whole = "HTTP/1.1 200 Status\r\nContent-Length: 4\r\n\r\nabcd"
 
     private let server: LoopbackServer
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        "an answer breaks off where it is told to",
+        "a response is cut where the script says",
         arguments: [
             (.beforeHead, 0), (.withinHead, 21), (.afterHead, 42), (.withinBody, 44), (.after(43), 43),
             (.after(99), 46),
@@ -29,7 +29,7 @@ import Testing
         #expect(client().text() == String(Self.whole.prefix(count).utf8.prefix(count)) ?? "")
     }
 
-    @Test("a reset is no orderly end, before an answer and within it")
+    @Test("a reset is not a regular close, before a response and within it")
     func reset() {
         server.on(.get, "/x", .reset, .json("[1]").cut(.withinBody, by: .reset), .json("[1]").thenReset, .json("[1]"))
         #expect(client().readAll() == nil)
@@ -38,7 +38,7 @@ import Testing
         #expect(client().readAll() != nil)
     }
 
-    @Test("a server that does not listen refuses, and listens when it is told to")
+    @Test("a server that stops listening refuses connections, and can listen again")
     func refusing() throws {
         let server = try LoopbackServer(isListening: false)
         #expect(!RawClient(port: server.port).isConnected)
@@ -66,7 +66,7 @@ import Testing
         #expect(client().text()?.hasPrefix("HTTP/1.1 204 ") == true)
     }
 
-    @Test("an answer drips byte by byte, and comes after its pause")
+    @Test("a response is sent byte by byte, and a delayed one after its delay")
     func dripping() {
         server.on(
             .get, "/x", .status(200, body: Data("abcd".utf8)).dripping(every: .milliseconds(2)).after(.milliseconds(50))
@@ -76,12 +76,12 @@ import Testing
         var pieces: [Data] = []
         while let piece = client.read(), !piece.isEmpty { pieces.append(piece) }
         #expect(pieces.reduce(Data(), +) == Data(Self.whole.utf8))
-        // A busy machine may lump some of them together.
+        // A busy machine may deliver several of them at once.
         #expect(pieces.count > 1)
         #expect(start.duration(to: .now) >= .milliseconds(50 + 2 * 46))
     }
 
-    @Test("interim answers, surplus bytes and trailers are written where they belong")
+    @Test("interim responses, surplus bytes and trailers are written in their places")
     func around() {
         server.on(
             .get, "/x", .status(204).preceded(by: 100, 103), .status(200).followed(by: Data("more".utf8)),
@@ -95,7 +95,7 @@ import Testing
         #expect(client().text()?.contains("307 Status\r\nLocation: /y\r\n") == true)
     }
 
-    @Test("an endless body goes on for as long as it is read")
+    @Test("an endless body continues as long as it is read")
     func endless() async {
         server.on(.get, "/x", .endless())
         var client: RawClient? = client()
@@ -105,7 +105,7 @@ import Testing
         await server.connectionsClosed()
     }
 
-    @Test("silence lasts until the client goes away, or the server ends")
+    @Test("silence lasts until the client disconnects or the server ends")
     func silence() async {
         server.on(.get, "/x", .silence.always)
         var client: RawClient? = client()

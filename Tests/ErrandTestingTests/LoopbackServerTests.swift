@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("What a loopback server receives and answers", .timeLimit(.minutes(1))) struct LoopbackServerTests {
+@Suite("What a loopback server receives and sends", .timeLimit(.minutes(1))) struct LoopbackServerTests {
     private let server: LoopbackServer
 
     init() throws {
@@ -16,7 +16,7 @@ import Testing
         return client.text()
     }
 
-    @Test("a request is written down byte for byte, and the answer is what the handler made of it")
+    @Test("a request is recorded byte for byte, and the handler makes the response")
     func roundTrip() throws {
         server.on(.post, "/a b") { _ in .status(500) }
         server.on(.post, "/x%2Fy") { request in .status(201, headers: ["X-One": "1"], body: request.body) }
@@ -32,7 +32,7 @@ import Testing
         #expect(server.bytesReceived == text.utf8.count)
     }
 
-    @Test("a body in chunks is put together, whatever pieces it comes in")
+    @Test("a chunked body is put together, however it is split into pieces")
     func chunkedRequest() {
         server.on(.post, "/x") { .status(200, body: $0.body) }
         let client = RawClient(port: server.port)
@@ -43,7 +43,7 @@ import Testing
         #expect(client.text()?.hasSuffix("\r\n\r\nabc0123456789") == true)
     }
 
-    @Test("a connection serves one request after the other, also when they come in one piece")
+    @Test("a connection serves several requests in turn, also if they arrive together")
     func keepAlive() {
         server.on(.get, "/x") { .status(200, body: Data("\($0.connection).\($0.number)".utf8)) }
         let text = answer(to: .get("/x", keeping: true) + .get("/x", keeping: true) + .get("/x"))
@@ -52,7 +52,7 @@ import Testing
         #expect(server.received.count == 3)
     }
 
-    @Test("replies come one after the other, and what is said later goes first")
+    @Test("replies are used in order, and a later script takes precedence")
     func sequence() {
         server.onAny(.status(202).always)
         server.on(.get, "/x", .status(503), .status(200).times(2))
@@ -63,13 +63,13 @@ import Testing
         #expect(statuses == [503, 200, 204, 200, 202, 202])
     }
 
-    @Test("a request that nothing was said about is answered with 404")
+    @Test("a request without a script gets a 404")
     func unexpected() {
         server.on(.post, "/x", .status(200))
         #expect(answer(to: .get("/x"))?.hasPrefix("HTTP/1.1 404 ") == true)
     }
 
-    @Test("an answer to HEAD is the head of the answer to GET, and one to raw bytes is raw")
+    @Test("a response to HEAD has the head of the response to GET, and raw bytes are sent as they are")
     func head() {
         server.on(.head, "/x", .json("[1]"), .chunks([Data("1".utf8)]), .raw("HTTP/1.1 200 OK\r\n\r\nbody"))
         func head() -> String? { answer(to: "HEAD /x HTTP/1.1\r\nConnection: close\r\n\r\n") }
@@ -79,7 +79,7 @@ import Testing
         #expect(head() == "HTTP/1.1 200 OK\r\n\r\nbody")
     }
 
-    @Test("an early answer comes before the body, which is read after it")
+    @Test("an early response is sent before the body, which is read afterwards")
     func early() async throws {
         server.onHead(.put, "/x") { request in request.headers["X-Go"] == nil ? .status(413) : nil }
         server.on(.put, "/x", .status(201))
@@ -92,7 +92,7 @@ import Testing
         #expect(server.received.map(\.body) == [Data("abcd".utf8), Data("e".utf8)])
     }
 
-    @Test("a client that expects 100 Continue gets it, unless a reply was there before")
+    @Test("a client that expects 100 Continue gets it, unless a reply comes first")
     func continuing() {
         server.on(.put, "/x", .status(201))
         let text = "PUT /x HTTP/1.1\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 1\r\n\r\n"
@@ -101,7 +101,7 @@ import Testing
         #expect(answer(to: text) == "HTTP/1.1 417 Status\r\nContent-Length: 0\r\n\r\n")
     }
 
-    @Test("a large body is read at the pace at which it comes, not at the square of it")
+    @Test("the time to read a large body grows with its length, not with the square of it")
     func largeBody() throws {
         server.on(.put, "/x") { .status(200, body: Data("\($0.body.count)".utf8)) }
         let size = 64 << 20

@@ -9,11 +9,11 @@ import Musl
 import Darwin
 #endif
 
-/// A TCP connection to a server on this machine, and nothing above it: what it reads is what the server wrote.
+/// A plain TCP connection to a server on this machine: it reads exactly what the server wrote.
 final class RawClient {
     private let descriptor: CInt
 
-    /// Whether the connection was made; otherwise the server refused it.
+    /// Whether the connection was established; otherwise the server refused it.
     let isConnected: Bool
 
     init(port: Int) {
@@ -22,7 +22,7 @@ final class RawClient {
         #else
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         #endif
-        // Nothing here takes long; a test that waits for ever would tell nobody what for.
+        // Every operation is fast here; a test that waited for ever would not say for what.
         var patience = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
@@ -36,13 +36,13 @@ final class RawClient {
         }
     }
 
-    /// Sends text; `false` if the server has gone.
+    /// Sends text; returns `false` if the server has disconnected.
     @discardableResult
     func send(_ text: String) -> Bool {
         send(Data(text.utf8))
     }
 
-    /// Sends bytes; `false` if the server has gone.
+    /// Sends bytes; returns `false` if the server has disconnected.
     @discardableResult
     func send(_ data: Data) -> Bool {
         var rest = data[...]
@@ -54,14 +54,14 @@ final class RawClient {
         return true
     }
 
-    /// What one call to the system brings: no bytes at the end, `nil` for a reset.
+    /// Returns what one system call reads: empty data at the end, `nil` for a reset.
     func read(upTo count: Int = 65_536) -> Data? {
         var buffer = [UInt8](repeating: 0, count: count)
         let result = recv(descriptor, &buffer, count, 0)
         return result < 0 ? nil : Data(buffer[..<result])
     }
 
-    /// All that comes until the end; `nil` after a reset.
+    /// Reads until the end; returns `nil` after a reset.
     func readAll() -> Data? {
         var all = Data()
         while let data = read() {
@@ -71,19 +71,19 @@ final class RawClient {
         return nil
     }
 
-    /// All that comes until the end, as text.
+    /// Reads until the end, as text.
     func text() -> String? {
         readAll().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// What comes until there is so much of it.
+    /// Reads until that many characters have arrived.
     func text(count: Int) -> String {
         var all = Data()
         while all.count < count, let data = read(upTo: count - all.count), !data.isEmpty { all += data }
         return String(decoding: all, as: UTF8.self)
     }
 
-    /// Ends the connection in both directions, and with it whatever waits for it.
+    /// Shuts the connection down in both directions, which wakes everything that waits for it.
     func shut() {
         shutdown(descriptor, CInt(SHUT_RDWR))
     }
@@ -104,7 +104,7 @@ final class RawClient {
 }
 
 extension String {
-    /// A GET of that path, after which the server is to close the connection.
+    /// Returns a GET of that path; the server is to close the connection afterwards unless `keeping`.
     static func get(_ path: String, keeping: Bool = false) -> String {
         "GET \(path) HTTP/1.1\r\nHost: loopback\r\n\(keeping ? "" : "Connection: close\r\n")\r\n"
     }

@@ -8,7 +8,7 @@ import Testing
     private let network = ScriptedTransport { Issue.record("\($0)") }
     private let base = "https://api.test"
 
-    @Test("replies come in their order, so often each; the last may come for ever")
+    @Test("replies are used in order and as often as scripted; the last may repeat for ever")
     func sequence() async throws {
         network.on(.get, "/a") {
             .status(503)
@@ -24,7 +24,7 @@ import Testing
         try network.verify()
     }
 
-    @Test("scripts can be written with conditions and loops; a reply for no request is never given")
+    @Test("scripts can use conditions and loops; an unused reply is never given")
     func builder() async throws {
         let isLate = true
         network.on(.get, "/a") {
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(
-        "a path matches with or without its query, with its whole URL, or as a star",
+        "a pattern matches a path with or without its query, a whole URL, or everything with a star",
         arguments: [
             ("/a/b", "/a/b", true), ("/a/b", "/a/b?q=1", true), ("/a/b?q=1", "/a/b?q=1", true),
             ("/a/b?q=1", "/a/b?q=2", false), ("/a/b?q=1", "/a/b", false), ("*", "/any?q", true),
@@ -53,13 +53,13 @@ import Testing
         network.on(.get, script) { .status(204) }
         let answer = try? await network.answer(.get, base + target)
         #expect((answer?.status == 204) == matches)
-        // Another method is another thing.
+        // Another method does not match.
         let other = ScriptedTransport()
         other.on(.post, script) { .status(204) }
         #expect((try? await other.answer(.get, base + target)) == nil)
     }
 
-    @Test("a second script for the same path goes on where the first ends")
+    @Test("a second script for the same path continues after the first")
     func twoScripts() async throws {
         network.on(.get, "/a") { .status(201) }
         network.on(.get, "/a") { .status(202) }
@@ -86,7 +86,7 @@ import Testing
         #expect(clock.elapsed == .seconds(6))
     }
 
-    @Test("it fails in every way in which a network can", arguments: TransportFailure.Kind.allCases)
+    @Test("it can fail in every way in which a network can", arguments: TransportFailure.Kind.allCases)
     func failures(kind: TransportFailure.Kind) async throws {
         network.on(.get, "/a") {
             ScriptedReply.failure(kind)
@@ -128,7 +128,7 @@ import Testing
         try network.verify()
     }
 
-    @Test("it writes down what was sent, with its body and its instant")
+    @Test("it records what was sent, with its body and its instant")
     func log() async throws {
         let clock = TestClock()
         network.onAny { ScriptedReply.json("1").always }
@@ -144,7 +144,7 @@ import Testing
         #expect(sent.at == clock.now)
     }
 
-    @Test("a test waits until so much was sent")
+    @Test("a test can wait until a number of requests was sent")
     func sentAtLeast() async throws {
         let clock = TestClock()
         network.onAny { ScriptedReply.json("1").after(.seconds(1)).always }
@@ -158,8 +158,8 @@ import Testing
     }
 }
 
-@Suite("A script that does not fit") struct ScriptStrictnessTests {
-    @Test("a request that is not expected fails, is reported at once, and told by verify()")
+@Suite("A script that does not match") struct ScriptStrictnessTests {
+    @Test("an unexpected request fails, is reported at once, and verify() reports it too")
     func unexpected() async throws {
         let reports = Noted<[ScriptMismatch]>([])
         let network = ScriptedTransport { mismatch in reports.update { $0.append(mismatch) } }
@@ -179,7 +179,7 @@ import Testing
         #expect(throws: ScriptMismatch.self) { try network.verify() }
     }
 
-    @Test("a reply that nobody asked for is reported when the transport goes")
+    @Test("an unused reply is reported when the transport is deallocated")
     func unused() async throws {
         let reports = Noted<[ScriptMismatch]>([])
         do {
@@ -194,7 +194,7 @@ import Testing
         #expect(reports.value.map(\.unused) == [["GET /a: 2 more expected", "POST /b: 1 more expected"]])
     }
 
-    @Test("verify() tells the same earlier, and then it is not told again")
+    @Test("verify() reports it earlier, and then it is not reported again")
     func verified() async throws {
         let reports = Noted<[ScriptMismatch]>([])
         do {
@@ -207,7 +207,7 @@ import Testing
         #expect(reports.value == [])
     }
 
-    @Test("a script that was played to its end has nothing to report")
+    @Test("a script that was used up reports nothing")
     func fits() async throws {
         let reports = Noted<[ScriptMismatch]>([])
         do {

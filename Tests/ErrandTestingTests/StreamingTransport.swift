@@ -1,10 +1,10 @@
 import Errand
 import Foundation
 
-/// The least that streams in both directions: a connection for each request, read by whoever reads the body. It is here
-/// to show that the cases about streams can be met.
+/// A minimal transport that streams in both directions: one connection for each request, read by the task that reads
+/// the body. It shows that a transport can pass the cases about streams.
 final class StreamingTransport: Transport {
-    /// A connection, and what of the answer has come that nobody has read.
+    /// A connection, with the received bytes of the response that nothing has read yet.
     private actor Exchange {
         private let client: RawClient
         private let wire: Wire
@@ -56,9 +56,9 @@ final class StreamingTransport: Transport {
         }
     }
 
-    /// What a cancellation pulls at.
+    /// The socket that a cancellation shuts down.
     private final class Wire: @unchecked Sendable {
-        // Set once, before anybody else knows of it.
+        // Set once, before any other thread has access.
         weak var client: RawClient?
 
         func cut() { client?.shut() }

@@ -4,10 +4,10 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Virtual time by hand") struct TestClockTests {
+@Suite("Virtual time, advanced by the test") struct TestClockTests {
     private let clock = TestClock()
 
-    @Test("time stands still until it is told to pass, and never goes back")
+    @Test("time stands still until the test advances it, and never goes back")
     func standsStill() {
         #expect(clock.now == .zero)
         clock.advance(by: .seconds(3))
@@ -16,7 +16,7 @@ import Testing
         #expect(clock.now == Instant.zero.advanced(by: .seconds(3)))
     }
 
-    @Test("alarms fire each at its own instant, in order; those that are set on the way too")
+    @Test("alarms fire in order, each at its own instant, including those that are set meanwhile")
     func order() {
         let clock = clock
         let fired = Noted<[String]>([])
@@ -35,7 +35,7 @@ import Testing
         #expect(clock.elapsed == .seconds(6))
     }
 
-    @Test("an alarm that is taken back does not fire; one in the past fires when time is touched")
+    @Test("a cancelled alarm does not fire; an alarm in the past fires when time is next advanced")
     func takenBack() {
         let fired = Noted(0)
         clock.advance(by: .seconds(1))
@@ -51,7 +51,7 @@ import Testing
         #expect(clock.elapsed == .seconds(1))
     }
 
-    @Test("a test waits until so many tasks sleep, and lets time pass for them")
+    @Test("a test can wait until a number of tasks sleep, and then advance time")
     func sleepers() async throws {
         let clock = clock
         let tasks = (1...3).map { index in
@@ -73,7 +73,7 @@ import Testing
         #expect(try await tasks[1].value >= .seconds(2))
     }
 
-    @Test("the wall clock goes along, and setting it lets no time pass")
+    @Test("the wall clock advances too, and setting it does not advance time")
     func date() {
         let start = clock.date
         #expect(start == Date(timeIntervalSince1970: 1_000_000_000))
@@ -88,7 +88,7 @@ import Testing
 }
 
 @Suite("The autopilot") struct AutopilotTests {
-    @Test("time jumps from alarm to alarm, and stands where the body ends")
+    @Test("time jumps from alarm to alarm, and stops where the body ends")
     func jumps() async throws {
         let clock = TestClock()
         let fired = Noted(0)
@@ -105,12 +105,12 @@ import Testing
         #expect(fired.value == 0)
     }
 
-    @Test("time does not pass while the body has something to do, from its beginning on")
+    @Test("time does not advance while the body has something to do, from its beginning on")
     func bodyOnStage() async throws {
         let clock = TestClock()
         try await clock.run {
             async let sleep: Void = clock.sleep(for: .seconds(10))
-            // Long enough for the child to fall asleep, and for time to run away, if it could.
+            // Long enough for the child to fall asleep, and for time to advance, if it wrongly could.
             let isStill = (0..<100_000).allSatisfy { _ in clock.elapsed == .zero }
             #expect(isStill)
             try await sleep
@@ -118,7 +118,7 @@ import Testing
         #expect(clock.elapsed == .seconds(10))
     }
 
-    @Test("what is thrown comes through, and so does a cancellation")
+    @Test("errors are rethrown, and so is a cancellation")
     func errors() async {
         let clock = TestClock()
         await #expect(throws: ServiceError.signInRequired) {
@@ -147,7 +147,7 @@ import Testing
         return order.value
     }
 
-    @Test("the same seed gives the same order, another seed another; without one, tasks go on as they got ready")
+    @Test("the same seed gives the same order, another seed another; without one, the order is that of becoming ready")
     func seeds() async {
         var orders: Set<[Int]> = []
         for seed in UInt64(1)...10 {
@@ -171,7 +171,7 @@ import Testing
         #expect([again.random(), again.random()] == numbers[7])
     }
 
-    @Test("twenty thousand sleepers wake each at its time")
+    @Test("twenty thousand sleeping tasks wake, each at its time")
     func many() async throws {
         let clock = TestClock()
         try await clock.run {

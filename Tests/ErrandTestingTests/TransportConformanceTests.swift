@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite("What the conformance suite finds", .timeLimit(.minutes(1))) struct TransportConformanceTests {
-    /// Answers everything with a number, and never asks the server.
+    /// Responds to everything with a number, without asking the server.
     private struct Inventor: Transport {
         func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
             HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: .bytes(Data("1".utf8)))
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("a transport that makes its answers up is found out, with what was expected and what was seen")
+    @Test("a transport that invents responses fails, with the expected and the actual result")
     func inventor() async throws {
         let violation = try await violation("C31", Inventor())
         #expect(violation.rule.hasPrefix("C31: "))
@@ -32,14 +32,14 @@ import Testing
     }
 
     @Test(
-        "the cases about streams can be met",
-        // This one keeps no connection.
+        "a transport can pass the cases about streams",
+        // This transport keeps no connections.
         arguments: TransportConformance.streamed.filter { !$0.title.contains("the connection goes on") })
     func streaming(_ rule: TransportConformance.Case) async throws {
         try await rule.check { StreamingTransport() }
     }
 
-    @Test("an error where an answer should be is what was seen")
+    @Test("an error instead of a response is reported as the actual result")
     func unavailable() async throws {
         let violation = try await violation("C37", UnavailableTransport(advice: "none here"))
         #expect(violation.expected == "no error")
@@ -56,7 +56,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await check.value }
     }
 
-    @Test("every case of the catalogue that needs no encryption is there, and none twice")
+    @Test("the catalogue contains every case that needs no encryption, and none twice")
     func complete() {
         let numbers = Set(TransportConformance.all.map(\.number))
         let wanted = [11] + Array(20...25) + Array(30...43) + Array(45...48) + Array(50...53) + [60, 61]

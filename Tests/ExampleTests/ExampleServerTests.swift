@@ -13,7 +13,7 @@ import Foundation
 struct ExampleServerTests {
     private let popular = Endpoint<Data>.get("popular", query: ["api_key": ExampleData.apiKey])
 
-    @Test("each backend has a base URL, and nothing lies elsewhere")
+    @Test("each backend has a base URL, and other paths do not exist")
     func prefixes() async throws {
         let server = try patientServer()
         let root = server.loopback.baseURL
@@ -27,7 +27,7 @@ struct ExampleServerTests {
         #expect(server.received.map(\.path).last == "/social/api")
     }
 
-    @Test("two servers answer alike, byte for byte, and share nothing")
+    @Test("two servers respond alike, byte for byte, and share nothing")
     func twins() async throws {
         let (one, two) = (try patientServer(), try patientServer())
         let first = try await plainClient(one.moviesURL).run(popular)
@@ -39,7 +39,7 @@ struct ExampleServerTests {
         #expect(await PinsClient(two).failure(of: Endpoint<NoContent>.delete("pins/1"), tokens.1) == nil)
     }
 
-    @Test("a server that was given is taken over, and what is said to it about a request goes first")
+    @Test("a given server is taken over, and its scripted replies take precedence")
     func given() async throws {
         let loopback = try LoopbackServer()
         let server = ExampleServer(on: loopback) { $0.requestLimit = nil }
@@ -52,7 +52,7 @@ struct ExampleServerTests {
         #expect(await client.failure(of: popular) != nil)
     }
 
-    @Test("a body of JSON in JSON in JSON is refused or read, and the server lives on")
+    @Test("deeply nested JSON is refused or read, and the server keeps running")
     func deep() async throws {
         let server = try patientServer()
         let client = plainClient(server.centralURL)

@@ -1,7 +1,7 @@
 import Errand
 import ExampleServer
 
-/// What the token endpoint answers.
+/// The response of the token endpoint.
 struct TokenAnswer: Decodable, Sendable {
     var access_token: String
     var token_type: String
@@ -18,7 +18,7 @@ struct PinsUser: Decodable, Sendable, Equatable {
     var follower_count: Int
 }
 
-/// Calls of Pins, spelt out: each token is handed over by hand, so that a test can show an old one.
+/// Calls of Pins with explicit tokens, so that a test can use an old one.
 struct PinsClient {
     let client: APIClient
 
@@ -30,7 +30,7 @@ struct PinsClient {
         .post("oauth/access_token", headers: headers, body: .form(form))
     }
 
-    /// A grant of that type, with the client's id and secret in the form.
+    /// Returns a grant of that type, with the client's id and secret in the form.
     static func grant(_ type: String, _ form: QueryItems = [:]) -> Endpoint<TokenAnswer> {
         var all: QueryItems = [
             "grant_type": type, "client_id": ExampleData.clientID, "client_secret": ExampleData.clientSecret,
@@ -51,7 +51,7 @@ struct PinsClient {
         try await client.run(Self.password(account, scope: scope))
     }
 
-    /// The same call with that token.
+    /// Returns the same call with that token.
     func signed<Response>(_ endpoint: Endpoint<Response>, _ token: TokenAnswer) -> Endpoint<Response> {
         var endpoint = endpoint
         endpoint.headers["Authorization"] = "Bearer \(token.access_token)"

@@ -32,7 +32,7 @@ struct ServerCentralTests {
         .get("token", headers: ["Authorization": "JWT \(token)"]).unwrapping("user")
     }
 
-    @Test("a token that was handed out lets its user in", arguments: ExampleData.accounts)
+    @Test("an issued token lets its user in", arguments: ExampleData.accounts)
     func tokens(account: ExampleData.Account) async throws {
         let token = try await client.run(signIn(account.email, account.password))
         #expect(token.split(separator: ".").count == 3)
@@ -42,7 +42,7 @@ struct ServerCentralTests {
         #expect(user.email == account.email)
     }
 
-    @Test("two sign-ins have two tokens, and both are good")
+    @Test("two sign-ins have two tokens, and both are valid")
     func twice() async throws {
         let first = try await client.run(signIn(ExampleData.ann.email, ExampleData.ann.password))
         let second = try await client.run(signIn(ExampleData.ann.email, ExampleData.ann.password))
@@ -51,7 +51,7 @@ struct ServerCentralTests {
     }
 
     @Test(
-        "a sign-in that is no good says why",
+        "a failed sign-in says why",
         arguments: [
             (nil, "x", 400, "Email and Password Required"), ("ann@example.com", "", 400, "Email and Password Required"),
             ("ann@example.com", "guess", 401, "The email or the password is wrong"),
@@ -63,7 +63,7 @@ struct ServerCentralTests {
         #expect(error?.description == message)
     }
 
-    @Test("a password in the URL is none")
+    @Test("a password in the URL does not count")
     func inQuery() async {
         let account = ExampleData.ann
         let query: QueryItems = ["email": account.email, "password": account.password]
@@ -71,7 +71,7 @@ struct ServerCentralTests {
         #expect(error?.description == "Email and Password Required")
     }
 
-    @Test("a token that was not handed out, or not in this scheme, is invalid")
+    @Test("a token that was not issued, or with another scheme, is invalid")
     func invalid() async throws {
         #expect(await client.failure(of: check("a.b.c"))?.description == "Invalid Token")
         let token = try await client.run(signIn(ExampleData.ann.email, ExampleData.ann.password))
@@ -81,7 +81,7 @@ struct ServerCentralTests {
         #expect(await client.failure(of: check(token))?.status == 401)
     }
 
-    @Test("the version and the device are asked for in every request")
+    @Test("every request needs the version and the device")
     func common() async throws {
         for (parameters, message) in [
             (["device_type": "phone"], "version is missing"), (["version": "1.0"], "device_type is missing"),
@@ -98,12 +98,12 @@ struct ServerCentralTests {
         }
     }
 
-    @Test("the old address of the check is gone")
+    @Test("the old path of the check is gone")
     func outdated() async throws {
         #expect(await client.failure(of: Endpoint<NoContent>.get("checktoken"))?.status == 410)
     }
 
-    @Test("a body that is no JSON is refused")
+    @Test("a body that is not JSON is refused")
     func broken() async throws {
         let body = RequestBody.data(Data("{\"email\":".utf8), contentType: "application/json")
         let error = await client.failure(of: Endpoint<NoContent>.post("authenticate", body: body))

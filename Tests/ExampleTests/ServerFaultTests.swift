@@ -14,7 +14,7 @@ struct ServerFaultTests {
         var id: Int
     }
 
-    /// Whatever has an id or none.
+    /// Any object with or without an id.
     private struct Someone: Decodable, Sendable {
         var id: Int?
     }
@@ -34,7 +34,7 @@ struct ServerFaultTests {
         }
     }
 
-    /// How the list of friends fails with that fault, asked for both ways.
+    /// Returns how the list of friends fails with that fault, requested in both ways.
     private func failures(with fault: Fault, header: String) async -> [ServiceError?] {
         server.fail(fault, on: Self.path)
         let planned = await client.failure(of: friends)
@@ -46,7 +46,7 @@ struct ServerFaultTests {
         .get("friends", headers: [Fault.header: header])
     }
 
-    @Test("the next requests have the status, and the one after them is served")
+    @Test("the next requests get the status, and the one after them is served")
     func status() async throws {
         server.fail(.status(503), next: 2, on: Self.path)
         for _ in 0..<2 { #expect(await client.failure(of: friends)?.status == 503) }
@@ -54,14 +54,14 @@ struct ServerFaultTests {
         #expect(await client.failure(of: asking("status 500"))?.status == 500)
     }
 
-    @Test("a client that tries again gets through")
+    @Test("a client that retries succeeds")
     func retried() async throws {
         server.fail(.status(503), next: 2, on: Self.path)
         let reply = try await client.reply(to: friends.retry(.standard))
         #expect(reply.attempts == 3)
     }
 
-    @Test("an error may have no words")
+    @Test("an error may have no message")
     func emptyMessage() async {
         for error in await failures(with: .status(500, message: ""), header: "empty-message 500") {
             guard case .serverFailure(let rejection) = error else {
@@ -72,7 +72,7 @@ struct ServerFaultTests {
         }
     }
 
-    @Test("a slow answer is an honest one, and too slow for a client that cannot wait")
+    @Test("a slow response is the correct one, and too slow for a client with a short timeout")
     func slow() async throws {
         server.fail(.slow(.milliseconds(50)), on: Self.path)
         let reply = try await client.reply(to: friends)
@@ -86,7 +86,7 @@ struct ServerFaultTests {
         }
     }
 
-    @Test("a connection that is reset says nothing, and nothing was done")
+    @Test("a connection that is reset sends nothing, and nothing was done")
     func reset() async throws {
         for error in await failures(with: .reset, header: "reset") { #expect(error?.isBrokenConnection == true) }
         server.fail(.reset, on: Self.path)
@@ -94,7 +94,7 @@ struct ServerFaultTests {
         #expect(try await client.run(friends).count == 4)
     }
 
-    @Test("an answer that is lost comes after all was done")
+    @Test("a lost response comes after the request was carried out")
     func lostAnswer() async throws {
         for error in await failures(with: .lostAnswer, header: "lost-answer") {
             #expect(error?.isBrokenConnection == true)
@@ -104,7 +104,7 @@ struct ServerFaultTests {
         #expect(try await client.run(friends).map(\.id) == [2, 5, 6, 8, 3])
     }
 
-    @Test("a page of HTML is no list of friends")
+    @Test("a page of HTML is not a list of friends")
     func html() async {
         for error in await failures(with: .html, header: "html") {
             guard case .decodingFailed(let failure) = error else {
@@ -116,7 +116,7 @@ struct ServerFaultTests {
         }
     }
 
-    @Test("broken JSON comes whole, and does not end")
+    @Test("broken JSON has a complete body, but is cut off")
     func brokenJSON() async {
         for error in await failures(with: .brokenJSON, header: "broken-json") {
             guard case .decodingFailed = error else {
@@ -126,7 +126,7 @@ struct ServerFaultTests {
         }
     }
 
-    @Test("JSON that calls itself HTML is read by a client that is told to")
+    @Test("JSON that is labelled as HTML is read by a client that accepts it")
     func mislabelled() async throws {
         for error in await failures(with: .mislabelled, header: "mislabelled") {
             guard case .decodingFailed = error else {
@@ -142,7 +142,7 @@ struct ServerFaultTests {
         #expect(try await lenient.run(friends).count == 4)
     }
 
-    @Test("an element without an id stands among sound ones, in a list and in one under a key")
+    @Test("an element without an id is between valid ones, in a list and in one under a key")
     func stranger() async throws {
         for error in await failures(with: .elementWithoutID, header: "element-without-id") {
             guard case .decodingFailed(let failure) = error else {
@@ -158,7 +158,7 @@ struct ServerFaultTests {
         #expect(try await movies.run(popular).prefix(3).map(\.id) == [1, nil, 2])
     }
 
-    @Test("each backend fails in its own shape")
+    @Test("each backend fails in its own format")
     func shapes() async {
         server.fail(.status(400, message: "No."), next: 4, on: "/")
         for (url, body) in [
@@ -174,7 +174,7 @@ struct ServerFaultTests {
         }
     }
 
-    @Test("faults come in the order in which they were asked for, below their path and nowhere else")
+    @Test("faults come in the order in which they were requested, below their path and nowhere else")
     func order() async throws {
         server.fail(.status(501), on: "/social/api/v1/friends/categories")
         server.fail(.status(502), on: "/social")
@@ -189,7 +189,7 @@ struct ServerFaultTests {
         #expect(try await client.run(categories) == ["close friends", "family"])
     }
 
-    @Test("what was still to go wrong can be forgotten")
+    @Test("the remaining faults can be discarded")
     func forgotten() async throws {
         server.fail(.status(503), next: 100, on: "/")
         #expect(await client.failure(of: friends)?.status == 503)
@@ -198,7 +198,7 @@ struct ServerFaultTests {
     }
 
     @Test(
-        "a header that asks for what there is not is refused",
+        "a header with an unknown fault is refused",
         arguments: ["", "status", "status 200", "status x", "slow -1", "reset 5", "HTML", "status 500 x"])
     func unknown(header: String) async {
         #expect(await client.failure(of: asking(header))?.status == 400)

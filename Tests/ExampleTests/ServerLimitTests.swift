@@ -15,7 +15,7 @@ struct ServerLimitTests {
         }
     }
 
-    @Test("the sixth request in a second is answered with 429 and the time to wait")
+    @Test("the sixth request in a second gets a 429 and the time to wait")
     func sixth() async throws {
         let server = try server()
         let client = plainClient(server.moviesURL)
@@ -28,7 +28,7 @@ struct ServerLimitTests {
         #expect(await client.failure(of: popular)?.status != 429)
     }
 
-    @Test("the window rolls: what was taken late comes back late, and what was refused does not count")
+    @Test("the window rolls: later permits come back later, and refused requests do not count")
     func rolling() async throws {
         let server = try server()
         let client = plainClient(server.moviesURL)
@@ -44,7 +44,7 @@ struct ServerLimitTests {
         #expect(await client.failure(of: popular)?.status == 429)
     }
 
-    @Test("a long wait is told in whole seconds, rounded up")
+    @Test("a long wait is in whole seconds, rounded up")
     func longWait() async throws {
         let server = try server(.init(requests: 1, period: .milliseconds(9_500), tolerance: .zero))
         let client = plainClient(server.moviesURL)
@@ -63,7 +63,7 @@ struct ServerLimitTests {
         #expect(await client.failure(of: popular)?.status != 429)
     }
 
-    @Test("each backend counts by itself, and tells of it in its own shape")
+    @Test("each backend counts separately, and reports the limit in its own format")
     func separate() async throws {
         let server = try server(.init(requests: 1, tolerance: .zero))
         let words = "Too many requests; try again in 1 s"
@@ -75,7 +75,7 @@ struct ServerLimitTests {
         }
     }
 
-    @Test("without a limit any number is taken")
+    @Test("without a limit any number is accepted")
     func off() async throws {
         let server = try server(nil)
         let client = plainClient(server.moviesURL)

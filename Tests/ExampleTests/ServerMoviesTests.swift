@@ -46,10 +46,10 @@ struct ServerMoviesTests {
 
     private func problem(_ error: ServiceError?) -> Problem? {
         guard case .rejected(let rejection) = error else { return nil }
-        return rejection.decodeBody(as: Problem.self)
+        return try? rejection.decodeBody(as: Problem.self)
     }
 
-    @Test("pages have twenty films, the last the rest, and none lies beyond")
+    @Test("pages have twenty films, the last one the rest, and those after it none")
     func pages() async throws {
         let first = try await page("popular")
         #expect(first.page == 1)
@@ -73,7 +73,7 @@ struct ServerMoviesTests {
         #expect(films.allSatisfy { (0...10).contains($0.vote_average) && $0.release_date.count == 10 })
     }
 
-    @Test("a film has others like it, and videos or none")
+    @Test("a film has recommendations, and videos or none")
     func aboutOne() async throws {
         let others = try await page("5/recommendations").results
         #expect(!others.isEmpty)
@@ -84,7 +84,7 @@ struct ServerMoviesTests {
     }
 
     @Test(
-        "what is wrong is told with the codes of the original",
+        "errors have the codes of The Movie Database",
         arguments: [
             ("999/videos", nil, 404, 34), ("0/recommendations", nil, 404, 34), ("elsewhere", nil, 404, 34),
             ("5/releases", nil, 410, 34), ("popular", "0", 400, 22), ("popular", "two", 400, 22),

@@ -48,7 +48,7 @@ struct ServerPinsTests {
         #expect(rejection.headers["WWW-Authenticate"] == "Bearer")
     }
 
-    @Test("who is followed has a follower more, until the follow is taken back; twice is once")
+    @Test("following a user adds a follower, and unfollowing removes it; doing it twice changes nothing more")
     func follow() async throws {
         let token = try await pins.signIn(ExampleData.cleo)
         let before = try await pins.run(Endpoint<PinsUser>.get("users/2"), token)
@@ -63,7 +63,7 @@ struct ServerPinsTests {
         #expect(await pins.failure(of: Endpoint<NoContent>.put("users/99/follow"), token)?.status == 404)
     }
 
-    @Test("followers come in parts, each below the last id of the one before", arguments: [nil, 1, 7, 47, 200])
+    @Test("followers come in parts, each below the last id of the previous one", arguments: [nil, 1, 7, 47, 200])
     func paging(count: Int?) async throws {
         let token = try await pins.signIn()
         var ids: [Int] = []
@@ -81,7 +81,7 @@ struct ServerPinsTests {
     }
 
     @Test(
-        "a part that cannot be is refused",
+        "invalid paging parameters are refused",
         arguments: [["count": "0"], ["count": "x"], ["max_id": "-1"]] as [QueryItems])
     func badParts(query: QueryItems) async throws {
         let token = try await pins.signIn()
@@ -89,7 +89,7 @@ struct ServerPinsTests {
         #expect(error?.status == 400)
     }
 
-    @Test("a pin that is made is the newest, has its user, and goes with its comments")
+    @Test("a new pin is the newest, has its user, and is removed with its comments")
     func pinning() async throws {
         let (ann, ben) = (try await pins.signIn(), try await pins.signIn(ExampleData.ben))
         let made = try await pins.run(Endpoint<Pin>(.post, "pins", parameters: ["title": "Ein Weg & \"mehr\""]), ann)
@@ -109,7 +109,7 @@ struct ServerPinsTests {
         #expect(try await pins.run(all, ben).count == 5)
     }
 
-    @Test("comments have their users, and each is removed by its own")
+    @Test("comments have their users, and each is removed by its own user")
     func comments() async throws {
         let (ann, ben) = (try await pins.signIn(), try await pins.signIn(ExampleData.ben))
         let list = Endpoint<[Comment]>.get("pins/1/comments").unwrapping("comments")
@@ -122,7 +122,7 @@ struct ServerPinsTests {
         #expect(await pins.failure(of: empty, ann)?.description == "text is missing")
     }
 
-    @Test("fifty comments at once are fifty comments")
+    @Test("fifty concurrent comments are fifty comments")
     func crowd() async throws {
         let token = try await pins.signIn()
         let ids = try await withThrowingTaskGroup(of: Int.self) { group in

@@ -28,7 +28,7 @@ struct ServerSocialTests {
         try await client.run(.get("friends", query: ["category": category]) as Endpoint<[Friend]>).map(\.id)
     }
 
-    @Test("friends come with what they have told about themselves")
+    @Test("friends have the names and addresses that they show")
     func list() async throws {
         let friends = try await client.run(friends)
         #expect(friends.map(\.id) == [2, 5, 6, 8])
@@ -65,7 +65,7 @@ struct ServerSocialTests {
         #expect(try await client.run(names) == ["cards & chess"])
     }
 
-    @Test("one stranger among the friends, and no category changes")
+    @Test("with one unknown user among the friends, no category changes")
     func allOrNone() async throws {
         let put = Endpoint<[Friend]>(.put, "friends/category", parameters: ["friend_ids": [2, 7], "category": "x"])
         #expect(await client.failure(of: put)?.status == 404)
@@ -73,7 +73,7 @@ struct ServerSocialTests {
     }
 
     @Test(
-        "what is wrong with a friend is said, by field",
+        "errors about a friend are reported by field",
         arguments: [
             (nil, "friend_id is missing"), ("Ben", "friend_id must be a number"), ("99", "There is no user 99"),
             ("1", "Nobody is a friend of themselves"), ("2", "Ben Baker is a friend already"),
@@ -89,7 +89,7 @@ struct ServerSocialTests {
         #expect(rejection.fieldErrors == ["friend_id": [message]])
     }
 
-    @Test("what is not allowed is 403, and changes nothing")
+    @Test("forbidden requests get a 403, and change nothing")
     func rights() async throws {
         #expect(await Self.client(server, as: nil).failure(of: friends)?.status == 403)
         #expect(await Self.client(server, as: "stolen").failure(of: friends)?.status == 403)
@@ -102,7 +102,7 @@ struct ServerSocialTests {
         #expect(try await ids() == [2, 5, 6, 8])
     }
 
-    @Test("a user id must be given, and known")
+    @Test("a user id is required, and must be known")
     func userID() async throws {
         let client = plainClient(server.socialURL) {
             $0.parameters = ["application_token": ExampleData.applicationToken]

@@ -23,7 +23,7 @@ struct ServerTokenTests {
         pins = PinsClient(server)
     }
 
-    @Test("a password is good for a token that speaks for its user", arguments: ExampleData.accounts)
+    @Test("a password yields a token of its user", arguments: ExampleData.accounts)
     func password(account: ExampleData.Account) async throws {
         let reply = try await pins.client.reply(to: PinsClient.password(account))
         #expect(reply.headers["Cache-Control"] == "no-store")
@@ -33,7 +33,7 @@ struct ServerTokenTests {
         #expect(try await pins.run(.me, reply.value).user_id == account.id)
     }
 
-    @Test("an access token is good until its lifetime is over, by the clock that was given")
+    @Test("an access token is valid until its lifetime is over, by the given clock")
     func expiry() async throws {
         let token = try await pins.signIn()
         clock.advance(by: .milliseconds(29_999))
@@ -47,7 +47,7 @@ struct ServerTokenTests {
         #expect(try await pins.run(.me, next).user_name == "ann")
     }
 
-    @Test("a refresh token is used up by its use, and the next one is good")
+    @Test("a refresh token is used up by its use, and the next one is valid")
     func rotation() async throws {
         var token = try await pins.signIn(scope: "read")
         var seen: Set<String> = [token.access_token]
@@ -59,7 +59,7 @@ struct ServerTokenTests {
         }
     }
 
-    @Test("a refresh token that comes twice ends its family, and no other")
+    @Test("a refresh token that is used twice ends its family, and no other")
     func reuse() async throws {
         let (first, other) = (try await pins.signIn(), try await pins.signIn())
         let second = try await pins.client.run(PinsClient.refresh(first.refresh_token))
@@ -71,7 +71,7 @@ struct ServerTokenTests {
         #expect(try await pins.run(.me, other).user_name == "ann")
     }
 
-    @Test("of fifty uses of one refresh token at once, one is served")
+    @Test("of fifty concurrent uses of one refresh token, one succeeds")
     func race() async throws {
         let token = try await pins.signIn()
         let served = await withTaskGroup(of: Bool.self) { group in
@@ -83,7 +83,7 @@ struct ServerTokenTests {
         #expect(served == 1)
     }
 
-    @Test("a client's own token looks, speaks for nobody, and cannot be refreshed")
+    @Test("a client's own token can read, has no user, and cannot be refreshed")
     func clientCredentials() async throws {
         let token = try await pins.client.run(PinsClient.grant("client_credentials"))
         #expect(token.refresh_token == nil)
@@ -92,7 +92,7 @@ struct ServerTokenTests {
         #expect(await pins.failure(of: Endpoint<NoContent>.put("users/2/follow"), token)?.status == 403)
     }
 
-    @Test("the client may show its secret in a header, escaped before it is packed")
+    @Test("the client may send its secret in a header, escaped before it is encoded")
     func basic() async throws {
         let header = { (text: String) -> HTTPHeaders in
             ["Authorization": "Basic \(Data(text.utf8).base64EncodedString())"]
@@ -112,7 +112,7 @@ struct ServerTokenTests {
     }
 
     @Test(
-        "what is wrong with a grant is told as OAuth tells it",
+        "errors of a grant are reported as OAuth specifies",
         arguments: [
             ("password", ["username": "ann", "password": "wrong"], "invalid_grant"),
             ("password", ["username": "ann"], "invalid_request"),
@@ -127,7 +127,7 @@ struct ServerTokenTests {
         #expect(error?.code == code)
     }
 
-    @Test("a refresh cannot ask for more than was granted, and is not used up by trying")
+    @Test("a refresh cannot ask for more scopes than were granted, and trying does not use it up")
     func scopes() async throws {
         let token = try await pins.signIn(scope: "read")
         let more = PinsClient.grant("refresh_token", ["refresh_token": token.refresh_token, "scope": "read write"])
@@ -142,7 +142,7 @@ struct ServerTokenTests {
         #expect(await pins.client.failure(of: endpoint)?.description == "The parameters must be a form")
     }
 
-    @Test("a session that was ended is over for both of its tokens")
+    @Test("the end of a session invalidates both of its tokens")
     func ended() async throws {
         let token = try await pins.signIn()
         server.endSessions()
@@ -151,7 +151,7 @@ struct ServerTokenTests {
         #expect(try await pins.run(.me, pins.signIn()).user_name == "ann")
     }
 
-    @Test("a token store with the library's own refresh goes on over many lifetimes")
+    @Test("a token store with the library's own refresh continues over many lifetimes")
     func store() async throws {
         let first = try await pins.signIn()
         let tokens = TokenStore(leeway: .zero, time: clock) { [pins, clock] old in

@@ -2,18 +2,18 @@ import Errand
 import ErrandTestSupport
 import ExampleServer
 
-/// A client that meets each answer as it comes: without a limit of its own, and with one attempt.
+/// Creates a client that sees every response: without a limit of its own, and with one attempt.
 func plainClient(_ url: String, _ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
     var configuration = Configuration(ServerEnvironment("example", url))
     configuration.rateLimit = .unlimited
     configuration.retry = .never
-    // Real time: a busy machine is no reason to fail.
+    // Real time: a busy machine must not fail the test.
     configuration.timeout = .seconds(60)
     configure(&configuration)
     return APIClient(configuration)
 }
 
-/// A server that takes any number of requests.
+/// Creates a server without a request limit.
 func patientServer(
     _ configure: (inout ExampleServer.Settings) -> Void = { _ in }
 ) throws -> ExampleServer {
@@ -30,7 +30,7 @@ extension Result where Failure == ServiceError, Success: Sendable {
 }
 
 extension APIClient {
-    /// How a call fails; `nil` if it does not.
+    /// Returns the error of a call; `nil` if it succeeds.
     func failure<Response>(of endpoint: Endpoint<Response>) async -> ServiceError? {
         await Result { () async throws(ServiceError) in try await run(endpoint) }.error
     }

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Glibc
 
-/// Every parser of bytes that come from a server, fed with what libFuzzer thinks of. `.ci/fuzz` builds it together with
-/// the library's own sources, so that it sees inside.
+/// Every parser of bytes that come from a server, with input from libFuzzer. `.ci/fuzz` builds it together with the
+/// library's own sources, so that it has access to internal declarations.
 enum Parser: String, CaseIterable {
     case head, date, pacing, words, url, link, token, redaction, answer
 
@@ -14,7 +14,7 @@ enum Parser: String, CaseIterable {
             expect((100...599).contains(head.status))
             expect(head.headers.allSatisfy { !$0.name.isEmpty && !$0.name.contains("\n") && !$0.value.contains("\n") })
         case .date:
-            // No date that a server may write comes to anything that cannot be reckoned with.
+            // No date from a server may yield a value that overflows later.
             if let date = HTTPDate.parse(text, now: Date(timeIntervalSince1970: 1_700_000_000)) {
                 expect(abs(date.timeIntervalSince1970) < 1e12)
             }
@@ -28,7 +28,7 @@ enum Parser: String, CaseIterable {
                 let response = HTTPResponse(status: status, headers: HTTPHeaders(fields))
                 if let pause = RetryAfterHeaders.pause(after: response, date: now) {
                     expect(pause >= .zero)
-                    // Such a pause is added to the present moment.
+                    // Such a pause is added to the current instant.
                     _ = Instant.zero.advanced(by: pause)
                 }
             }
@@ -38,7 +38,7 @@ enum Parser: String, CaseIterable {
         case .url:
             guard let base = try? HTTPURL("https://api.test/a/b?c=d") else { return expect(false) }
             for url in [try? HTTPURL(text), try? base.resolving(text)].compactMap({ $0 }) {
-                // What was read is read again as the same.
+                // A parsed value must parse again to the same.
                 expect((try? HTTPURL(url.absoluteString)) == url)
                 expect(["http", "https"].contains(url.origin.scheme) && !url.origin.host.isEmpty)
                 expect(url.absoluteString.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F })
@@ -48,7 +48,7 @@ enum Parser: String, CaseIterable {
                 expect(!target.contains(">"))
             }
         case .token:
-            // What is no such answer is refused; that is no news here.
+            // Invalid responses are refused, which is not what is tested here.
             guard let answer = try? JSONDecoder().decode(OAuthAnswer.self, from: Data(bytes)) else { return }
             expect(answer.error != nil || !answer.access.isEmpty && HTTPSyntax.isFieldValue(answer.access))
             expect(answer.refresh?.isEmpty != true && (answer.lifetime ?? 1) > 0)
@@ -79,10 +79,10 @@ enum Parser: String, CaseIterable {
     }
 }
 
-/// The one that the environment variable FUZZ names.
+/// The parser that the environment variable FUZZ names.
 private let chosen = getenv("FUZZ").flatMap { Parser(rawValue: String(cString: $0)) }
 
-/// What libFuzzer calls with each input.
+/// libFuzzer's entry point, called with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard let chosen else {

@@ -1,4 +1,4 @@
-// The callbacks of the shim, fed with heads and bodies in pieces as libFuzzer thinks of them.
+// Feeds the callbacks of the shim with heads and bodies in pieces, with input from libFuzzer.
 #define DEBUG 1
 #include "../../Sources/CCurl/callbacks.c"
 #include "../../Sources/CCurl/transfer.c"
@@ -8,7 +8,7 @@ static ptrdiff_t taken;
 
 static ptrdiff_t take(void *context, const uint8_t *bytes, size_t count) {
     (void)context;
-    // Every byte is looked at, so that the sanitizer sees one that is not there.
+    // Reads every byte, so that the sanitizer detects invalid memory.
     for (size_t i = 0; i < count; i++) taken += bytes[i] & 1;
     return count % 7 == 3 ? CCURL_PAUSE : count % 11 == 5 ? CCURL_ABORT : (ptrdiff_t)count;
 }
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
         int kind = bytes[0] % 4;
         bytes += 2, count -= 2;
         if (length > count) length = count;
-        // A copy of just that size: a byte too far is seen.
+        // A copy of exactly that size, so that the sanitizer detects reads beyond it.
         char *piece = malloc(length + (length == 0));
         memcpy(piece, bytes, length);
         switch (kind) {

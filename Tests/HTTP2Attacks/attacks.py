@@ -1,4 +1,4 @@
-"""What a hostile server may do over HTTP/2: one function for each attack, with the ways in which a call may end."""
+"""HTTP/2 attacks of a hostile server: one function for each attack, with the allowed outcomes of a call."""
 
 import gzip
 import time
@@ -13,7 +13,7 @@ BROKEN = (MALFORMED, TRUNCATED, RESET)
 
 
 def attack(*allowed, recovers=False):
-    """Notes a function as an attack, and how calls may end; one that `recovers` answers a later call."""
+    """Registers a function as an attack, with the allowed outcomes; one that `recovers` serves a later call."""
 
     def note(function):
         ALL.append((function.__name__, allowed, recovers, function))
@@ -23,7 +23,7 @@ def attack(*allowed, recovers=False):
 
 
 def for_each(*allowed, recovers=False):
-    """An attack that is made on each request."""
+    """Registers an attack that is made on each request."""
 
     def note(function):
         def run(c):
@@ -42,7 +42,7 @@ def nothing(c, request):
     c.answer(request)
 
 
-# Floods. A call ends when its time is over, or when the client has seen through it.
+# Floods. A call ends when its time is over, or when the client detects the flood.
 
 
 @for_each(LATE, *BROKEN)
@@ -127,7 +127,7 @@ def endless_body(c, request):
     c.flood(frame(DATA, 0, request.stream, bytes(16000)))
 
 
-# Ends.
+# Connection endings.
 
 
 @for_each(TRUNCATED, RESET)
@@ -227,7 +227,7 @@ def drip(c, request):
     c.send(frame(DATA, END_STREAM, request.stream))
 
 
-# Answers that are none.
+# Invalid responses.
 
 
 @for_each(*BROKEN)
@@ -328,7 +328,7 @@ def two_answers(c, request):
     c.answer(request)
 
 
-# Frames that are none, and bombs.
+# Invalid frames, and bombs.
 
 
 @for_each(*BROKEN)
@@ -338,7 +338,7 @@ def names_from_nowhere(c, request):
 
 @for_each(LATE, *BROKEN)
 def header_bomb(c, request):
-    # A value of 3 KB goes into the table, and is then named by one byte, again and again.
+    # A value of 3 KB goes into the table, and is then referenced by one byte, again and again.
     entry = b"\x40\x01a" + b"\x7f\xb9\x16" + b"x" * 3000
     c.send(c.head(request.stream, flags=0), frame(CONTINUATION, 0, request.stream, entry))
     for _ in range(20):
@@ -408,8 +408,8 @@ def http_1_on_a_connection_of_http_2(c):
 
 @attack(VALUE, recovers=True)
 def answer_before_the_body_has_come(c):
-    # Without a window beyond the first, the body cannot have been sent; RFC 9113, 8.1 allows to answer, and to ask
-    # with NO_ERROR that the rest is kept.
+    # The body exceeds the first window, so it cannot have been sent completely; RFC 9113, 8.1 allows the server to
+    # respond, and to ask with NO_ERROR that the rest is not sent.
     c.reads_bodies = False
     c.begin()
     for request in c.requests():

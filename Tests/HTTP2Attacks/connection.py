@@ -1,4 +1,4 @@
-"""One HTTP/2 connection, frame by frame, as a server that keeps to no rule but those it is told to."""
+"""One HTTP/2 connection, frame by frame, of a server that follows no rules unless a script says so."""
 
 import struct
 import time
@@ -15,7 +15,7 @@ PADDED = 0x8
 NO_ERROR, PROTOCOL_ERROR, INTERNAL_ERROR, REFUSED_STREAM, CANCEL = 0, 1, 2, 7, 8
 ENHANCE_YOUR_CALM, HTTP_1_1_REQUIRED = 11, 13
 
-# How long a flood goes on, if nobody ends the connection.
+# The duration of a flood, if nothing ends the connection.
 LONGEST = 20
 
 
@@ -31,16 +31,16 @@ class Request:
     def __init__(self, stream, token, method, is_repeated):
         self.stream = stream
         self.method = method
-        # What only the right answer says. What was sent twice gets a wrong one, so that the client finds out.
+        # Only the correct response contains this. A repeated request gets a wrong one, so that the client detects it.
         self.body = b'{"id": %d}' % (-1 if is_repeated else token)
 
 
 class Connection:
-    # The numbers of the requests that have come, over all connections of an attack.
+    # The numbers of the requests that have arrived, over all connections of an attack.
     def __init__(self, socket, seen, index):
         self.socket = socket
         self.seen = seen
-        # The how manyeth connection of its attack it is, from 0.
+        # The index of this connection among those of its attack, from 0.
         self.index = index
         self.decoder = hpack.Decoder()
         self.encoder = hpack.Encoder()
@@ -65,18 +65,18 @@ class Connection:
         self.socket.sendall(b"".join(frames))
 
     def flood(self, frames):
-        """The same over and over."""
+        """Sends the same bytes over and over."""
         many = frames * max(1, 60_000 // len(frames))
         end = time.monotonic() + LONGEST
         while time.monotonic() < end:
             self.socket.sendall(many)
 
     def freeze(self):
-        """Reads nothing, answers nothing."""
+        """Reads nothing and sends nothing."""
         time.sleep(LONGEST)
 
     def requests(self):
-        """The requests as their heads come; everything else is answered as it should be."""
+        """Yields the requests as their heads arrive, and responds to other frames correctly."""
         while True:
             head = self.read(9)
             length = int.from_bytes(head[:3], "big")

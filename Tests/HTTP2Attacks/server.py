@@ -35,11 +35,11 @@ def converse(plain, context, run, seen, index):
             if connection.selected_alpn_protocol() == "h2":
                 run(Connection(connection, seen, index))
             else:
-                # Nobody has asked the client to try it again in this way.
+                # The client must not retry in this way.
                 connection.recv(65536)
                 connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{"id": -3}')
     except (OSError, EOFError, ValueError):
-        # The client has had enough; or the attack was to end the connection.
+        # The client has closed the connection, or the attack was to end it.
         pass
 
 

@@ -58,7 +58,7 @@ struct ErrorSamples {
         do {
             show(try await client.run(.friends))
         } catch .rejected(let answer) {
-            show(answer.decodeBody(as: Refusal.self))
+            show(try? answer.decodeBody(as: Refusal.self))
         } catch {
             show(error)
         }

@@ -151,4 +151,30 @@ struct FrontDoorSamples {
     func described() {
         #expect(bodies("secret").allSatisfy { !"\($0)".contains("secret") && !"\($0)".contains("Rex") })
     }
+
+    private struct Repository: Codable, Sendable {
+        var name: String
+    }
+
+    private struct Owner {
+        var repositoriesURL: String
+    }
+
+    private struct Problem: Codable, Sendable {
+        var code: Int
+    }
+
+    @Test("a URL that the server has given is called, and JSON is configured in a line")
+    func given() async throws {
+        let network = scripted()
+        network.on(.get, "/users/7/repos", .json(#"[{"name": "errand"}]"#))
+        let user = Owner(repositoriesURL: "https://api.test/users/7/repos")
+        let client = testClient(network) {
+            $0.decoder = .json(keys: .snakeCase, dates: .iso8601)
+            $0.encoder = .json(keys: .snakeCase, dates: .iso8601)
+            $0.rejectionDetails = { try? $0.decodeBody(as: Problem.self) }
+        }
+        let repositories: [Repository] = try await client.run(.get(url: user.repositoriesURL))
+        #expect(repositories.map(\.name) == ["errand"])
+    }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Holds the documentation to its word: what it shows is compiled in this target.
+/// Checks that the samples of the documentation are compiled in this target.
 @Suite("Samples")
 struct SampleCheck {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -11,7 +11,7 @@ struct SampleCheck {
     func articles() throws {
         let files = try ["README.md"] + Self.files(below: "Docs.docc", ending: ".md")
         let samples = try files.flatMap { try Sample.fenced(in: Self.read($0), of: $0) }
-        // The manifest of the first ten minutes imports what no test can import; `.ci/run` builds that package.
+        // This manifest imports what no test can import; `.ci/run` builds that package.
         try check(samples.filter { $0.code.first?.hasPrefix("// swift-tools-version") != true })
     }
 

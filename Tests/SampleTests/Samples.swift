@@ -4,18 +4,18 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A piece of Swift that the documentation shows.
+/// A Swift sample from the documentation.
 struct Sample: CustomStringConvertible {
-    /// The file, from the root of the package.
+    /// The file, relative to the root of the package.
     var file: String
-    /// The number of its first line there.
+    /// The number of the sample's first line in the file.
     var line: Int
-    /// Its lines, of which only the code counts: neither indentation nor blank lines nor imports.
+    /// The lines that are compared: without indentation, blank lines and imports.
     var code: [String]
 
     var description: String { "\(file):\(line): \(code.first ?? "an empty sample")" }
 
-    /// Whether it stands in those lines of code, one line after the other.
+    /// Whether these lines of code contain the sample as consecutive lines.
     func occurs(in lines: [String]) -> Bool {
         guard !code.isEmpty, lines.count >= code.count else { return false }
         return (0...lines.count - code.count).contains { lines[$0...].starts(with: code) }
@@ -23,7 +23,7 @@ struct Sample: CustomStringConvertible {
 }
 
 extension Sample {
-    /// The blocks of a Markdown file that are fenced as Swift.
+    /// Returns the Swift code blocks of a Markdown file.
     static func fenced(in text: String, of file: String) -> [Sample] {
         var samples: [Sample] = []
         var open: Sample?
@@ -38,11 +38,11 @@ extension Sample {
                 open?.code.append(line.trimmed)
             }
         }
-        // A block that is never closed would otherwise go unseen.
+        // Without this check a block that is never closed would be ignored.
         return samples + (open.map { [$0] } ?? [])
     }
 
-    /// The blocks in the doc comments of a Swift file that are code by their indentation.
+    /// Returns the indented code blocks in the doc comments of a Swift file.
     static func documented(in text: String, of file: String) -> [Sample] {
         var samples: [Sample] = []
         var open: Sample?

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Holds the tables of the services to their word: each test that they name is there.
+/// Checks that every test that the tables of the services name exists.
 @Suite("The tables of the services")
 struct ServiceTableCheck {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -20,21 +20,21 @@ struct ServiceTableCheck {
             } else if line.hasPrefix("| "), !line.hasPrefix("| feature") {
                 let names = line.split(separator: "“").dropFirst().map { String($0.prefix { $0 != "”" }) }
                 #expect(!names.isEmpty, "a feature without a test: \(line)")
-                // Not the set in the expectation: it would be printed as a whole.
+                // `there` is not part of the expectation, because a failure would print the whole set.
                 #expect(names.filter { !there.contains($0) } == [])
             }
         }
         #expect(suites == 4)
     }
 
-    /// What stands in quotation marks at the beginning of a test or of a suite.
+    /// Returns the names of tests and suites: the text in quotation marks after the attribute.
     private static func namesOfTests() throws -> Set<String> {
         let folder = root.appending(path: "Tests")
         let files = try #require(FileManager.default.enumerator(atPath: folder.path))
         var names: Set<String> = []
         for file in files.compactMap({ $0 as? String }) where file.hasSuffix(".swift") {
             let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
-            // The name may stand on a line of its own below `@Test(`.
+            // The name may be on a line of its own below `@Test(`.
             names.formUnion(text.split(separator: "\n").compactMap(\.textInMarks))
         }
         return names
@@ -42,7 +42,7 @@ struct ServiceTableCheck {
 }
 
 extension Substring {
-    /// The text in quotation marks with which a line begins, whatever attribute stands before it.
+    /// The text in quotation marks at the beginning of a line, after an attribute if there is one.
     fileprivate var textInMarks: String? {
         let parts = split(separator: "\"", omittingEmptySubsequences: false)
         guard parts.count >= 3 else { return nil }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Where threads wait until so many have come.
+/// A barrier at which threads wait until a number of them has arrived.
 package final class Meeting: @unchecked Sendable {
-    // The condition guards what is below it.
+    // The condition guards the count.
     private let condition = NSCondition()
     private var missing: Int
 
     package init(of count: Int) { missing = count }
 
-    /// Comes to the meeting, and waits for the rest.
+    /// Arrives at the barrier, and waits for the others.
     package func wait() {
         condition.lock()
         defer { condition.unlock() }

@@ -1,6 +1,6 @@
 import Errand
 
-/// A value that several tasks of a test write to and read.
+/// A value that several tasks of a test read and write.
 package final class Noted<Value: Sendable>: Sendable {
     private let storage: Lock<Value>
 

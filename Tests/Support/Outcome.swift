@@ -1,7 +1,7 @@
 package import Errand
 
 extension Result where Success: Sendable {
-    /// Runs the operation and keeps how it ended.
+    /// Runs the operation and stores its result.
     package init(of operation: () async throws(ServiceError) -> Success) async where Failure == ServiceError {
         do throws(ServiceError) {
             self = .success(try await operation())

@@ -2,24 +2,24 @@ package import Foundation
 
 /// Another process, with pipes to it.
 ///
-/// Foundation's `Process` finds out what is open by copying whole entries of a folder where the system gave shorter
-/// ones: now and then beyond what is mapped, which ends the process that starts another.
+/// Foundation's `Process` finds the open descriptors by copying whole directory entries, even if the system returned
+/// shorter ones: now and then it reads beyond the mapped memory, which crashes the parent process.
 package final class Subprocess: Sendable {
     package struct Failure: Error {
         package let reason: String
     }
 
-    /// Where what it says of errors goes: to where ours goes, to a pipe of its own, or to that of its output.
+    /// The destination of its standard error: the same as ours, a pipe of its own, or the pipe of its output.
     package enum Errors: Sendable {
         case inherited, apart, withOutput
     }
 
     private let id: pid_t
-    /// What it reads, what it writes, and its errors if they come apart.
+    /// The pipes to its standard input, from its standard output, and from its standard error if that is separate.
     package let input, output: FileHandle
     package let errors: FileHandle?
 
-    /// Starts a program, which is told by its path.
+    /// Starts the program at that path.
     package init(
         _ program: String, _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment,
         errors: Errors = .inherited
@@ -42,7 +42,7 @@ package final class Subprocess: Sendable {
         self.errors = errors == .apart ? complained.fileHandleForReading : nil
     }
 
-    /// Waits for its end: what it wrote, and its status, or the signal that ended it. To be called once.
+    /// Waits for its end and returns its output, and its status or the signal that ended it. Call it once.
     package func outcome() async throws -> (said: Data, status: CInt) {
         try await withCheckedThrowingContinuation { continuation in
             // Not on a thread that other tasks need.
@@ -50,12 +50,12 @@ package final class Subprocess: Sendable {
         }
     }
 
-    /// All that it writes until its output ends.
+    /// Reads its output to the end.
     package func said() throws -> Data {
         try output.readToEnd() ?? Data()
     }
 
-    /// Waits for its end: its status, or the signal that ended it. To be called once.
+    /// Waits for its end and returns its status, or the signal that ended it. Call it once.
     package func end() -> CInt {
         var status: CInt = 0
         while waitpid(id, &status, 0) < 0, errno == EINTR {}
@@ -63,13 +63,13 @@ package final class Subprocess: Sendable {
         return signal == 0 ? status >> 8 & 0xFF : signal
     }
 
-    /// Ends it as a power cut would, as far as it can tell.
+    /// Kills the process; for the process, that is like a power cut.
     package func stop() {
         kill(id, SIGKILL)
     }
 }
 
-/// What is to be open in a process that is about to be started: nothing but what is said.
+/// The descriptors that a new process inherits: only those that are listed.
 private struct Plan {
     #if canImport(Darwin)
     private var actions: posix_spawn_file_actions_t?
@@ -98,7 +98,8 @@ private struct Plan {
         #if canImport(Darwin)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_CLOEXEC_DEFAULT))
         #else
-        // Of glibc since 2.34; its declaration is not for Swift to see. Without it a child keeps what is open here.
+        // Part of glibc since 2.34, but not visible to Swift. Without it a child inherits the descriptors that are open
+        // here.
         typealias CloseFrom = @convention(c) (UnsafeMutableRawPointer, CInt) -> CInt
         if let function = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") {
             _ = unsafeBitCast(function, to: CloseFrom.self)(&actions, 3)

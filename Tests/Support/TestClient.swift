@@ -1,7 +1,7 @@
 package import Errand
 package import ErrandTesting
 
-/// A client of `https://api.test` in virtual time, without a limit, unless `configure` says otherwise.
+/// Creates a client of `https://api.test` in virtual time, without a limit unless `configure` sets one.
 package func testClient(
     _ network: any Transport, _ clock: TestClock = TestClock(), _ configure: (inout Configuration) -> Void = { _ in }
 ) -> APIClient {

@@ -1,14 +1,14 @@
 import Errand
 import Foundation
 
-/// A server whose memory is a file that all processes share: one good refresh token, and a log of those that came.
+/// A server whose state is a file that all processes share: one valid refresh token, and a log of those that were used.
 ///
-/// A refresh token that comes a second time is what a real server takes for theft: it revokes the whole session.
+/// Like a real server, it takes the second use of a refresh token for theft, and revokes the whole session.
 struct RevokingServer {
     let path: String
 
     func refresh(_ old: Token) async throws -> Token {
-        // As on a network, others can come between the question and the answer.
+        // As on a network, other processes can run between the request and the response.
         try await Task.sleep(for: .milliseconds(Int.random(in: 1...20)))
         let next = try locked { () throws -> Int in
             let log = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""

@@ -1,16 +1,16 @@
 import Errand
 import Foundation
 
-// A process of its own for the tests that need several, or one that dies:
+// A separate process for the tests that need several processes, or one that dies:
 //
-//     TokenSharer rewrite FILE                 writes ever newer sessions until it is killed
-//     TokenSharer replace FILE SERVER TIMES    has the token replaced so often, beside others; prints the last one
-//     TokenSharer die FILE                     has a token replaced for ten waiters; the first to go on kills it
-//     TokenSharer hold FILE                    locks the file, and is stopped like a process in a debugger
+//     TokenSharer rewrite FILE                 writes newer and newer sessions until it is killed
+//     TokenSharer replace FILE SERVER TIMES    replaces the token TIMES times, beside others; prints the last one
+//     TokenSharer die FILE                     replaces the token for ten waiters; the first to continue kills it
+//     TokenSharer hold FILE                    locks the file, and stops like a process in a debugger
 //     TokenSharer save FILE                    saves one session
-//     TokenSharer fill FILE                    has a token replaced when nothing more can be written
+//     TokenSharer fill FILE                    replaces a token when nothing more can be written
 
-/// Prints at once: who is killed has no time to empty a buffer.
+/// Prints at once: a process that is killed cannot flush a buffer.
 func say(_ line: String) {
     FileHandle.standardOutput.write(Data("\(line)\n".utf8))
 }
@@ -23,7 +23,7 @@ switch arguments[0] {
 case "rewrite":
     var revision = (try file.load()?.revision ?? 0) + 1
     while true {
-        // Long enough for a kill to come in the middle of it.
+        // Large enough for a kill to come in the middle of the write.
         let token = Token(access: String(repeating: "\(revision).", count: 40_000))
         let session = SavedSession(id: UUID(), revision: revision, token: token, received: Date())
         try await file.exclusively { _ = try? file.save(session) }
@@ -34,7 +34,7 @@ case "replace":
     let server = RevokingServer(path: arguments[2])
     let tokens = TokenStore(persistence: file) { try await server.refresh($0) }
     var token = try await tokens.token()
-    // All hold the same token before the first has it replaced.
+    // All processes hold the same token before the first one replaces it.
     say("ready")
     _ = readLine()
     for _ in 0..<(Int(arguments[3]) ?? 1) { token = try await tokens.replacement(for: token) }
@@ -59,7 +59,7 @@ case "save":
     do {
         try file.save(SavedSession(id: UUID(), token: Token(access: "a"), received: Date()))
     } catch {
-        // An error that nobody catches ends a program like a crash, which sanitizers and debuggers look into at length.
+        // An uncaught error ends a program like a crash, which sanitizers and debuggers analyse at length.
         exit(1)
     }
 case "fill":

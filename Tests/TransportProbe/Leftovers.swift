@@ -6,14 +6,14 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What clients leave behind when they go.
+/// Counts the descriptors and threads that ended clients leave behind.
 struct Leftovers {
     private static let clients = 10
 
     let url: String
     let isShutDown: Bool
 
-    /// What the system says about this process.
+    /// The descriptors and threads of this process, as the system reports them.
     private struct Census: Equatable {
         let descriptors: Int
         let threads: Int
@@ -25,12 +25,12 @@ struct Leftovers {
     }
 
     func report() async throws {
-        // The first round brings to life what stays for good: the threads that tasks run on, the clock's, OpenSSL's
-        // own.
+        // The first round creates what stays permanently: the threads that tasks run on, the clock's, and OpenSSL's own
+        // descriptors.
         _ = try await round()
         let before = try await settled()
         let meanwhile = try await round()
-        // One that has never been used keeps nothing after its end either, though it is still held.
+        // A transport that was never used holds nothing after its shutdown either, even while it is still referenced.
         let unused = (0..<Self.clients).map { _ in CurlTransport() }
         for transport in unused { await transport.shutdown() }
         let after = try await settled()
@@ -38,8 +38,8 @@ struct Leftovers {
         for census in [before, meanwhile, after] { print(census.descriptors, census.threads) }
     }
 
-    /// What there is when nothing changes any more: a thread that was told to end still has to do so, and the kernel
-    /// tells nobody when it has.
+    /// Returns the census when it no longer changes. Polls, because a thread that was told to end takes a while, and
+    /// the kernel does not report its end.
     private func settled() async throws -> Census {
         var (census, times) = (try Census(), 0)
         while times < 50 {
@@ -51,7 +51,7 @@ struct Leftovers {
         return census
     }
 
-    /// Has clients make calls, and ends them all; what there was when all of them were connected.
+    /// Makes calls with all clients and ends them; returns the census at the time when all of them were connected.
     private func round() async throws -> Census {
         let clients = (0..<Self.clients).map { _ in
             APIClient(url) { $0.rateLimit = .unlimited }
@@ -63,7 +63,7 @@ struct Leftovers {
             try await group.waitForAll()
         }
         let census = try Census()
-        // Half of them have a call that will not end by itself.
+        // Half of them have a call that does not end by itself.
         let silent = clients.prefix(Self.clients / 2).map { client in
             Task { _ = try await client.run(Endpoint<Int>.get("silent")) }
         }

@@ -1,7 +1,7 @@
 #if os(Linux)
 import Errand
 
-/// What a name server that does not answer costs the calls beside it.
+/// Measures how a name server that does not respond affects other calls.
 struct SlowLookup {
     let slow: String
     let quick: String
@@ -25,7 +25,7 @@ struct SlowLookup {
         }
         print(cancelled.inMilliseconds, timedOut.inMilliseconds, try await slowest.inMilliseconds)
         let last = Task { _ = try await slow.run(Endpoint<Int>.get("")) }
-        // As before: a lookup tells nobody that it has begun.
+        // Again long enough for the lookup to have begun, which nothing reports.
         try await Task.sleep(for: .milliseconds(200))
         print(await clock.measure { await transport.shutdown() }.inMilliseconds)
         _ = await last.result
@@ -47,7 +47,7 @@ struct SlowLookup {
             let start = clock.now
             _ = try await client.run(Endpoint<Int>.get(""))
             slowest = max(slowest, start.duration(to: clock.now))
-            // So that the calls last about as long as what happens beside them.
+            // Paced so that the calls last about as long as the lookups beside them.
             try await Task.sleep(for: .milliseconds(10))
         }
         return slowest

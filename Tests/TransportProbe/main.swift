@@ -12,27 +12,27 @@ import Musl
 import Darwin
 #endif
 
-// A process of its own for the tests of a transport that need another environment, or one in which nothing else runs:
+// A separate process for the tests of a transport that need another environment, or a process that does nothing else:
 //
 //     TransportProbe get URL [proxy=none|PROXY] [pin=HASH] [identity=FILE] [authorities=FILE]
 //         sends one request; prints the status and the body, or the kind of failure, whether the server may have
-//         seen the request, and what was said
+//         seen the request, and the message
 //     TransportProbe series [METHOD]URL...
-//         sends requests, GETs unless it is said, one after the other with one transport, a POST with a body; prints
+//         sends the requests, GETs by default, one after the other with one transport, a POST with a body; prints
 //         for each the status or the kind of failure
 //     TransportProbe lookup SLOW QUICK
-//         SLOW names a host whose lookup hangs, QUICK one that answers; prints how many milliseconds each of these
+//         SLOW names a host whose lookup hangs, QUICK one that responds; prints how many milliseconds each of these
 //         took: a cancelled call to SLOW, one with a timeout, the slowest of the calls to QUICK beside them, and the
 //         shutdown during another call to SLOW
 //     TransportProbe exhausted FIRST SECOND
 //         calls FIRST, opens files until it can open no more, and calls SECOND and FIRST; prints the status or the kind
-//         of failure and what was said
+//         of failure and the message
 //     TransportProbe leftovers URL shutdown|drop
 //         calls with ten clients and ends them; prints how many descriptors and threads there were before, meanwhile
 //         and at the end
 
 #if os(Linux)
-/// The status or the kind of failure, and what was said.
+/// Returns the status or the kind of failure, and the message.
 func outcome(of url: String, _ transport: CurlTransport) async throws -> (word: String, words: String) {
     do {
         let method = url.prefix { $0.isUppercase }

@@ -48,12 +48,14 @@ final class Call: PhaseReporter {
         self.rules = rules
         self.time = time
         self.events = events
+        knownName = events.hasListeners ? "\(method) \(path)" : nil
         started = time.now
         deadline = rules.deadline.map(started.advanced(by:)) ?? .distantFuture
     }
 
-    /// The method and the path of the call, without the query.
-    var name: String { "\(method) \(path)" }
+    /// The method and the path of the call, without the query. Built once if the events have listeners.
+    var name: String { knownName ?? "\(method) \(path)" }
+    private let knownName: String?
 
     /// The time since the call began.
     var age: Duration { started.duration(to: time.now) }

@@ -38,10 +38,11 @@ struct ErrorBody {
     private struct Shape: Decodable {
         var message: String?
         var code: String?
+        var type: String?
         var fieldErrors: [String: [String]] = [:]
 
         private enum Key: String, CodingKey {
-            case message, error, detail, title, errors, code, field
+            case message, error, detail, title, errors, code, field, param, type
             case errorDescription = "error_description"
             case statusMessage = "status_message"
             case statusCode = "status_code"
@@ -57,10 +58,14 @@ struct ErrorBody {
                 ?? members.text(.detail) ?? members.text(.title) ?? list.first { $0.message != nil }?.message
                 ?? members.text(.statusMessage)
             if let error = members.text(.error), error != message || code == nil { code = code ?? error }
-            code = code ?? nested?.code ?? members.text(.statusCode)
+            // The type of a nested error is its kind; at the top level it is the URL of a description.
+            code = code ?? nested?.code ?? nested?.type ?? members.text(.statusCode)
+            type = members.text(.type)
+            fieldErrors = nested?.fieldErrors ?? [:]
+            if let field = members.text(.param), let text = message ?? code { fieldErrors[field] = [text] }
             for error in list {
-                if let field = error.field, let message = error.message {
-                    fieldErrors[field, default: []].append(message)
+                if let field = error.field, let text = error.message ?? error.code {
+                    fieldErrors[field, default: []].append(text)
                 }
             }
             for (field, texts) in members.lenient([String: Lenient<Texts>].self, .errors) ?? [:] {
@@ -72,10 +77,11 @@ struct ErrorBody {
     /// An element of `errors`: a text, or an object with one.
     private struct ListedError: Decodable {
         var message: String?
+        var code: String?
         var field: String?
 
         private enum Key: String, CodingKey {
-            case message, detail, title, field
+            case message, detail, title, field, code
         }
 
         init(from decoder: any Decoder) throws {
@@ -86,6 +92,7 @@ struct ErrorBody {
             }
             let members = try decoder.container(keyedBy: Key.self)
             message = members.text(.message) ?? members.text(.detail) ?? members.text(.title)
+            code = members.text(.code)
             field = members.text(.field)
         }
     }

@@ -11,31 +11,40 @@ struct ResponseInterpreter: Sendable {
     private static let pathLength = 500
 
     let decoder: any ResponseDecoder
+    /// Reads the user's own error type from a rejection.
+    var rejectionDetails: (@Sendable (Rejection) -> (any Sendable)?)?
     let acceptedContentTypes: [String]
     let time: any TimeSource
 
     func value<Response: Decodable>(
-        _ type: Response.Type, below keys: [String], in response: HTTPResponse, redactor: () -> Redactor
+        _ type: Response.Type, below keys: [String], in response: HTTPResponse,
+        by decoder: (any ResponseDecoder)? = nil, redactor: () -> Redactor
     ) throws(ServiceError) -> Response {
         let body = response.body.bytes ?? Data()
         guard response.isSuccess else { throw error(of: response, redactor: redactor()) }
         if let empty = emptyValue(type, body) { return empty }
         if type == Data.self, keys.isEmpty, let bytes = body as? Response { return bytes }
-        func failure(_ path: String, _ expected: String, _ found: String) -> ServiceError {
+        func failure(
+            _ path: String, _ expected: String, _ found: String, _ advice: String? = nil
+        ) -> ServiceError {
             let redactor = redactor()
             let (snippet, isCut) = redactor.beginning(of: body, length: Self.snippetLength)
-            return .decodingFailed(
-                DecodingFailure(
-                    path: redactor.beginning(of: path.utf8, length: Self.pathLength).text, expected: expected,
-                    found: redactor.beginning(of: found.utf8, length: Self.snippetLength).text,
-                    snippet: isCut ? "\(snippet)…" : snippet, status: response.status))
+            var failure = DecodingFailure(
+                path: redactor.beginning(of: path.utf8, length: Self.pathLength).text, expected: expected,
+                found: redactor.beginning(of: found.utf8, length: Self.snippetLength).text,
+                snippet: isCut ? "\(snippet)…" : snippet, status: response.status)
+            failure.advice.value = advice
+            return .decodingFailed(failure)
         }
         if let found = unacceptedType(of: response.headers) {
-            throw failure("", acceptedContentTypes.first ?? "nothing", found)
+            if type == String.self, keys.isEmpty, let text = text(of: response, body) as? Response { return text }
+            throw failure(
+                "", acceptedContentTypes.first ?? "nothing", found,
+                "to decode it all the same, add it to `acceptedContentTypes`")
         }
         guard !body.isEmpty else { throw failure("", "\(type)", "an empty body") }
         do {
-            return try decoder.decode(type, from: body.withoutByteOrderMark, below: keys)
+            return try (decoder ?? self.decoder).decode(type, from: body.withoutByteOrderMark, below: keys)
         } catch {
             throw ServiceError(error) { error in
                 let cause = DecodingFailure.Cause(error, decoding: type, isQuoting: true)
@@ -54,18 +63,30 @@ struct ResponseInterpreter: Sendable {
         return type.whenEmpty as? Response
     }
 
+    /// Returns the body as text; `nil` if it is neither UTF-8 nor what its content type says.
+    private func text(of response: HTTPResponse, _ body: Data) -> String? {
+        let type = response.headers["Content-Type"]?.lowercased() ?? ""
+        // In ISO-8859-1, each byte is one Unicode scalar.
+        if type.contains("charset=iso-8859-1") || type.contains("charset=\"iso-8859-1\"") {
+            return String(String.UnicodeScalarView(body.map { Unicode.Scalar($0) }))
+        }
+        return String(validating: body.withoutByteOrderMark, as: UTF8.self)
+    }
+
     /// Returns the error for a response that is not a success.
     func error(of response: HTTPResponse, redactor: Redactor) -> ServiceError {
         let body = response.body.bytes ?? Data()
         let wait = RetryAfterHeaders.retryAfter(in: response.headers, date: time.date)
         let words = ErrorBody(body, redactor: redactor)
-        if response.status == 429 {
+        if response.isThrottled {
             let pause = wait ?? RetryAfterHeaders.pause(after: response, date: time.date)
-            return .rateLimited(RateLimited(retryAfter: pause, status: 429, message: words.message))
+            return .rateLimited(RateLimited(retryAfter: pause, status: response.status, message: words.message))
         }
-        let rejection = Rejection(
+        var rejection = Rejection(
             status: response.status, message: words.message, code: words.code, fieldErrors: words.fieldErrors,
             headers: response.headers, body: body, retryAfter: wait)
+        rejection.decode.value = { [decoder] type, body in try decoder.decode(type, from: body, below: []) }
+        rejection.details.value = rejectionDetails?(rejection)
         return response.status >= 500 ? .serverFailure(rejection) : .rejected(rejection)
     }
 

@@ -28,6 +28,8 @@ public struct CallOptions: Sendable {
     public var retry: RetryPolicy?
     /// The key that makes the call safe to repeat; `nil`, no key, by default.
     public var idempotencyKey: IdempotencyKey?
+    /// The decoder of the response; `nil` by default: that of the configuration.
+    public var decoder: (any ResponseDecoder)?
     /// The number of permits that each send takes from the rate limiter; 1 by default.
     public var permits = 1
 

@@ -41,11 +41,26 @@ private struct Envelope<Value: Decodable>: DecodableWithConfiguration {
             return
         }
         var container = try decoder.container(keyedBy: MemberName.self)
-        var current = MemberName(stringValue: first)
+        var current = container.member(first)
         for name in keys.dropFirst() {
             container = try container.nestedContainer(keyedBy: MemberName.self, forKey: current)
-            current = MemberName(stringValue: name)
+            current = container.member(name)
         }
         value = try container.decode(Value.self, forKey: current)
     }
+}
+
+extension KeyedDecodingContainer<MemberName> {
+    /// Returns the member with that name. A decoder with a key strategy has renamed `data_list` to `dataList`; the name
+    /// that the server writes finds it all the same.
+    fileprivate func member(_ name: String) -> MemberName {
+        let key = MemberName(stringValue: name)
+        guard !contains(key) else { return key }
+        let plain = name.plainName
+        return allKeys.first { $0.stringValue.plainName == plain } ?? key
+    }
+}
+
+extension String {
+    fileprivate var plainName: String { lowercased().replacing("_", with: "") }
 }

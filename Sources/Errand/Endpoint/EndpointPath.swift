@@ -22,6 +22,13 @@ public struct EndpointPath: Sendable, Hashable {
         }
     }
 
+    /// Creates the path of a URL, which names the call. The call itself checks the URL.
+    init(ofURL url: String) {
+        var rest = url.prefix { $0 != "?" && $0 != "#" }
+        if let scheme = rest.firstRange(of: "://") { rest = rest[scheme.upperBound...].drop { $0 != "/" } }
+        self.init(segments: rest.split(separator: "/").map { PercentEncoding.decode(String($0)) })
+    }
+
     /// Returns the path below `base`, which ends without a slash.
     func resolved(below base: String) throws(ServiceError) -> String {
         if let problem { throw .invalidRequest(InvalidRequest(.path, problem)) }

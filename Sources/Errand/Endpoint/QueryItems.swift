@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// The parameters of a query, in order; names may repeat.
 ///
 ///     let query: QueryItems = ["sort": "name", "page": page, "tag": ["a", "b"], "since": nil]
@@ -92,6 +98,15 @@ extension UInt32: QueryValue {}
 extension UInt64: QueryValue {}
 extension Double: QueryValue {}
 extension Float: QueryValue {}
+extension UUID: QueryValue {}
+extension URL: QueryValue {
+    /// The absolute URL.
+    public var queryTexts: [String] { [absoluteString] }
+}
+extension Date: QueryValue {
+    /// The date in ISO 8601, in UTC and to the second: `2026-11-22T10:30:00Z`.
+    public var queryTexts: [String] { [formatted(.iso8601)] }
+}
 extension Array: QueryValue where Element: QueryValue {
     /// The texts of the elements.
     public var queryTexts: [String] { flatMap(\.queryTexts) }

@@ -10,6 +10,7 @@ public struct RequestBody: Sendable {
         case json(any Encodable & Sendable)
         case parameters(Parameters)
         case form(QueryItems)
+        case formOf(any Encodable & Sendable)
         case data(Data, contentType: String)
     }
 
@@ -41,6 +42,15 @@ public struct RequestBody: Sendable {
         RequestBody(content: .form(query))
     }
 
+    /// Creates the body of an HTML form from the members of a value.
+    ///
+    /// An inner object becomes `metadata[key]`, a list `tags[]`, a list of objects `items[0][name]`. If the client's
+    /// encoder is a `JSONEncoder`, it determines the format of names and dates. A `nil` value is left out.
+    @_disfavoredOverload
+    public static func form(_ value: some Encodable & Sendable) -> RequestBody {
+        RequestBody(content: .formOf(value))
+    }
+
     /// Creates a body from bytes of any type.
     public static func data(_ data: Data, contentType: String) -> RequestBody {
         RequestBody(content: .data(data, contentType: contentType))
@@ -53,7 +63,10 @@ public struct RequestBody: Sendable {
             switch content {
             case .json(let value): return (try encoder.encode(value), encoder.contentType)
             case .parameters(let own): return (try encoder.encode(own.merged(over: common)), encoder.contentType)
-            case .form(let query): return (Data(query.encoded.utf8), "application/x-www-form-urlencoded")
+            case .form(let query): return (Data(query.encoded.utf8), Self.formType)
+            case .formOf(let value):
+                let query = try QueryItems(form: value, encodedBy: encoder as? JSONEncoder ?? JSONEncoder())
+                return (Data(query.encoded.utf8), Self.formType)
             case .data(let data, let contentType): return (data, contentType)
             }
         } catch {
@@ -62,6 +75,8 @@ public struct RequestBody: Sendable {
             }
         }
     }
+
+    private static let formType = "application/x-www-form-urlencoded"
 
     private static func explain(_ error: any Error) -> String {
         // The message does not quote the value, which may be secret.
@@ -79,7 +94,7 @@ extension RequestBody: CustomStringConvertible, CustomReflectable {
         switch content {
         case .json(let value): "JSON of \(type(of: value))"
         case .parameters: "JSON of parameters"
-        case .form: "a form"
+        case .form, .formOf: "a form"
         case .data(let data, let contentType): "\(data.count) bytes of \(contentType)"
         }
     }

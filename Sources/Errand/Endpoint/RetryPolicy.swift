@@ -9,6 +9,9 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The longest `Retry-After` that a call waits for, 60 seconds by default. A longer one fails the call at once,
     /// with its duration.
     public var patience: Duration
+    /// The statuses after which a call is retried: 408, 429, 500, 502, 503 and 504 by default. A 403 whose headers name
+    /// a rate limit counts as 429.
+    public var statuses: Set<Int>
     var backoff: Backoff
 
     /// Creates a policy.
@@ -18,11 +21,13 @@ public struct RetryPolicy: Sendable, Hashable {
     ///   - base: The longest pause before the first retry, 200 milliseconds by default. It doubles with each retry.
     ///   - cap: The limit on that pause, 20 seconds by default. The pause itself is a random part of it.
     ///   - patience: The longest `Retry-After` that a call waits for, 60 seconds by default.
+    ///   - statuses: The statuses after which a call is retried.
     public init(
         attempts: Int, base: Duration = .milliseconds(200), cap: Duration = .seconds(20),
-        patience: Duration = .seconds(60)
+        patience: Duration = .seconds(60), statuses: Set<Int> = [408, 429, 500, 502, 503, 504]
     ) {
         self.attempts = attempts
+        self.statuses = statuses
         self.patience = patience
         backoff = Backoff(base: base, cap: cap)
     }

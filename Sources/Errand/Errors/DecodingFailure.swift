@@ -10,6 +10,8 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible {
     public let snippet: String
     /// The status of the response.
     public let status: Int?
+    /// Advice on what to do; `nil` if there is none.
+    var advice = Uncompared<String>()
 
     /// Creates a failure.
     public init(path: String, expected: String, found: String, snippet: String = "", status: Int? = nil) {
@@ -23,7 +25,8 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible {
     /// A sentence for people.
     public var description: String {
         let place = path.isEmpty ? "" : " at \(path)"
-        return "The server's answer could not be read: expected \(expected)\(place), found \(found)".printable
+        let advice = advice.value.map { "; \($0)" } ?? ""
+        return "The server's answer could not be read: expected \(expected)\(place), found \(found)\(advice)".printable
     }
 }
 

@@ -21,6 +21,10 @@ public struct Rejection: Sendable, Hashable {
     public let body: Data
     /// How long the server asks the client to wait; `nil` if it does not.
     public let retryAfter: Duration?
+    /// Decodes with the decoder of the client that received the response.
+    var decode = Uncompared<@Sendable (any Decodable.Type, Data) throws -> any Decodable>()
+    /// The result of the client's `rejectionDetails`.
+    var details = Uncompared<any Sendable>()
 
     /// Creates a rejection.
     public init(
@@ -36,11 +40,27 @@ public struct Rejection: Sendable, Hashable {
         self.retryAfter = retryAfter
     }
 
-    /// Decodes your own error type from the body; `nil` if the body does not contain it.
-    public func decodeBody<Value: Decodable>(as type: Value.Type, using decoder: JSONDecoder = JSONDecoder()) -> Value?
-    {
-        // Any decoding error means that the body does not contain the type.
-        try? decoder.decode(type, from: body)
+    /// Decodes your own error type from the body, with the decoder of the client that received it.
+    ///
+    /// Throws `.decodingFailed` with the path at which the body does not match. A rejection that you have created
+    /// yourself is decoded with a default `JSONDecoder`.
+    public func decodeBody<Value: Decodable>(as type: Value.Type) throws(ServiceError) -> Value {
+        do {
+            if let decode = decode.value, let value = try decode(type, body) as? Value { return value }
+            return try JSONDecoder().decode(type, from: body)
+        } catch {
+            throw ServiceError(error) { error in
+                // The decoder's message may quote the body.
+                let cause = DecodingFailure.Cause(error, decoding: type, isQuoting: false)
+                return .decodingFailed(
+                    DecodingFailure(path: cause.path, expected: cause.expected, found: cause.found, status: status))
+            }
+        }
+    }
+
+    /// Returns the error that ``Configuration/rejectionDetails`` has read; `nil` if there is none of that type.
+    public func details<Details>(as type: Details.Type = Details.self) -> Details? {
+        details.value as? Details
     }
 }
 

@@ -66,8 +66,31 @@ public struct ClientEvent: Sendable, Hashable {
     }
 }
 
-/// The stream of a client's events.
-typealias EventHub = Broadcast<ClientEvent>
+/// The receivers of a client's events: the listeners of its stream, and its observer.
+final class EventHub: Sendable {
+    private let listeners = Broadcast<ClientEvent>()
+    private let observer: (@Sendable (ClientEvent) -> Void)?
+
+    init(observer: (@Sendable (ClientEvent) -> Void)? = nil) {
+        self.observer = observer
+    }
+
+    /// Whether the events have receivers: an event that nobody receives need not be created.
+    var hasListeners: Bool { observer != nil || listeners.hasListeners }
+
+    func stream(keeping policy: AsyncStream<ClientEvent>.Continuation.BufferingPolicy) -> AsyncStream<ClientEvent> {
+        listeners.stream(keeping: policy)
+    }
+
+    func send(_ event: ClientEvent) {
+        observer?(event)
+        listeners.send(event)
+    }
+
+    func finish() {
+        listeners.finish()
+    }
+}
 
 extension ClientEvent.Kind {
     /// The same event without the content of a response, which may be secret.

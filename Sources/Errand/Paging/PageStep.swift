@@ -19,7 +19,7 @@ extension Paging {
         case (.url, .url(let text)):
             do throws(ServiceError) {
                 var endpoint = list
-                endpoint.target = try HTTPURL(text)
+                endpoint.target = .page(try HTTPURL(text))
                 return endpoint
             } catch {
                 guard case .invalidRequest(let invalid) = error else { throw error }

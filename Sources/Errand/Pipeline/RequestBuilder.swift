@@ -47,11 +47,12 @@ final class RequestBuilder: Sendable {
         for endpoint: Endpoint<Response>, rules: CallRules, isSigned: Bool
     ) throws(ServiceError) -> HTTPRequest {
         let common = commonParameters
-        let (query, body) = try queryAndBody(of: endpoint, adding: common)
+        let target = try target(of: endpoint)
+        let (query, body) = try queryAndBody(of: endpoint, at: target, adding: common)
+        let path = if let target { target.path } else { try endpoint.path.resolved(below: basePath) }
         var request = HTTPRequest(
             method: endpoint.method,
-            url: HTTPURL(
-                origin: origin, path: try path(of: endpoint), query: query, secretNames: secretNames),
+            url: HTTPURL(origin: origin, path: path, query: query, secretNames: secretNames),
             headers: headers(of: endpoint, body: body?.contentType, key: rules.idempotencyKey))
         request.body = body.map { .bytes($0.data) }
         try ServiceError.checking { () throws(HTTPFault) in try HTTPSyntax.check(request) }
@@ -59,11 +60,23 @@ final class RequestBuilder: Sendable {
         return request
     }
 
-    private func path<Response>(of endpoint: Endpoint<Response>) throws(ServiceError) -> String {
-        guard let target = endpoint.target else { return try endpoint.path.resolved(below: basePath) }
-        // A token belongs to its origin, whatever a response or a saved position says.
-        guard target.origin == origin else { throw .paging(PagingFault(.otherOrigin, target.origin.description)) }
-        return target.path
+    /// Returns the URL of the endpoint, if it has one instead of a path. A token belongs to its origin, whatever a
+    /// response or a saved position says.
+    private func target<Response>(of endpoint: Endpoint<Response>) throws(ServiceError) -> HTTPURL? {
+        switch endpoint.target {
+        case nil: return nil
+        case .page(let url):
+            guard url.origin == origin else { throw .paging(PagingFault(.otherOrigin, url.origin.description)) }
+            return url
+        case .url(let text):
+            let base = HTTPURL(origin: origin, path: basePath + "/", query: nil, secretNames: secretNames)
+            let url = try base.resolving(text)
+            guard url.origin == origin else {
+                let reason = "\(url.origin) is not the server of this client, \(origin); make a client for it"
+                throw .invalidRequest(InvalidRequest(.url, reason))
+            }
+            return url
+        }
     }
 
     private var commonParameters: Parameters {
@@ -72,7 +85,7 @@ final class RequestBuilder: Sendable {
     }
 
     private func queryAndBody<Response>(
-        of endpoint: Endpoint<Response>, adding common: Parameters
+        of endpoint: Endpoint<Response>, at target: HTTPURL?, adding common: Parameters
     ) throws(ServiceError) -> (query: String?, body: (data: Data, contentType: String)?) {
         var query = endpoint.query
         var body = endpoint.body
@@ -88,20 +101,22 @@ final class RequestBuilder: Sendable {
         let encodedBody = try body?.encoded(by: configuration.encoder, adding: common)
         var added: [QueryItems.Item] = []
         if !forQuery.isEmpty {
-            if query.items.isEmpty, endpoint.target == nil, let fixedQuery { return (fixedQuery.text, encodedBody) }
+            if query.items.isEmpty, target == nil, let fixedQuery { return (fixedQuery.text, encodedBody) }
             if let fixedQuery { added = fixedQuery.items } else { added = try forQuery.query().items }
             let own = query.items
             added.removeAll { item in own.contains { $0.name == item.name } }
         }
-        if let target = endpoint.target { return (target.query(replacing: added), encodedBody) }
+        if let target, case .page = endpoint.target { return (target.query(replacing: added), encodedBody) }
         query.items += added
+        if let target { return (target.query(replacing: query.items), encodedBody) }
         return (query.items.isEmpty ? nil : query.encoded, encodedBody)
     }
 
     private func headers<Response>(of endpoint: Endpoint<Response>, body contentType: String?, key: String?)
         -> HTTPHeaders
     {
-        var headers = Response.self == Data.self ? fixedHeaders.bytes : fixedHeaders.decoded
+        var headers =
+            Response.self == Data.self || Response.self == String.self ? fixedHeaders.bytes : fixedHeaders.decoded
         if let contentType, headers["Content-Type"] == nil { headers.add("Content-Type", contentType) }
         if let key, headers["Idempotency-Key"] == nil { headers.add("Idempotency-Key", key) }
         if let ask = configuration.headersForEachCall { headers.merge(ask()) }

@@ -6,9 +6,9 @@ import Foundation
 
 /// The pause that the headers of a response ask for.
 ///
-/// `Retry-After` on a 429 or 503 takes precedence. Otherwise a quota that is used up (`RateLimit`, `RateLimit-*`,
-/// `X-RateLimit-*`) asks for a pause until its reset; of several policies the longest pause counts. Malformed values
-/// are ignored.
+/// `Retry-After` on a 429, on a 503, or on a 403 that means a rate limit takes precedence. Otherwise a quota that is
+/// used up (`RateLimit`, `RateLimit-*`, `X-RateLimit-*`) asks for a pause until its reset; of several policies the
+/// longest pause counts. Malformed values are ignored.
 struct RetryAfterHeaders {
     /// The lengths of the names that are read, one bit each.
     private static let lengths: UInt64 = [
@@ -54,8 +54,7 @@ struct RetryAfterHeaders {
     private static func waits(askedBy response: HTTPResponse, date: Date) -> [[Duration]] {
         let headers = response.headers
         guard canBe(in: headers) else { return [] }
-        let isThrottled = response.status == 429 || response.status == 503
-        let retryAfter = isThrottled ? retryAfter(in: headers, date: date) : nil
+        let retryAfter = response.isThrottled || response.status == 503 ? retryAfter(in: headers, date: date) : nil
         let resets = [
             headers.values("RateLimit").flatMap(resets(ofPolicies:)), resets(in: headers, prefix: "ratelimit"),
             resets(in: headers, prefix: "x-ratelimit"),
@@ -124,6 +123,20 @@ struct RetryAfterHeaders {
     private static func wholeNumber(_ text: String) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Int64(text) ?? .max
+    }
+}
+
+extension HTTPResponse {
+    /// Whether the server refused the request because of a rate limit: with a 429, or with a 403 whose headers say so,
+    /// as GitHub does.
+    var isThrottled: Bool {
+        switch status {
+        case 429: true
+        case 403:
+            RetryAfterHeaders.canBe(in: headers)
+                && (headers["Retry-After"] != nil || headers["X-RateLimit-Remaining"]?.trimmed == "0")
+        default: false
+        }
     }
 }
 

@@ -26,7 +26,7 @@ struct Retry: Layer {
             } catch {
                 outcome = .failure(error)
             }
-            if case .success(let response) = outcome, !HTTPStatus.isTransient(response.status) {
+            if case .success(let response) = outcome, !call.rules.retry.covers(response) {
                 if response.status < 400 { quota.deposit(paid) }
                 return response
             }
@@ -77,9 +77,16 @@ struct Retry: Layer {
             pause = backoff
         }
         guard call.time.now.advanced(by: pause) < call.deadline,
-            let paid = outcome.wasTurnedAway ? 0 : quota.withdraw(afterThrottle: reason == .status(429))
+            let paid = outcome.wasTurnedAway ? 0 : quota.withdraw(afterThrottle: outcome.wasThrottled)
         else { return nil }
         return Decision(pause: pause, paid: paid, reason: reason)
+    }
+}
+
+extension RetryPolicy {
+    /// Returns whether a call is retried after that response.
+    fileprivate func covers(_ response: HTTPResponse) -> Bool {
+        statuses.contains(response.isThrottled ? 429 : response.status)
     }
 }
 
@@ -89,6 +96,10 @@ extension Result where Success == HTTPResponse, Failure == ServiceError {
         case .success: true
         case .failure(let error): error.mayHaveReachedServer
         }
+    }
+
+    fileprivate var wasThrottled: Bool {
+        if case .success(let response) = self { response.isThrottled } else { false }
     }
 
     /// Whether the connection ended before the server processed the request: servers close connections after a number

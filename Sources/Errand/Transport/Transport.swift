@@ -47,7 +47,9 @@ public struct TransportContext: Sendable {
     /// The client's time source.
     public var time: any TimeSource
     private let reporter: any PhaseReporter
-    /// The scope of the send. A send without a client has a scope of its own, which nobody stops.
+    /// Whether a client has created the context; then the client limits the send.
+    private let isOfClient: Bool
+    /// The scope of the send. A send without a client has a scope of its own, which only its timeout stops.
     package let scope: CallScope
 
     /// Creates a context. A client creates one for each send; your own code needs this only to call a transport itself.
@@ -61,6 +63,7 @@ public struct TransportContext: Sendable {
         self.time = time
         reporter = PhaseClosure(report: report)
         scope = CallScope()
+        isOfClient = false
     }
 
     init(
@@ -73,6 +76,22 @@ public struct TransportContext: Sendable {
         self.time = time
         self.reporter = reporter
         self.scope = scope
+        isOfClient = true
+    }
+
+    /// Runs a send, and stops it at its timeout if no client does.
+    package func bounded<Value>(_ send: () async throws -> Value) async throws -> Value {
+        guard !isOfClient else { return try await send() }
+        let (scope, timeout) = (scope, timeout)
+        let alarm = time.schedule(at: time.now.advanced(by: timeout), for: .watch) {
+            scope.stop(.timedOut(Timeout(.attempt, limit: timeout, phase: .waitingForResponse)))
+        }
+        defer { alarm.cancel() }
+        do {
+            return try await send()
+        } catch {
+            throw scope.reason ?? error
+        }
     }
 
     /// Reports the current phase, so that a timeout can say what it interrupted.

@@ -11,16 +11,16 @@ import Foundation
 /// |---|---|---|
 /// | `POST authenticate` | `email`, `password`, in the body | `{"token": "eyJ….eyJ….…"}` |
 /// | `GET token` | | `{"user": {"id": 1, "email": …, "name": …}}` |
-/// | `GET checktoken` | | 410: it is `token` now |
+/// | `GET checktoken` | | 410: replaced by `token` |
 ///
-/// Every request has `version`, which is `1.0`, and `device_type`, `phone` or `tablet`, besides: in the query or in the
-/// JSON of the body. A request with a token has it in `Authorization: JWT …`. Errors are `{"message": …}`: 400 for what
-/// is missing, 401 for what is wrong.
+/// Every request also has `version`, which is `1.0`, and `device_type`, `phone` or `tablet`: in the query or in the
+/// JSON body. A request with a token sends it in `Authorization: JWT …`. Errors are `{"message": …}`: 400 for missing
+/// values, 401 for wrong ones.
 struct CentralBackend: Backend {
     static let prefix = ["central"]
 
     private var scrambler = Scrambler(seed: 2)
-    /// The users by the tokens that they were given.
+    /// The users by the tokens that were issued to them.
     private var sessions: [String: Int] = [:]
 
     mutating func answer(_ request: ExampleRequest) throws(Refusal) -> Answer {
@@ -45,7 +45,7 @@ struct CentralBackend: Backend {
     }
 
     private mutating func signIn(_ request: ExampleRequest) throws(Refusal) -> Answer {
-        // Not from the query: what stands in a URL is written into logs on the way.
+        // Not from the query: URLs are written into logs along the way.
         guard let email = request.json["email"]?.text, let password = request.json["password"]?.text,
             !email.isEmpty, !password.isEmpty
         else { throw Refusal(400, "Email and Password Required") }

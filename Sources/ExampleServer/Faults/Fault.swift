@@ -1,32 +1,33 @@
 extension ExampleServer {
-    /// What can go wrong with an answer, on request.
+    /// A fault that can be injected into a response.
     ///
-    /// A request can ask for it itself, with the header `X-Example-Fault`; what to write is given with each case.
+    /// A request can ask for a fault itself, with the header `X-Example-Fault`; each case gives the header's value.
     public enum Fault: Sendable, Hashable {
-        /// Nothing is done; the answer has that status, and an error in the shape of the backend. Its message may be
-        /// empty. In a header: `status 503`, or `empty-message 500`.
+        /// The request is not carried out; the response has that status, and an error in the backend's format. Its
+        /// message may be empty. In a header: `status 503`, or `empty-message 500`.
         case status(Int, message: String = "The server has a fault, as it was asked to have")
-        /// The honest answer, so much later. In a header, in milliseconds: `slow 250`.
+        /// The correct response, delayed by that duration. In a header, in milliseconds: `slow 250`.
         case slow(Duration)
-        /// Nothing is done, and the connection is reset. In a header: `reset`.
+        /// The request is not carried out, and the connection is reset. In a header: `reset`.
         case reset
-        /// All is done, and then the connection is reset in place of the answer. In a header: `lost-answer`.
+        /// The request is carried out, and then the connection is reset instead of a response. In a header:
+        /// `lost-answer`.
         case lostAnswer
-        /// Nothing is done; the answer is a page of HTML with status 200, as a captive portal gives it. In a header:
-        /// `html`.
+        /// The request is not carried out; the response is an HTML page with status 200, as a captive portal sends it.
+        /// In a header: `html`.
         case html
-        /// The honest answer, of which the second half is missing, though its length is told as if it were whole. In a
+        /// The correct response without the second half of its body, but with the length of this shorter body. In a
         /// header: `broken-json`.
         case brokenJSON
-        /// The honest answer, whose JSON calls itself `text/html`. In a header: `mislabelled`.
+        /// The correct response, whose JSON is labelled `text/html`. In a header: `mislabelled`.
         case mislabelled
-        /// The honest answer, but its list has an element without an id. In a header: `element-without-id`.
+        /// The correct response, but its list has an element without an id. In a header: `element-without-id`.
         case elementWithoutID
 
-        /// The name of the header with which a request asks for a fault of its own answer.
+        /// The name of the header with which a request asks for a fault in its own response.
         public static let header = "X-Example-Fault"
 
-        /// Reads what a header asks for; `nil` if there is no such fault.
+        /// Creates the fault that a header asks for; `nil` if there is no such fault.
         public init?(header text: String) {
             let words = text.split(separator: " ")
             switch (words.first, words.count == 2 ? Int(words[1]) : nil) {

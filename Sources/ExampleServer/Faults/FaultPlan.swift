@@ -1,4 +1,4 @@
-/// Which of the next requests are to go wrong, and how.
+/// The faults of the next requests.
 struct FaultPlan: Sendable {
     private struct Entry: Sendable {
         var fault: ExampleServer.Fault
@@ -13,7 +13,8 @@ struct FaultPlan: Sendable {
         entries.append(Entry(fault: fault, left: count, segments: path.split(separator: "/")))
     }
 
-    /// Takes the fault of a request with that path; of several, the one that was asked for first.
+    /// Removes and returns the fault for a request with that path; if there are several, the one that was requested
+    /// first.
     mutating func next(for segments: [String]) -> ExampleServer.Fault? {
         guard let index = entries.firstIndex(where: { segments.starts(with: $0.segments, by: { $0 == $1 }) }) else {
             return nil

@@ -7,7 +7,8 @@ import Foundation
 #endif
 
 extension ExampleServer.Fault {
-    /// What stands in place of the honest answer, which then is never made; `nil` if the backend is to be asked.
+    /// Returns the response that replaces the correct one, which then is never made; `nil` if the backend is to be
+    /// asked.
     func replacement(in backend: any Backend) -> LoopbackReply? {
         switch self {
         case .status(let status, let message): backend.answer(for: Refusal(status, message, code: "fault")).reply
@@ -17,7 +18,7 @@ extension ExampleServer.Fault {
         }
     }
 
-    /// The honest answer after the fault has had its way with it.
+    /// Applies the fault to the correct response.
     func spoil(_ answer: Answer) -> LoopbackReply {
         var answer = answer
         switch self {
@@ -44,15 +45,15 @@ extension ExampleServer.Fault {
 }
 
 extension Backend {
-    /// The refusal as an answer.
+    /// Converts a refusal into an answer.
     func answer(for refusal: Refusal) -> Answer {
         .json(words(for: refusal), status: refusal.status, headers: refusal.headers)
     }
 }
 
 extension JSON {
-    /// The same with an element that has no id in its list, or in the first of the lists that it has by name. It comes
-    /// second, so that there are sound ones before and after it.
+    /// A copy with an additional element without an id, in the list or in the first list among the members. The element
+    /// is the second one, with valid elements before and after it.
     fileprivate func addingStranger() -> JSON {
         switch self {
         case .array(var elements):

@@ -1,8 +1,8 @@
-/// All films, made of a few words by rules, so that there are enough of them for several pages.
+/// All films, generated from a few words by fixed rules, so that there are enough for several pages.
 struct MovieCatalogue: Sendable {
     /// The titles by id.
     let titles: [Int: String]
-    /// The ids, the best known first.
+    /// The ids, the most popular first.
     let popular: [Int]
     /// The ids, the newest first.
     let new: [Int]
@@ -18,13 +18,13 @@ struct MovieCatalogue: Sendable {
         new = Array(ids.suffix(ExampleData.newMovies).reversed())
     }
 
-    /// The films whose titles begin alike.
+    /// Returns the films whose titles begin with the same word.
     func recommended(with id: Int) -> [Int] {
         let count = ExampleData.titleBeginnings.count
         return popular.filter { $0 != id && $0 % count == id % count }
     }
 
-    /// Every third film has none.
+    /// Returns the videos of a film. Every third film has none.
     func videos(of id: Int) -> [JSON] {
         guard !id.isMultiple(of: 3) else { return [] }
         return ["Trailer", "Teaser"].map { type in
@@ -35,7 +35,7 @@ struct MovieCatalogue: Sendable {
         }
     }
 
-    /// A film. Every fourth has no poster, and every fifth no picture to go behind it.
+    /// Returns a film. Every fourth has no poster, and every fifth no backdrop.
     func json(of id: Int) -> JSON {
         [
             "id": .int(id), "title": JSON(titles[id]),

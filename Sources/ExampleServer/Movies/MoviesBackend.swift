@@ -1,4 +1,4 @@
-/// The films, in the shape that The Movie Database gives them.
+/// The films, in the format of The Movie Database.
 ///
 /// | request | parameters | answer |
 /// |---|---|---|
@@ -7,8 +7,8 @@
 /// | `GET #/videos` | | `{"id", "results": [{"id", "key", "name", "site", "type"}]}` |
 /// | `GET #/releases` | | 410: outdated |
 ///
-/// Every request has `api_key` in the query besides. A page has 20 films; one beyond the last is empty. Errors are
-/// `{"success": false, "status_code": 7, "status_message": …}`, with the codes of the original.
+/// Every request also has `api_key` in the query. A page has 20 films; a page after the last is empty. Errors are
+/// `{"success": false, "status_code": 7, "status_message": …}`, with the codes of The Movie Database.
 struct MoviesBackend: Backend {
     static let prefix = ["movies", "3", "movie"]
 
@@ -41,7 +41,7 @@ struct MoviesBackend: Backend {
 
     private static let notFound = Refusal(404, "The resource you requested could not be found.", code: "34")
 
-    /// The codes of the original for what happens before a backend is asked.
+    /// Returns The Movie Database's code for an error that occurs before a backend is asked.
     private static func code(for status: Int) -> Int {
         switch status {
         case 401: 7

@@ -6,7 +6,7 @@ import Foundation
 
 /// The users of Pins, and who follows whom.
 struct FollowGraph: Sendable {
-    /// By user: those whom the user follows.
+    /// The ids that each user follows.
     private var followed: [Int: Set<Int>] = [1: [2, 3, 6], 2: [1], 6: [1, 2]]
     private let names: [Int: (user: String, full: String?)]
 
@@ -23,7 +23,7 @@ struct FollowGraph: Sendable {
         self.names = names
     }
 
-    /// The id itself, if there is such a user.
+    /// Returns the id if the user exists.
     func known(_ id: Int?) throws(Refusal) -> Int {
         guard let id, names[id] != nil else { throw .notFound }
         return id
@@ -33,18 +33,18 @@ struct FollowGraph: Sendable {
 
     func followers(_ id: Int) -> [Int] { followed.filter { $0.value.contains(id) }.map(\.key) }
 
-    /// Doing it twice changes nothing more.
+    /// Follows a user. A second call changes nothing.
     mutating func follow(_ other: Int, by user: Int) throws(Refusal) {
         guard other != user else { throw Refusal(422, "Nobody follows themselves", code: "invalid_request") }
         followed[user, default: []].insert(other)
     }
 
-    /// Doing it twice changes nothing more.
+    /// Unfollows a user. A second call changes nothing.
     mutating func unfollow(_ other: Int, by user: Int) {
         followed[user]?.remove(other)
     }
 
-    /// A user as others see them.
+    /// Returns a user as others see them.
     func json(of id: Int) -> JSON {
         [
             "user_id": .int(id), "user_name": JSON(names[id]?.user), "full_name": JSON(names[id]?.full),
@@ -56,6 +56,6 @@ struct FollowGraph: Sendable {
 }
 
 extension Date {
-    /// As it is written in JSON: `2014-05-13T17:53:20Z`.
+    /// The date as it is written in JSON: `2014-05-13T17:53:20Z`.
     var inJSON: String { ISO8601Format() }
 }

@@ -1,8 +1,8 @@
 import Errand
 
-/// The form that HTML forms have on the way (`application/x-www-form-urlencoded`).
+/// The encoding of HTML forms (`application/x-www-form-urlencoded`).
 enum FormText {
-    /// The parameters by name; `nil` if one comes twice, which OAuth does not allow (RFC 6749, 3.2).
+    /// Returns the parameters by name; `nil` if a name occurs twice, which OAuth does not allow (RFC 6749, 3.2).
     static func parameters(_ text: String) -> [String: String]? {
         var parameters: [String: String] = [:]
         for pair in text.split(separator: "&") {
@@ -13,7 +13,7 @@ enum FormText {
         return parameters
     }
 
-    /// The text as it was before it was escaped. What is no escape stays as it is.
+    /// Decodes percent escapes. Characters that are not part of an escape stay as they are.
     static func decoded(_ text: some StringProtocol) -> String {
         PercentEncoding.decode(String(text.map { $0 == "+" ? " " : $0 }))
     }

@@ -1,4 +1,4 @@
-/// A part of a list whose newest entry has the highest id and comes first: those below `max_id`, no more than `count`.
+/// A part of a list, newest entry (highest id) first: the entries below `max_id`, at most `count`.
 struct ListPage: Sendable {
     private static let usual = 20
     private static let largest = 100
@@ -6,7 +6,7 @@ struct ListPage: Sendable {
     private let limit: Int
     private let end: Int
 
-    /// Reads `count`, which is 20 unless it is given and never more than 100, and `max_id`.
+    /// Reads `max_id` and `count`, which is 20 by default and at most 100.
     init(_ request: ExampleRequest) throws(Refusal) {
         limit = try min(Self.number("count", request) ?? Self.usual, Self.largest)
         end = try Self.number("max_id", request) ?? .max
@@ -18,7 +18,8 @@ struct ListPage: Sendable {
         return number
     }
 
-    /// The answer, with the list under that key. `next_max_id` is the `max_id` of the next part, or null at the end.
+    /// Returns the answer, with the list under that key. `next_max_id` is the `max_id` of the next part, or null at the
+    /// end.
     func answer(_ key: String, _ ids: some Sequence<Int>, _ json: (Int) -> JSON) -> Answer {
         let left = ids.filter { $0 < end }.sorted(by: >)
         let shown = left.prefix(limit)

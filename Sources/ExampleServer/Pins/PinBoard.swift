@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The pins and what is said about them. A new one has the next number: numbers are never used again.
+/// The pins and their comments. A new pin or comment gets the next number: numbers are never reused.
 struct PinBoard: Sendable {
     private struct Pin: Sendable {
         var user: Int
@@ -34,7 +34,7 @@ struct PinBoard: Sendable {
         }
     }
 
-    /// The numbers of all pins, or of those of one user.
+    /// Returns the ids of all pins, or of the pins of one user.
     func pins(of user: Int? = nil) -> [Int] {
         pins.filter { user == nil || $0.value.user == user }.map(\.key)
     }
@@ -43,7 +43,7 @@ struct PinBoard: Sendable {
         comments.filter { $0.value.pin == pin }.map(\.key)
     }
 
-    /// The number itself, if there is such a pin.
+    /// Returns the id if the pin exists.
     func known(_ id: Int?) throws(Refusal) -> Int {
         guard let id, pins[id] != nil else { throw .notFound }
         return id
@@ -55,7 +55,7 @@ struct PinBoard: Sendable {
         return lastPin
     }
 
-    /// Removes a pin, and what was said about it.
+    /// Removes a pin and its comments.
     mutating func remove(_ id: Int, by user: Int) throws(Refusal) {
         guard pins[id]?.user == user else { throw .notYours }
         pins[id] = nil
@@ -74,7 +74,7 @@ struct PinBoard: Sendable {
         comments[id] = nil
     }
 
-    /// A pin with its user.
+    /// Returns a pin with its user.
     func json(ofPin id: Int, _ people: FollowGraph) -> JSON {
         guard let pin = pins[id] else { return .null }
         return [
@@ -84,7 +84,7 @@ struct PinBoard: Sendable {
         ]
     }
 
-    /// A comment with its user.
+    /// Returns a comment with its user.
     func json(ofComment id: Int, _ people: FollowGraph) -> JSON {
         guard let comment = comments[id] else { return .null }
         return [
@@ -96,6 +96,6 @@ struct PinBoard: Sendable {
 }
 
 extension Refusal {
-    /// What is another user's is left alone.
+    /// The refusal for a change to something that belongs to another user.
     fileprivate static let notYours = Refusal(403, "That belongs to somebody else", code: "forbidden")
 }

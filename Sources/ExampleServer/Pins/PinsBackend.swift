@@ -1,12 +1,12 @@
 import Errand
 
-/// Pins: an API behind OAuth, whose access tokens soon expire.
+/// Pins: an API behind OAuth with short-lived access tokens.
 ///
 /// | request | parameters | answer |
 /// |---|---|---|
 /// | `POST oauth/access_token` | see `TokenEndpoint` | `{"access_token", "expires_in", "refresh_token", …}` |
 /// | `GET users/self`, `GET users/#` | | `{"user_id", "user_name", "full_name", "created_at", "nav_link", …}` |
-/// | `PUT users/#/follow`, `DELETE users/#/follow` | | 204; the second time changes nothing more |
+/// | `PUT users/#/follow`, `DELETE users/#/follow` | | 204; a second request changes nothing |
 /// | `GET users/#/followers`, `GET users/#/following` | `count`, `max_id` | `{"users": […], "next_max_id": 126}` |
 /// | `GET pins`, `GET users/#/pins` | `count`, `max_id` | `{"pins": […], "next_max_id": null}` |
 /// | `GET pins/#` | | `{"pin_id", "user_id", "title", "user": {…}, …}` |
@@ -16,8 +16,8 @@ import Errand
 /// | `POST pins/#/comments` | `text` | 201 and the comment |
 /// | `DELETE pins/#/comments/#` | | 204 |
 ///
-/// Every request but the first has `Authorization: Bearer …`; without a good token it is 401. Changes need the scope
-/// `write`, and all that a user does needs one: a token of a client alone can look. Errors have the shape of OAuth:
+/// Every request but the first has `Authorization: Bearer …`; without a valid token the response is 401. Changes need
+/// the scope `write` and a token of a user: a token of a client alone can only read. Errors have the format of OAuth:
 /// `{"error": "invalid_token", "error_description": …}`.
 struct PinsBackend: Backend {
     static let prefix = ["pins"]
@@ -93,7 +93,7 @@ struct PinsBackend: Backend {
         return .done
     }
 
-    /// The user, if there is one who may change something.
+    /// Returns the user, if the token may change something.
     private static func writer(_ holder: TokenMint.Holder) throws(Refusal) -> Int {
         guard holder.scopes.contains("write") else { throw .outOfScope("The token is for looking only") }
         guard let user = holder.user else { throw .noUser }
@@ -104,7 +104,7 @@ struct PinsBackend: Backend {
 extension Refusal {
     fileprivate static let noUser = outOfScope("The token speaks for no user")
 
-    /// What a server says of a good token that is not good for this (RFC 6750, 3.1).
+    /// The refusal for a valid token that lacks the scope (RFC 6750, 3.1).
     fileprivate static func outOfScope(_ message: String) -> Refusal {
         Refusal(
             403, message, code: "insufficient_scope",

@@ -8,7 +8,7 @@ import Foundation
 /// `POST oauth/access_token`: the token endpoint of RFC 6749 for the grants `password`, `refresh_token` and
 /// `client_credentials`.
 ///
-/// The parameters are a form. The client shows its id and its secret in a Basic header or in the form, not in both.
+/// The parameters are a form. The client sends its id and its secret in a Basic header or in the form, not in both.
 /// Errors are those of section 5.2: `{"error": "invalid_grant", "error_description": …}`.
 struct TokenEndpoint: Sendable {
     private static let scopes = ["read", "write"]
@@ -53,7 +53,7 @@ struct TokenEndpoint: Sendable {
             headers["WWW-Authenticate"] = "Basic realm=\"pins\""
             let pair = Data(base64Encoded: basic).map { String(decoding: $0, as: UTF8.self) } ?? ""
             let parts = pair.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            // Both were escaped before the colon was put between them (RFC 6749, 2.3.1).
+            // Both parts are escaped before they are joined with a colon (RFC 6749, 2.3.1).
             (id, secret) = (parts.first.map(FormText.decoded), parts.count > 1 ? FormText.decoded(parts[1]) : nil)
         }
         guard id == ExampleData.clientID, secret == ExampleData.clientSecret else {
@@ -86,13 +86,13 @@ struct TokenEndpoint: Sendable {
             "scope": .string(issued.scopes.joined(separator: " ")),
         ]
         if let refresh = issued.refresh { members["refresh_token"] = .string(refresh) }
-        // No cache may keep a token (RFC 6749, 5.1).
+        // Tokens must not be cached (RFC 6749, 5.1).
         return .json(.object(members), headers: ["Cache-Control": "no-store", "Pragma": "no-cache"])
     }
 }
 
 extension Refusal {
-    /// A request that lacks something, or has too much of it.
+    /// The refusal for a request with missing or superfluous parameters.
     static func invalid(_ message: String) -> Refusal {
         Refusal(400, message, code: "invalid_request")
     }

@@ -1,21 +1,21 @@
 import Errand
 
-/// Hands out tokens and knows which are good.
+/// Issues tokens and checks them.
 ///
-/// A refresh token is good once: with the new access token comes a new refresh token, of the same family. If one comes
-/// a second time, somebody has a copy, and nobody can tell who: the whole family is refused from then on (RFC 9700,
-/// 4.14.2).
+/// A refresh token is valid once: a new refresh token of the same family comes with the new access token. If a refresh
+/// token is used a second time, somebody has a copy, and the server cannot tell who: it refuses the whole family from
+/// then on (RFC 9700, 4.14.2).
 struct TokenMint: Sendable {
-    /// Whom a token speaks for, and what it may be used for.
+    /// The user that a token speaks for, and what it may be used for.
     struct Holder: Sendable {
-        /// The sign-in that it comes from.
+        /// The sign-in that the token comes from.
         var family: Int
-        /// The user; `nil` for a client that speaks for itself.
+        /// The user; `nil` for a client that acts for itself.
         var user: Int?
         var scopes: [String]
     }
 
-    /// What is handed out together.
+    /// The tokens that are issued together.
     struct Issued: Sendable {
         var access: String
         var refresh: String?
@@ -26,7 +26,7 @@ struct TokenMint: Sendable {
     private var scrambler = Scrambler(seed: 4)
     private var access: [String: (holder: Holder, expiry: Instant)] = [:]
     private var refresh: [String: (holder: Holder, isUsed: Bool)] = [:]
-    /// The families that are still good.
+    /// The families that are still valid.
     private var families: Set<Int> = []
     private var lastFamily = 0
 
@@ -34,14 +34,15 @@ struct TokenMint: Sendable {
         self.lifetime = lifetime
     }
 
-    /// Begins a family of tokens. Without a user there is nothing to refresh: the client can ask anew.
+    /// Begins a family of tokens. Without a user there is no refresh token: the client can ask for another token
+    /// instead.
     mutating func issue(for user: Int?, scopes: [String], at now: Instant) -> Issued {
         lastFamily += 1
         families.insert(lastFamily)
         return issue(to: Holder(family: lastFamily, user: user, scopes: scopes), at: now)
     }
 
-    /// Takes a refresh token and hands out the next ones of its family, for those scopes if fewer are asked for.
+    /// Uses up a refresh token and issues the next tokens of its family, with fewer scopes if asked for.
     mutating func rotate(_ token: String, scopes: [String]?, at now: Instant) throws(Refusal) -> Issued {
         guard let (holder, isUsed) = refresh[token], families.contains(holder.family) else {
             throw .invalidGrant("The refresh token is not known, or was revoked")
@@ -58,7 +59,7 @@ struct TokenMint: Sendable {
             to: Holder(family: holder.family, user: holder.user, scopes: scopes ?? holder.scopes), at: now)
     }
 
-    /// Whom an access token speaks for, if it is good.
+    /// Returns the holder of an access token, if the token is valid.
     func holder(of token: String, at now: Instant) throws(Refusal) -> Holder {
         guard let (holder, expiry) = access[token], families.contains(holder.family) else {
             throw .invalidToken("The access token is not known, or was revoked")
@@ -67,7 +68,7 @@ struct TokenMint: Sendable {
         return holder
     }
 
-    /// Refuses all tokens from now on.
+    /// Refuses all existing tokens from now on.
     mutating func revokeAll() {
         families = []
     }
@@ -83,12 +84,12 @@ struct TokenMint: Sendable {
 }
 
 extension Refusal {
-    /// What a token endpoint says of a password or a refresh token that is no good (RFC 6749, 5.2).
+    /// The refusal for an invalid password or refresh token (RFC 6749, 5.2).
     static func invalidGrant(_ message: String) -> Refusal {
         Refusal(400, message, code: "invalid_grant")
     }
 
-    /// What a server says of an access token that is no good (RFC 6750, 3.1).
+    /// The refusal for an invalid access token (RFC 6750, 3.1).
     static func invalidToken(_ message: String) -> Refusal {
         Refusal(
             401, message, code: "invalid_token",

@@ -1,17 +1,16 @@
-/// The friends lists: who is whose friend, and in which category.
+/// The friends lists: each user's friends, and their categories.
 ///
 /// | request | parameters | answer |
 /// |---|---|---|
-/// | `GET friends` | `category`, for those of one category only | `[{"id": 2, "email": …, "name": …, "category": …}]` |
-/// | `POST friends` | `friend_id`, and `category` if there is one | 201 and the friend |
+/// | `GET friends` | `category`, to list one category only | `[{"id": 2, "email": …, "name": …, "category": …}]` |
+/// | `POST friends` | `friend_id`, and optionally `category` | 201 and the friend |
 /// | `DELETE friends` | `friend_id` | 204 |
-/// | `PUT friends/category` | `friend_ids`, `category`; without it they are taken out of theirs | all friends |
+/// | `PUT friends/category` | `friend_ids`, `category`; without it they lose their category | all friends |
 /// | `GET friends/categories` | | `["close friends", "family"]` |
 ///
-/// Every request has `application_token` and `user_id` besides, the user whose list it is: in the query or in the JSON
-/// of the body. A wrong application token is 403, and so is a change with one that may only look, or a look at the list
-/// of a user who shows it to nobody. What is wrong with the other parameters is 422. Errors are
-/// `{"message": …, "errors": {"friend_id": […]}}`.
+/// Every request also has `application_token` and `user_id`, the user whose list it is: in the query or in the JSON
+/// body. The response is 403 for a wrong application token, a change with a read-only token, and a private list. Other
+/// wrong parameters are 422. Errors are `{"message": …, "errors": {"friend_id": […]}}`.
 struct SocialBackend: Backend {
     static let prefix = ["social", "api", "v1"]
 
@@ -47,7 +46,7 @@ struct SocialBackend: Backend {
         return ["message": .string(refusal.message), "errors": [field: [.string(refusal.message)]]]
     }
 
-    /// The user whose list it is, if the application may do such a thing.
+    /// Returns the user whose list it is, if the application may use it in this way.
     private func user(of request: ExampleRequest) throws(Refusal) -> Int {
         let isChange = !request.route.hasPrefix("GET ")
         switch request["application_token"]?.text {
@@ -76,7 +75,7 @@ struct SocialBackend: Backend {
         return .json(Self.json(of: friendship), status: 201)
     }
 
-    /// All or none of the friends are put into the category.
+    /// Changes the category of all the friends, or of none if one of them is unknown.
     private mutating func categorize(for user: Int, _ request: ExampleRequest) throws(Refusal) -> Answer {
         guard let ids = request["friend_ids"]?.elements, !ids.isEmpty else {
             throw Refusal(422, "friend_ids must be a list of friends", field: "friend_ids")

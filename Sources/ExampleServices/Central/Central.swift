@@ -1,20 +1,20 @@
 public import Errand
 
-/// One place for an app's network: what it says in `settings` rules every request, and every failure passes here.
+/// A single place for an app's network: `settings` apply to every request, and every failure is reported here.
 ///
-/// It is made once and handed on. Change a setting, and every call that begins from then on follows; all share one
-/// limit and one session.
+/// Create one instance and pass it on. When you change a setting, every call that begins afterwards uses it; all calls
+/// share one limit and one session.
 public actor Central {
-    /// The rules of every request.
+    /// The settings of every request.
     public private(set) var settings: Settings
-    /// What failed, in order, for one listener: an app that shows its alerts in one place. A call that was cancelled is
-    /// none of it. Of what nobody has heard, the last hundred are kept.
+    /// The failures, in order, for one listener: an app that shows its alerts in one place. Cancelled calls are not
+    /// reported. The stream buffers the last hundred failures.
     public nonisolated let failures: AsyncStream<ServiceError>
-    /// What happens to the calls, line by line and without secrets, for one listener. One that falls a thousand lines
-    /// behind misses the oldest.
+    /// The events of all calls as lines of text without secrets, for one listener. A listener that falls a thousand
+    /// lines behind loses the oldest.
     public nonisolated let log: AsyncStream<String>
-    /// How many calls are in flight, for one listener: an indicator is shown as long as it is not zero. A change of the
-    /// settings does not disturb it.
+    /// The number of calls in flight, for one listener: show an indicator as long as it is not zero. A change of the
+    /// settings does not interrupt the stream.
     public nonisolated let activity: AsyncStream<Int>
     /// The session.
     public nonisolated let tokens: TokenStore
@@ -26,18 +26,19 @@ public actor Central {
     private let makeClient: @Sendable (Settings) -> APIClient
     private var client: APIClient
 
-    /// Makes the place. `configure` may set what `settings` do not have: a transport with pinned keys, say.
+    /// Creates an instance. `configure` may set what `settings` do not cover: a transport with pinned keys, for
+    /// example.
     public init(
         _ settings: Settings, persistence: any TokenPersistence = .memory, time: any TimeSource = .system,
         _ configure: @escaping @Sendable (inout Configuration) -> Void = { _ in }
     ) {
-        // The server gives out tokens that are good until it takes them back.
+        // The server issues tokens that are valid until it revokes them.
         let tokens = TokenStore(persistence: persistence, time: time)
         let limiter = RateLimiter(.requests(4, per: .seconds(1)), time: time)
         let (failures, alerts) = AsyncStream.makeStream(
             of: ServiceError.self, bufferingPolicy: .bufferingNewest(100))
         let (log, lines) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1000))
-        // Whoever looks late wants to know how it is now.
+        // A late listener wants the current number.
         let (activity, counts) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
         makeClient = { settings in
             let client = APIClient(settings.server) {
@@ -45,12 +46,12 @@ public actor Central {
                 $0.tokens = tokens
                 $0.limiter = limiter
                 $0.parameters = settings.parameters
-                // The server calls its JSON a page now and then.
+                // The server sometimes labels its JSON as a web page.
                 $0.acceptedContentTypes = ["application/json", "text/json", "text/html"]
                 configure(&$0)
             }
             let events = client.events
-            // It ends with the client, for then there are no more events.
+            // This task ends with the client, which ends the stream of events.
             Task {
                 for await event in events {
                     lines.yield(LogFormatter().line(for: event))
@@ -70,21 +71,21 @@ public actor Central {
         client = makeClient(settings)
     }
 
-    /// Changes the settings. Calls under way end as they began.
+    /// Changes the settings. Calls in flight keep the settings that they began with.
     public func change(_ change: @Sendable (inout Settings) -> Void) {
         change(&settings)
         client = makeClient(settings)
     }
 
-    /// Runs a call by the present settings. It ends when its task is cancelled.
+    /// Runs a call with the current settings. The call ends when its task is cancelled.
     public func run<Response>(_ endpoint: Endpoint<Response>) async throws(ServiceError) -> Response {
         count(1)
         defer { count(-1) }
         return try await client.run(endpoint)
     }
 
-    /// Runs a call that is to end even if the view that wanted it is gone. Its owner is this place, not its caller;
-    /// what it fails with is told by `failures` like everything else.
+    /// Runs a call that continues even if the view that started it is gone. This actor owns its task; `failures`
+    /// reports its error like any other.
     @discardableResult
     public nonisolated func start<Response>(_ endpoint: Endpoint<Response>) -> Task<
         Result<Response, ServiceError>, Never
@@ -98,7 +99,7 @@ public actor Central {
         }
     }
 
-    /// Tells of a failure without a call, and returns it.
+    /// Reports a failure that occurred without a call, and returns it.
     func told(_ error: ServiceError) -> ServiceError {
         if error != .cancelled { alerts.yield(error) }
         return error

@@ -1,17 +1,17 @@
 public import Errand
 
 extension Central {
-    /// Who is signed in, as the server tells.
+    /// The signed-in account, as the server reports it.
     public struct Account: Codable, Sendable, Hashable {
         /// The number of the account.
         public let id: Int
-        /// The address.
+        /// The email address.
         public let email: String
         /// The name, if the user has given one.
         public let name: String?
     }
 
-    /// Signs in. Without an address or a password nothing is sent.
+    /// Signs in. If the address or the password is empty, nothing is sent.
     public func authenticate(email: String, password: String) async throws(ServiceError) {
         guard !email.isEmpty, !password.isEmpty else {
             throw told(.invalidRequest(InvalidRequest(.body, "Email and Password Required")))
@@ -20,8 +20,8 @@ extension Central {
         await tokens.signIn(Token(access: answer.token, type: "JWT"))
     }
 
-    /// Asks the server, when the app starts, whether the saved token is still good. Without one nothing is sent; one
-    /// that the server refuses is forgotten, and the error has the server's reason and status.
+    /// Asks the server, when the app starts, whether the saved token is still valid. Without a saved token nothing is
+    /// sent; a token that the server refuses is discarded, and the error has the server's message and status.
     public func checkToken() async throws(ServiceError) -> Account {
         let token: Token
         do throws(ServiceError) {
@@ -32,20 +32,20 @@ extension Central {
         do throws(ServiceError) {
             return try await run(.checkToken)
         } catch {
-            // Somebody may have signed in meanwhile; that session is not meant.
+            // Somebody may have signed in meanwhile; that session must stay.
             if error.status == 401 { await tokens.signOut(of: token) }
             throw error
         }
     }
 
-    /// Forgets the token.
+    /// Discards the token.
     public func signOut() async {
         await tokens.signOut()
     }
 }
 
 extension ServiceError {
-    /// What the app's alerts say: the server's own words, where it gave some.
+    /// The text of the app's alerts: the server's own message, if there is one.
     public var alertText: String {
         switch self {
         case .rejected(let rejection), .serverFailure(let rejection):
@@ -68,6 +68,6 @@ extension Endpoint where Response == Authenticated {
 }
 
 extension Endpoint where Response == Central.Account {
-    /// The path was `checktoken` once.
+    /// Formerly `checktoken`.
     static var checkToken: Self { .get("token").unwrapping("user") }
 }

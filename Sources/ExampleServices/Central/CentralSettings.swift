@@ -1,9 +1,9 @@
 public import Errand
 
 extension Central {
-    /// What rules every request.
+    /// The settings of every request.
     public struct Settings: Sendable, Hashable {
-        /// What the app runs on.
+        /// The kind of device that the app runs on.
         public enum Device: String, Sendable, Hashable, CaseIterable {
             /// A phone.
             case phone
@@ -13,31 +13,31 @@ extension Central {
 
         /// `https`, or `http` for a server on this machine.
         public var scheme = "https"
-        /// The server.
+        /// The host name of the server.
         public var host: String
-        /// The port; the scheme's own if there is none.
+        /// The port; `nil` for the scheme's default.
         public var port: Int?
-        /// What lies before all paths.
+        /// The path that all other paths are appended to.
         public var path = ""
-        /// The version of the API that the app speaks.
+        /// The version of the API that the app uses.
         public var version = "1.0"
-        /// What the app runs on.
+        /// The kind of device that the app runs on.
         public var device: Device
-        /// What else goes with every request, from one start of the app to the next: an installation's number, say.
+        /// More parameters for every request, constant while the app runs: an installation's id, for example.
         public var identifiers: [String: String] = [:]
 
-        /// Settings for that server.
+        /// Creates settings for that server.
         public init(host: String, device: Device = .phone) {
             self.host = host
             self.device = device
         }
 
-        /// The server that they name.
+        /// The server that the settings describe.
         public var server: ServerEnvironment {
             ServerEnvironment("central", "\(scheme)://\(host)\(port.map { ":\($0)" } ?? "")\(path)")
         }
 
-        /// What goes with every request.
+        /// The parameters of every request.
         var parameters: Parameters {
             var parameters: Parameters = ["version": version, "device_type": device.rawValue]
             for (name, value) in identifiers.sorted(by: { $0.key < $1.key }) { parameters[name] = value }

@@ -1,17 +1,17 @@
 public import Errand
 
-/// What the catalogue can be asked: each case knows its path and its query.
+/// The routes of the catalogue: each case has its path and its query.
 public enum MovieRoute: EndpointConvertible {
-    /// Films for those who liked that one.
+    /// Recommendations for viewers of a film.
     case recommended(for: Int)
-    /// What is watched most.
+    /// The most popular films.
     case popular(page: Int = 1)
-    /// What is in the cinemas.
+    /// The films in cinemas.
     case newMovies(page: Int = 1)
-    /// What there is to see of a film.
+    /// The videos about a film.
     case videos(of: Int)
 
-    /// The path below the server's.
+    /// The path below the server's URL.
     public var path: EndpointPath {
         switch self {
         case .recommended(let id): "\(id)/recommendations"
@@ -21,7 +21,7 @@ public enum MovieRoute: EndpointConvertible {
         }
     }
 
-    /// The page, where there are several.
+    /// The page number, for lists with several pages.
     public var query: QueryItems {
         switch self {
         case .popular(let page), .newMovies(let page): ["page": page]
@@ -29,23 +29,23 @@ public enum MovieRoute: EndpointConvertible {
         }
     }
 
-    /// Videos lie below a key.
+    /// The key that videos are nested under.
     public var envelope: [String] {
         if case .videos = self { ["results"] } else { [] }
     }
 }
 
-/// The same as static members: `client.run(.popular())`.
+/// The same calls as static members: `client.run(.popular())`.
 extension Endpoint where Response == Movies.MoviePage {
-    /// What is watched most.
+    /// The most popular films.
     public static func popular(page: Int = 1) -> Self { Endpoint(MovieRoute.popular(page: page)) }
-    /// What is in the cinemas.
+    /// The films in cinemas.
     public static func newMovies(page: Int = 1) -> Self { Endpoint(MovieRoute.newMovies(page: page)) }
-    /// Films for those who liked that one.
+    /// Recommendations for viewers of a film.
     public static func recommended(for id: Int) -> Self { Endpoint(MovieRoute.recommended(for: id)) }
 }
 
 extension Endpoint where Response == [Movies.Video] {
-    /// What there is to see of a film.
+    /// The videos about a film.
     public static func videos(of id: Int) -> Self { Endpoint(MovieRoute.videos(of: id)) }
 }

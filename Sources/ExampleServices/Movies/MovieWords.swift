@@ -1,7 +1,7 @@
 public import Errand
 
 extension Movies {
-    /// What the app says about a failure: each kind in words of its own.
+    /// Returns the app's message for a failure, one for each kind.
     public static func words(for error: ServiceError) -> String {
         switch error {
         case .rejected(let rejection) where rejection.status == 401: "The API key is not valid"

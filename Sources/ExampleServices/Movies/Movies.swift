@@ -4,19 +4,19 @@ public import Errand
 public enum Movies {
     /// A film.
     public struct Movie: Codable, Sendable, Hashable, Identifiable {
-        /// Its number.
+        /// The number of the film.
         public let id: Int
-        /// Its title.
+        /// The title.
         public let title: String
-        /// Where its poster lies; some have none.
+        /// The path of the poster; some films have none.
         public let posterPath: String?
-        /// Where the picture behind it lies.
+        /// The path of the background picture.
         public let backdropPath: String?
-        /// The day on which it came out, as `2026-11-21`.
+        /// The release date, as `2026-11-21`.
         public let releaseDate: String
-        /// What people gave it, from 0 to 10.
+        /// The average rating, from 0 to 10.
         public let voteAverage: Double
-        /// What it is about.
+        /// A short description.
         public let overview: String
 
         private enum CodingKeys: String, CodingKey {
@@ -28,15 +28,15 @@ public enum Movies {
         }
     }
 
-    /// Some films of a list.
+    /// One page of a list of films.
     public struct MoviePage: Codable, Sendable, Hashable {
-        /// Which page it is, from 1.
+        /// The page number, from 1.
         public let page: Int
-        /// How many films the whole list has.
+        /// The number of films in the whole list.
         public let totalResults: Int
-        /// How many pages it has.
+        /// The number of pages in the list.
         public let totalPages: Int
-        /// The films.
+        /// The films of this page.
         public let results: [Movie]
 
         private enum CodingKeys: String, CodingKey {
@@ -46,19 +46,19 @@ public enum Movies {
         }
     }
 
-    /// A film about a film.
+    /// A video about a film.
     public struct Video: Codable, Sendable, Hashable, Identifiable {
-        /// Its number, which is a text here.
+        /// The identifier, which is a text here.
         public let id: String
-        /// What it is called.
+        /// The name.
         public let name: String
-        /// What the site where it lies knows it by.
+        /// The identifier on the site that hosts the video.
         public let key: String
-        /// The site.
+        /// The site that hosts the video.
         public let site: String
     }
 
-    /// A client of the catalogue. The key goes with every call and is shown nowhere; nothing is cached.
+    /// Creates a client of the catalogue. Every call sends the key, which no log shows; nothing is cached.
     public static func client(
         _ server: ServerEnvironment, apiKey: String, _ configure: (inout Configuration) -> Void = { _ in }
     ) -> APIClient {
@@ -71,10 +71,10 @@ public enum Movies {
 }
 
 extension ServerEnvironment {
-    /// The catalogue that everybody uses.
+    /// The public catalogue.
     public static let movies = ServerEnvironment("production", "https://api.themoviedb.org/3/movie")
-    /// The one for rehearsals.
+    /// The staging catalogue.
     public static let moviesStaging = ServerEnvironment("staging", "https://staging.themoviedb.org/3/movie")
-    /// The one for testers.
+    /// The catalogue for testers.
     public static let moviesQA = ServerEnvironment("qa", "https://qa.themoviedb.org/3/movie")
 }

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// This server writes moments as `2026-11-21T10:00:00Z`.
+/// This server formats dates as `2026-11-21T10:00:00Z`.
 extension JSONDecoder {
     static var pins: JSONDecoder {
         let decoder = JSONDecoder()

@@ -2,23 +2,23 @@ public import Errand
 
 /// Who follows whom.
 extension Pins.Service {
-    /// Follows somebody from now on.
+    /// Follows a user.
     public func follow(_ id: Pins.User.ID) async throws(ServiceError) {
         try await client.run(Endpoint<NoContent>.put("users/\(id)/follow"))
     }
 
-    /// Follows somebody no more.
+    /// Unfollows a user.
     public func unfollow(_ id: Pins.User.ID) async throws(ServiceError) {
         try await client.run(Endpoint<NoContent>.delete("users/\(id)/follow"))
     }
 
-    /// Who follows somebody: read page by page, as far as the caller reads.
+    /// The followers of a user, page by page, as far as the caller reads.
     public func followers(of id: Pins.User.ID, from position: PagePosition = .start) -> Items<[Pins.User], [Pins.User]>
     {
         client.items(of: .users("users/\(id)/followers"), by: .lastID("max_id", \.last?.userID), from: position)
     }
 
-    /// Whom somebody follows: read page by page, as far as the caller reads.
+    /// The users that a user follows, page by page, as far as the caller reads.
     public func following(of id: Pins.User.ID, from position: PagePosition = .start) -> Items<[Pins.User], [Pins.User]>
     {
         client.items(of: .users("users/\(id)/following"), by: .lastID("max_id", \.last?.userID), from: position)

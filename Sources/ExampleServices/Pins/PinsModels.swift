@@ -4,19 +4,19 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Pins on a wall, comments below them, and people who follow each other; behind a sign-in whose tokens expire.
+/// Pins on a wall, their comments, and people who follow each other; behind a sign-in whose tokens expire.
 public enum Pins {
-    /// Who has an account.
+    /// A user with an account.
     public struct User: Codable, Sendable, Hashable, Identifiable {
         /// The number of the account.
         public let userID: Int
-        /// What the user signs in with.
+        /// The name that the user signs in with.
         public let userName: String
-        /// What the user is called, if that is known.
+        /// The full name, if it is known.
         public var fullName: String?
-        /// Where the user's own page is.
+        /// The path of the user's page.
         public let navLink: String
-        /// When the account was made.
+        /// The date on which the account was created.
         public let createdAt: Date
 
         /// The number of the account.
@@ -31,20 +31,20 @@ public enum Pins {
         }
     }
 
-    /// What somebody has pinned to the wall.
+    /// Something that a user has pinned to the wall.
     public struct Pin: Codable, Sendable, Hashable, Identifiable {
-        /// Its number.
+        /// The number of the pin.
         public let pinID: Int
-        /// What it shows.
+        /// The title.
         public var title: String
-        /// Where its page is.
+        /// The path of its page.
         public let navLink: String
-        /// Who has pinned it.
+        /// The user who pinned it.
         public let user: User
-        /// When.
+        /// The date on which it was pinned.
         public let createdAt: Date
 
-        /// Its number.
+        /// The number of the pin.
         public var id: Int { pinID }
 
         private enum CodingKeys: String, CodingKey {
@@ -55,18 +55,18 @@ public enum Pins {
         }
     }
 
-    /// What somebody says about a pin.
+    /// A comment on a pin.
     public struct Comment: Codable, Sendable, Hashable, Identifiable {
-        /// Its number.
+        /// The number of the comment.
         public let commentID: Int
-        /// What is said.
+        /// The text.
         public var text: String
-        /// Who says it.
+        /// The user who wrote it.
         public let user: User
-        /// When.
+        /// The date on which it was written.
         public let createdAt: Date
 
-        /// Its number.
+        /// The number of the comment.
         public var id: Int { commentID }
 
         private enum CodingKeys: String, CodingKey {

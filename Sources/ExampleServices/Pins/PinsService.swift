@@ -6,26 +6,26 @@ import Foundation
 #endif
 
 extension Pins {
-    /// Somebody who has signed in: who it is, and the token that says so.
+    /// A signed-in user with the token of the session.
     public struct Account: Codable, Sendable, Hashable {
-        /// Who it is.
+        /// The user.
         public let user: User
         /// The token.
         public let token: Token
     }
 
-    /// Signing in and out, and what a signed-in user can do. Operations are grouped by what they are about: this file
-    /// has the account, others have friendships, pins and comments.
+    /// Signing in and out, and what a signed-in user can do. The operations are grouped by topic: this file has the
+    /// account, others have friendships, pins and comments.
     ///
-    /// An access token that has expired is replaced on the way, and the call that met it goes on with the new one.
-    /// Every call but `signIn` needs a user; without one it fails at once with `.signInRequired`.
+    /// An expired access token is replaced automatically, and the call continues with the new one. Every call but
+    /// `signIn` needs a signed-in user; without one it fails at once with `.signInRequired`.
     public struct Service: Sendable {
         /// The session; its events tell an app when to show the sign-in again.
         public let tokens: TokenStore
         let client: APIClient
         private let oauth: OAuth
 
-        /// Makes the service for that server. Both clients share one limit, and what is set in `configure`.
+        /// Creates the service for that server. Both clients share one limit, and the settings of `configure`.
         public init(
             _ server: ServerEnvironment, clientID: String, clientSecret: String,
             persistence: any TokenPersistence = .memory, time: any TimeSource = .system,
@@ -47,19 +47,19 @@ extension Pins {
             self.tokens = tokens
         }
 
-        /// What happens to the calls from now on, for logs.
+        /// The events of all calls from now on, for logs.
         public var events: AsyncStream<ClientEvent> { client.events }
 
-        /// Ends all calls; later ones fail. The session stays where it is saved.
+        /// Ends all calls; later calls fail. The saved session is kept.
         public func shutdown() async {
             await client.shutdown()
         }
 
-        /// Signs in, and finds out who that is. A refusal is `.rejected` with the server's words; what the network does
-        /// is told apart from it. Only a sign-in that is whole begins a session, and ends the one before.
+        /// Signs in and loads the user. A refusal is `.rejected` with the server's message; failures of the network are
+        /// separate errors. Only a complete sign-in begins a session and ends the previous one.
         public func signIn(name: String, password: String) async throws(ServiceError) -> Account {
             let token = try await oauth.token(.password(user: name, password))
-            // Asked with the token itself: until it is known whose it is, the session that was there goes on.
+            // This request uses the new token itself: until the user is known, the previous session stays.
             let authorization: HTTPHeaders = ["Authorization": "\(token.type) \(token.access)"]
             let user = try await client.run(
                 Endpoint<User>.get("users/self", headers: authorization).authentication(.none))
@@ -68,17 +68,17 @@ extension Pins {
             return Account(user: user, token: token)
         }
 
-        /// Forgets the user and the token.
+        /// Discards the user and the token.
         public func signOut() async {
             await tokens.signOut()
         }
 
-        /// Who is signed in.
+        /// Returns the signed-in user.
         public func user() async throws(ServiceError) -> User {
             try await client.run(.get("users/self"))
         }
 
-        /// Who has that number.
+        /// Returns the user with that number.
         public func user(_ id: User.ID) async throws(ServiceError) -> User {
             try await client.run(.get("users/\(id)"))
         }

@@ -1,8 +1,8 @@
 public import Errand
 
-/// Pins and what is said about them.
+/// Pins and their comments.
 extension Pins.Service {
-    /// The pins of somebody, the newest first.
+    /// Returns the pins of a user, the newest first.
     public func pins(of id: Pins.User.ID) async throws(ServiceError) -> [Pins.Pin] {
         try await client.run(.get("users/\(id)/pins").unwrapping("pins"))
     }
@@ -12,17 +12,17 @@ extension Pins.Service {
         try await client.run(.post("pins", body: .json(["title": title])))
     }
 
-    /// Takes a pin of the signed-in user off the wall.
+    /// Removes a pin of the signed-in user.
     public func remove(_ pin: Pins.Pin.ID) async throws(ServiceError) {
         try await client.run(Endpoint<NoContent>.delete("pins/\(pin)"))
     }
 
-    /// What was said about a pin, the newest first.
+    /// Returns the comments on a pin, the newest first.
     public func comments(on pin: Pins.Pin.ID) async throws(ServiceError) -> [Pins.Comment] {
         try await client.run(.get("pins/\(pin)/comments").unwrapping("comments"))
     }
 
-    /// Says something about a pin.
+    /// Adds a comment to a pin.
     public func comment(_ text: String, on pin: Pins.Pin.ID) async throws(ServiceError) -> Pins.Comment {
         try await client.run(.post("pins/\(pin)/comments", body: .json(["text": text])))
     }

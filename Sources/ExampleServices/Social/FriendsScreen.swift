@@ -1,33 +1,33 @@
 import Errand
 
 extension Social {
-    /// What a screen with the list shows: a button that loads, a spinner, the friends, or what went wrong.
+    /// The model of a screen with the list: a button that loads, a spinner, the friends, or an error message.
     @MainActor
     public final class FriendsScreen {
-        /// The friends, as they were loaded last.
+        /// The friends of the last successful load.
         public private(set) var friends: [User] = []
-        /// What went wrong with the last load, in words for the user.
+        /// The error message of the last load, for the user.
         public private(set) var message: String?
 
-        /// The spinner runs as long as it is not zero.
+        /// The number of calls in flight; show the spinner as long as it is not zero.
         public var activity: AsyncStream<Int> { service.activity }
 
         private let service: FriendsService
         private let latest = LatestOnly()
 
-        /// Makes the screen's model.
+        /// Creates the screen's model.
         public init(_ service: FriendsService) {
             self.service = service
         }
 
-        /// What the button does. Tapped again, the load that still runs is cancelled and a new one begins.
+        /// Loads the friends when the button is tapped. A second tap cancels the running load and begins a new one.
         public func load() async {
             let service = service
             do throws(ServiceError) {
                 friends = try await latest.run { try await service.friends() }.elements
                 message = nil
             } catch .cancelled {
-                // The later load, or whoever has left the screen, decides what is shown.
+                // The screen is gone, or a later load decides what it shows.
             } catch {
                 message = "\(error)"
             }

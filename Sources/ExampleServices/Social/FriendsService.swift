@@ -1,31 +1,31 @@
 public import Errand
 
 extension Social {
-    /// The friends of the user whom the client speaks for.
+    /// The friends of the client's user.
     ///
-    /// Each call ends when its task is cancelled, and throws nothing but `ServiceError`.
+    /// Each call ends when its task is cancelled, and throws only `ServiceError`.
     public struct FriendsService: Sendable {
         private let client: APIClient
 
-        /// Makes the service.
+        /// Creates the service.
         public init(_ client: APIClient) {
             self.client = client
         }
 
-        /// How many calls are in flight: a spinner runs as long as it is not zero.
+        /// The number of calls in flight; show a spinner as long as it is not zero.
         public var activity: AsyncStream<Int> { client.activity }
 
-        /// All friends. Who has no number is left out; the list tells how many those are.
+        /// Returns all friends. Users without a number are left out; the list reports how many.
         public func friends() async throws(ServiceError) -> LossyList<User> {
             try await client.run(.friends)
         }
 
-        /// The friends in a category.
+        /// Returns the friends in a category.
         public func friends(in category: Category) async throws(ServiceError) -> LossyList<User> {
             try await client.run(.friends(in: category))
         }
 
-        /// Adds a friend, and returns who that is.
+        /// Adds a friend and returns the user.
         public func add(_ id: User.ID) async throws(ServiceError) -> User {
             try await client.run(.addFriend(id))
         }

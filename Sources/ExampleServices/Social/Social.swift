@@ -1,17 +1,17 @@
 public import Errand
 
-/// A friends list as an app has it: one server, common parameters in every call, and a service that the app talks to.
+/// A friends list as in an app: one server, common parameters in every call, and a service that the app uses.
 public enum Social {
-    /// Who has an account.
+    /// A user with an account.
     public struct User: Codable, Sendable, Hashable, Identifiable {
         /// The number of the account.
         public let id: Int
-        /// The address, if the user shows it.
+        /// The email address, if the user shows it.
         public var email: String?
         /// The name, if the user has given one.
         public var name: String?
 
-        /// Makes a user.
+        /// Creates a user.
         public init(id: Int, email: String? = nil, name: String? = nil) {
             self.id = id
             self.email = email
@@ -19,18 +19,18 @@ public enum Social {
         }
     }
 
-    /// What friends can be put into: `family`, `work`.
+    /// A category of friends: `family`, `work`.
     public struct Category: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
-        /// Its name.
+        /// The name of the category.
         public let rawValue: String
 
-        /// The category of that name.
+        /// Creates the category of that name.
         public init(rawValue: String) { self.rawValue = rawValue }
-        /// The category of that name.
+        /// Creates the category of that name.
         public init(stringLiteral name: String) { self.init(rawValue: name) }
     }
 
-    /// A client of a social server, for the app with that token and the user with that number: both go with every call.
+    /// Creates a client for the app with that token and the user with that number; every call sends both.
     public static func client(
         _ server: ServerEnvironment, appToken: String, user: User.ID,
         _ configure: (inout Configuration) -> Void = { _ in }

@@ -32,7 +32,7 @@ extension Step {
     static let noticeNoNetwork = Step(title: "Without a network", asked: "friends.friends(), while there is none") {
         scene in
         var configuration = scene.social.configuration
-        // This machine can always be reached, so the server has to be elsewhere to be out of reach.
+        // This machine itself can always be reached, so an offline call needs another server.
         configuration.environment = ServerEnvironment("elsewhere", "https://social.example.com/api/v1")
         configuration.connectivity = Connectivity { false }
         let friends = Social.FriendsService(APIClient(configuration))
@@ -44,7 +44,7 @@ extension Step {
     }
 }
 
-/// Asks the server to fail the first few attempts of a call.
+/// Asks the server for a fault in the first few attempts of a call.
 private struct FaultOfFirst: Middleware {
     private let count: Int
 

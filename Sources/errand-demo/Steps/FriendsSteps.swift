@@ -20,7 +20,7 @@ extension Step {
             () async throws(ServiceError) in try await scene.social.run(slow)
         }
         async let first = failure { () async throws(ServiceError) in try await latest.run(load) }
-        // As fast as a finger.
+        // The delay between two taps of a finger.
         try await Task.sleep(for: .milliseconds(100))
         let second = try await latest.run(load)
         let error = try await first

@@ -29,7 +29,7 @@ extension Step {
         } catch {
             throw Failure(description: "nobody is signed in: \(error)")
         }
-        // As it will be in a minute.
+        // Simulates that a minute has passed.
         token.expiry = Date(timeIntervalSinceNow: -1)
         await scene.pins.tokens.signIn(token)
         await scene.wire.empty()

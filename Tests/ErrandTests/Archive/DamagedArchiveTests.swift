@@ -8,7 +8,7 @@ private let wholeFile = #"{"version":2,"model":{"name":"Ann","age":7}}"#
 @Suite("An archive that cannot be read")
 struct DamagedArchiveTests {
     private struct Account: Codable, Hashable, Sendable { var name: String, age: Int }
-    /// What version 1 of the program saved.
+    /// The type that version 1 of the program saved.
     private struct OldAccount: Codable, Sendable { var fullName: String }
 
     private let scratch: Scratch
@@ -19,14 +19,14 @@ struct DamagedArchiveTests {
         archive = ValueArchive(path: scratch.path("account"), version: 2)
     }
 
-    @Test("the file that the other cases are made of is a good one")
+    @Test("the file that the other cases are based on is valid")
     func good() async throws {
         try scratch.write(wholeFile, to: "account")
         #expect(try await archive.load() == Account(name: "Ann", age: 7))
     }
 
     @Test(
-        "C82: a damaged file is a typed error, and is kept aside as it was; saving goes on",
+        "C82: a damaged file is a typed error and is kept aside unchanged; saving still works",
         arguments: [
             "", "{", "[]", "null", "\0\0\0", "not JSON", #"{"version":2}"#, #"{"version":"2","model":{}}"#,
             #"{"model":{"name":"Ann","age":7}}"#, #"{"version":2,"model":null}"#, wholeFile + "x",
@@ -42,7 +42,7 @@ struct DamagedArchiveTests {
         #expect(try scratch.read("account.damaged") == content)
     }
 
-    @Test("C82: every truncation of a good file is told, none is taken for a value")
+    @Test("C82: every truncation of a valid file is reported, and none is read as a value")
     func truncated() async throws {
         for count in 0..<wholeFile.utf8.count {
             try scratch.write(String(wholeFile.prefix(count)), to: "account")
@@ -51,7 +51,7 @@ struct DamagedArchiveTests {
         }
     }
 
-    @Test("C82: a file of a later version is told as such, and is kept aside as it was, whoever could migrate")
+    @Test("C82: a file of a later version is reported as such and kept aside unchanged, whatever migrations exist")
     func future() async throws {
         let content = #"{"version":3,"model":"of the future"}"#
         try scratch.write(content, to: "account")
@@ -99,7 +99,7 @@ struct DamagedArchiveTests {
         #expect(try scratch.read("account.damaged") == content)
     }
 
-    @Test("C81: what one who was killed has half written is thrown away by the next save")
+    @Test("C81: the draft that a killed process left half written is discarded by the next save")
     func draft() async throws {
         try scratch.write(wholeFile, to: "account")
         try scratch.write(#"{"version":2,"mod"#, to: "account.new")
@@ -109,7 +109,7 @@ struct DamagedArchiveTests {
         #expect(!scratch.exists("account.new"))
     }
 
-    @Test("a value that may be nothing is told from no value")
+    @Test("a nil that was saved differs from no saved value")
     func optional() async throws {
         let archive = ValueArchive<Int?>(path: scratch.path("number"))
         #expect(try await archive.load() == .none)

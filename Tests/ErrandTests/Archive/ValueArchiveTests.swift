@@ -15,7 +15,7 @@ struct ArchiveTests {
         archive = ValueArchive(path: scratch.path("app/account"))
     }
 
-    @Test("what is saved is what is loaded, by another archive too; nothing is left when it is removed")
+    @Test("a saved value can be loaded, also by another archive; removing it leaves nothing")
     func roundTrip() async throws {
         #expect(try await archive.load() == nil)
         #expect(!scratch.exists("app"), "a look makes no folder")
@@ -28,7 +28,7 @@ struct ArchiveTests {
         #expect(!scratch.exists("app/account"))
     }
 
-    @Test("file and lock have mode 0600, the folder that is made for them 0700")
+    @Test("the file and the lock have mode 0600, and a folder that is created for them has 0700")
     func modes() async throws {
         try await archive.save(ann)
         #expect(try scratch.mode("app") == 0o700)
@@ -36,7 +36,7 @@ struct ArchiveTests {
         #expect(try scratch.mode("app/account.lock") == 0o600)
     }
 
-    @Test("a value that cannot be encoded leaves the one before in its place")
+    @Test("a value that cannot be encoded leaves the previous one in place")
     func unencodable() async throws {
         try await archive.save(ann)
         var odd = ann
@@ -54,7 +54,7 @@ struct ArchiveTests {
         #expect(try await archive.load()?.count == 30 << 20)
     }
 
-    @Test("a link, a folder and a folder that is none in the way are told, and left alone")
+    @Test("a symbolic link, a folder, or a file instead of the folder is reported and left alone")
     func inTheWay() async throws {
         try scratch.write("treasure", to: "target")
         try FileManager.default.createSymbolicLink(
@@ -72,13 +72,13 @@ struct ArchiveTests {
         #expect(scratch.exists("folder/inner"))
     }
 
-    @Test("many who save at once never leave a file that is not one of theirs, whole")
+    @Test("concurrent saves always leave one of their files, whole")
     func manyWriters() async throws {
         let path = scratch.path("many")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask {
-                    // Each writes to the disk, which may take long on a busy machine.
+                    // Each save writes to the disk, which may take long on a busy machine.
                     let archive = ValueArchive<[Int]>(path: path, lockTimeout: .seconds(120))
                     for _ in 0..<5 {
                         try await archive.save(Array(repeating: number, count: 5000 + number))
@@ -93,7 +93,7 @@ struct ArchiveTests {
         #expect(!scratch.exists("many.new"))
     }
 
-    @Test("a cancelled task still saves, if nobody else is writing")
+    @Test("a cancelled task still saves, if nothing else is writing")
     func cancelled() async throws {
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -103,7 +103,7 @@ struct ArchiveTests {
         #expect(try await archive.load() == ann)
     }
 
-    @Test("a cancelled task does not wait for somebody who holds the lock, and changes nothing")
+    @Test("a cancelled task does not wait for the lock, and changes nothing")
     func cancelledInLine() async throws {
         try await archive.save(ann)
         let other = open(scratch.path("app/account.lock"), O_RDWR)
@@ -117,7 +117,7 @@ struct ArchiveTests {
         #expect(close(other) == 0)
     }
 
-    @Test("C82: a file that is too large is put aside only by whoever holds the lock")
+    @Test("C82: a file that is too large is moved aside only by the holder of the lock")
     func tooLargeInUse() async throws {
         try await archive.save(ann)
         #expect(truncate(scratch.path("app/account"), 64 << 20 + 1) == 0)
@@ -135,7 +135,7 @@ struct ArchiveTests {
     }
 }
 
-/// What kind of problem an archive met; `nil` if it met none.
+/// Returns the kind of error that an archive threw; `nil` if it threw none.
 func problem(_ body: () async throws(ArchiveError) -> Void) async -> ArchiveError.Kind? {
     do throws(ArchiveError) {
         try await body()

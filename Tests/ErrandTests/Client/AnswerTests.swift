@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// A type that nests as deep as the answer does.
+/// A type that nests as deep as the response does.
 private indirect enum Tree: Decodable, Sendable {
     case leaf
     case node([Tree])
@@ -26,10 +26,10 @@ private struct Link: Decodable, Sendable {
     }
 }
 
-@Suite("Answers: a typed error or a value, never a trap")
+@Suite("Responses: a typed error or a value, never a trap")
 struct AnswerTests {
     @Test(
-        "C70: what is not the JSON that was promised is decodingFailed",
+        "C70: a response that is not the expected JSON is decodingFailed",
         arguments: [
             "null", "<!DOCTYPE html><p>no</p>", "{", "[1,", "\"x", "tru", "nul", "1 2", "[1] trailing", " ", "\u{0}",
             "NaN", "{\"a\":1}", "[\"\\ud800\"]", "\u{FEFF}", "'1'",
@@ -41,7 +41,7 @@ struct AnswerTests {
         #expect(!failure.found.isEmpty)
     }
 
-    @Test("C70: HTML with a success is told as such, by its type or by its first character")
+    @Test("C70: HTML with a success status is reported as such, by its type or by its first character")
     func html() async throws {
         let page = "<html><body>Please log in</body></html>"
         let typed = try await outcome(
@@ -53,7 +53,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "C70: of another type is told what was found, and what was expected once",
+        "C70: another content type is reported with what was found, and what was expected, once",
         arguments: [
             (#"["a"]"#, "a string"), ("[[1]]", "an array"), ("[true]", "bool"), (#"[{"a":1}]"#, "a dictionary"),
         ])
@@ -63,7 +63,7 @@ struct AnswerTests {
         #expect(failure.found == found)
     }
 
-    @Test("C70: broken UTF-8 is an error in a text and no trap in the snippet")
+    @Test("C70: broken UTF-8 is an error in a text, and the snippet does not trap")
     func brokenText() async throws {
         let bytes = Data(#"{"name":""#.utf8) + [0xFF, 0xFE, 0xC3] + Data(#""}"#.utf8)
         let reply = ScriptedReply.response(HTTPResponse(status: 200, body: .bytes(bytes)))
@@ -74,7 +74,7 @@ struct AnswerTests {
         #expect(rejected.failure?.status == 400)
     }
 
-    @Test("C70: a byte order mark before the JSON is passed over")
+    @Test("C70: a byte order mark before the JSON is skipped")
     func byteOrderMark() async throws {
         let bytes = Data([0xEF, 0xBB, 0xBF]) + Data(#"{"data":[1,2]}"#.utf8)
         let reply = ScriptedReply.response(HTTPResponse(status: 200, body: .bytes(bytes)))
@@ -82,7 +82,7 @@ struct AnswerTests {
         #expect(try await outcome(reply, as: [String: [Int]].self).get() == ["data": [1, 2]])
     }
 
-    @Test("C70: a decoder of the user's own is not given the byte order mark")
+    @Test("C70: a decoder of the user's own does not get the byte order mark")
     func ownDecoderWithoutMark() async throws {
         struct Text: ResponseDecoder {
             func decode<Value: Decodable>(_ type: Value.Type, from data: Data, below keys: [String]) throws -> Value {
@@ -104,7 +104,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "C70: a number beyond the range of its type is decodingFailed, at its place",
+        "C70: a number beyond the range of its type is decodingFailed, with its path",
         arguments: ["9223372036854775808", "-9223372036854775809", "1e400", "1.5", "1e19", "1e-1"])
     func numbers(text: String) async throws {
         let failure = try #require(try await outcome(.json("[1,\(text)]"), as: [Int].self).decodingFailure)
@@ -113,7 +113,7 @@ struct AnswerTests {
         #expect(small.decodingFailure != nil)
     }
 
-    @Test("C70: numbers at the edge of their range are values")
+    @Test("C70: numbers at the limits of their range are values")
     func edges() async throws {
         let json = "[9223372036854775807,-9223372036854775808,-0]"
         #expect(try await outcome(.json(json), as: [Int].self).get() == [.max, .min, 0])
@@ -122,7 +122,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "C70: an answer that nests 100,000 deep is a typed error, whatever its type",
+        "C70: a response that nests 100,000 deep is a typed error, whatever its type",
         arguments: [("[", "]"), (#"{"next":"#, "}"), ("[", ""), (#"{"next":"#, "")])
     func nesting(open: String, close: String) async throws {
         let depth = 100_000

@@ -3,12 +3,12 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Bad input: .invalidRequest that names what is wrong, and nothing sent")
+@Suite("Bad input: .invalidRequest that names the problem, and nothing sent")
 struct BadInputTests {
     private static let endpoint = Endpoint<Int>.get("x")
 
     @Test(
-        "a base URL that cannot be one",
+        "a string that is no valid base URL",
         arguments: [
             ("", "no scheme"), ("api.test", "no scheme"), ("https://", "no host"), ("https:///v1", "no host"),
             ("ftp://api.test", "neither https nor http"), ("https://api.test?key=1", "no query"),
@@ -34,7 +34,7 @@ struct BadInputTests {
     }
 
     @Test(
-        "C60: a header's name that is no token, wherever it comes from",
+        "C60: a header name that is no token, wherever it comes from",
         arguments: ["", "X Y", "X:", "X\r\nY", "X\0", "Ü", "X\t"])
     func headerName(name: String) async throws {
         let sources: [(inout Configuration) -> Void] = [
@@ -51,7 +51,7 @@ struct BadInputTests {
     }
 
     @Test(
-        "C60: a header's value with a line break or another control character, which is not shown",
+        "C60: a header value with a line break or another control character, which is not shown",
         arguments: ["a\r\nX: y", "a\nb", "a\rb", "a\0b", "a\u{7F}b", " hunter2", "hunter2 "])
     func headerValue(value: String) async throws {
         let invalid = try await refusal(of: Endpoint<Int>.get("x", headers: ["X-Token": value]))
@@ -64,7 +64,7 @@ struct BadInputTests {
         #expect(type.reason.contains("Content-Type"))
     }
 
-    @Test("C60: what a middleware adds is checked as well", arguments: [true, false])
+    @Test("C60: headers that a middleware adds are checked as well", arguments: [true, false])
     func middleware(callMiddlewares: Bool) async throws {
         struct Adding: Middleware {
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
@@ -80,7 +80,7 @@ struct BadInputTests {
     }
 
     @Test(
-        "C60: a header that frames the body otherwise than the transport does",
+        "C60: a header that frames the body differently from the transport",
         arguments: [
             ("Content-Length", "3"), ("content-length", "7"), ("Content-Length", "x"), ("Transfer-Encoding", "chunked"),
         ])
@@ -149,14 +149,14 @@ struct BadInputTests {
         #expect(invalid.reason.contains(words), "\(invalid.reason)")
     }
 
-    @Test("what is wrong is explained in the same words, without a call")
+    @Test("explain reports the problem in the same words, without a call")
     func explained() {
         let client = APIClient("api.test")
         #expect(client.explain(Self.endpoint).hasPrefix("Nothing would be sent. "))
         #expect(client.explain(Self.endpoint).contains("no scheme"))
     }
 
-    @Test("a token whose expiry is no number can still be shown")
+    @Test("a token whose expiry is not a number can still be shown")
     func expiryThatIsNoNumber() {
         let token = Token(access: "a", expiry: Date(timeIntervalSince1970: .nan))
         #expect("\(token)".contains("expiry: unknown"))

@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-/// A place where a call may be when it is cancelled: how to get it there, and what must have been sent by then.
+/// A stage of a call at which it is cancelled: how to reach it, and what must have been sent by then.
 struct CallStage: Sendable, CustomTestStringConvertible {
     let name: String
     var sent = 0
@@ -108,11 +108,11 @@ struct CallStage: Sendable, CustomTestStringConvertible {
         #expect(limiter.snapshot.waiters == 0)
         #expect(network.sent.count == stage.sent)
         if way != .shutdown { #expect(await activity.next() == 0) }
-        // A refresh belongs to the store, and goes on.
+        // A refresh belongs to the store, and continues.
         #expect(clock.sleepers == (stage.name == "waiting for a refresh" ? 1 : 0), "\(stage.name) by \(way)")
     }
 
-    @Test("C20: cancelled before it starts, a call sends nothing and takes no permit")
+    @Test("C20: a call that is cancelled before it starts sends nothing and takes no permit")
     func beforeStart() async {
         let (clock, network) = (TestClock(), scripted())
         let client = testClient(network, clock) { $0.rateLimit = .requests(3, per: .seconds(1)) }
@@ -128,7 +128,7 @@ struct CallStage: Sendable, CustomTestStringConvertible {
         #expect(client.limiter.snapshot.available == 3)
     }
 
-    @Test("C21: cancelled just as the answer comes, it has one end", arguments: UInt64(0)..<40)
+    @Test("C21: a call that is cancelled just as the response arrives ends once", arguments: UInt64(0)..<40)
     func asTheAnswerComes(seed: UInt64) async throws {
         let (clock, network) = (TestClock(seed: seed), scripted())
         network.on(.get, "/x") { ScriptedReply.json("1").after(.seconds(1)).times(8) }
@@ -156,7 +156,7 @@ struct CallStage: Sendable, CustomTestStringConvertible {
     func beforeTheSend() async throws {
         let network = scripted()
         let client = testClient(network, TestClock()) {
-            // Asked in the caller's own task, after which nothing is waited for before the send.
+            // Cancelled in the caller's own task, after the last `await` before the send.
             $0.connectivity = Connectivity {
                 withUnsafeCurrentTask { $0?.cancel() }
                 return true
@@ -167,7 +167,7 @@ struct CallStage: Sendable, CustomTestStringConvertible {
         #expect(network.sent.isEmpty)
     }
 
-    @Test("a middleware that swallows the cancellation does not turn it into something else", arguments: [true, false])
+    @Test("a middleware that swallows the cancellation does not change the result", arguments: [true, false])
     func swallowed(byOwner: Bool) async {
         struct Swallowing: Middleware {
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {

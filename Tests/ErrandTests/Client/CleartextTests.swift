@@ -2,7 +2,7 @@ import Errand
 import ErrandTesting
 import Testing
 
-@Suite("Cleartext: what may go over plain http")
+@Suite("Cleartext: what may be sent over plain http")
 struct CleartextTests {
     private func signedIn() async -> TokenStore {
         let store = TokenStore(time: TestClock()) { $0 }
@@ -23,7 +23,7 @@ struct CleartextTests {
         #expect(sent.request.url.absoluteString == "http://api.test/x")
     }
 
-    @Test("C63: a token is not sent there even where cleartext is allowed")
+    @Test("C63: a token is not sent there even if cleartext is allowed")
     func signed() async throws {
         let tokens = await signedIn()
         let invalid = try await refusal(of: Endpoint<Int>.get("x")) {
@@ -35,7 +35,7 @@ struct CleartextTests {
         #expect(!invalid.reason.contains("secret-token"))
     }
 
-    @Test("C63: an Authorization header of the user's own is held to the same, from wherever it comes")
+    @Test("C63: the same applies to an Authorization header of the user's own, wherever it comes from")
     func ownHeader() async throws {
         struct Signing: Middleware {
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
@@ -58,7 +58,7 @@ struct CleartextTests {
         }
     }
 
-    @Test("C63: to this machine everything may go", arguments: ["localhost", "127.0.0.1", "[::1]", "x.localhost"])
+    @Test("C63: everything may be sent to this machine", arguments: ["localhost", "127.0.0.1", "[::1]", "x.localhost"])
     func loopback(host: String) async throws {
         let tokens = await signedIn()
         let sent = try await request(for: Endpoint<Int>.get("x")) {

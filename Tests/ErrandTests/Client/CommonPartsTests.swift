@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Common headers and parameters: what every call carries")
 struct CommonPartsTests {
-    @Test("an endpoint's own header wins over the one for each call, and that over the fixed one")
+    @Test("an endpoint's own header takes precedence over the one per call, and that over the fixed one")
     func headers() async throws {
         let sent = try await request(for: Endpoint<Int>.get("x", headers: ["c": "endpoint"])) {
             $0.headers = ["A": "fixed", "B": "fixed", "C": "fixed", "accept": "application/vnd.api+json"]
@@ -18,7 +18,7 @@ struct CommonPartsTests {
     }
 
     @Test(
-        "an endpoint's own parameter wins over the one for each call, and that over the fixed one",
+        "an endpoint's own parameter takes precedence over the one per call, and that over the fixed one",
         arguments: [false, true])
     func query(madeOfParameters: Bool) async throws {
         let endpoint: Endpoint<Int> =
@@ -41,7 +41,7 @@ struct CommonPartsTests {
         #expect(sent.request.url.query == nil)
     }
 
-    @Test("beside a body of any other kind they go into the query")
+    @Test("with a body of any other kind they go into the query")
     func otherBody() async throws {
         let sent = try await request(for: Endpoint<Int>.post("x", body: .json(["z": "1"]))) {
             $0.parameters = ["a": "fixed"]
@@ -50,7 +50,7 @@ struct CommonPartsTests {
         #expect(try sent.members == ["z": "1"])
     }
 
-    @Test("what is asked for at each call is asked once for each, retries included")
+    @Test("values per call are computed once for each call, retries included")
     func eachCall() async throws {
         let asked = Mutex(0)
         let network = scripted()

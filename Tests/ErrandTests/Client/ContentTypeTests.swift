@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Answers: the content types that are decoded")
+@Suite("Responses: the content types that are decoded")
 struct ContentTypeTests {
     private func run(_ contentType: String?, accepting: [String]? = nil) async throws -> Result<Int, ServiceError> {
         let network = scripted()
@@ -20,7 +20,7 @@ struct ContentTypeTests {
     }
 
     @Test(
-        "C70: JSON by any of its names is decoded, and so is what says no type",
+        "C70: JSON by any of its names is decoded, and so is a response without a type",
         arguments: [
             nil, "", "application/json", "Application/JSON", "application/json; charset=utf-8",
             "application/json;charset=utf-8", "application/json ;a=b", "text/json", "application/problem+json",
@@ -31,7 +31,7 @@ struct ContentTypeTests {
     }
 
     @Test(
-        "C70: what says that it is something else is not decoded",
+        "C70: a response with another type is not decoded",
         arguments: [
             "text/html", "text/plain", "application/xml", "application/jsonp", "application/json-seq", "image/svg+xml",
             "application/+jsonx", "text/vnd.api+json",
@@ -40,7 +40,7 @@ struct ContentTypeTests {
         #expect(try await run(contentType).decodingFailure?.found == contentType)
     }
 
-    @Test("the client says what it accepts, both to the server and of the answer")
+    @Test("the accepted types are sent to the server, and checked in the response")
     func configured() async throws {
         #expect(try await run("text/plain", accepting: ["text/*"]).get() == 7)
         #expect(try await run("anything/at-all", accepting: ["*/*"]).get() == 7)
@@ -51,7 +51,7 @@ struct ContentTypeTests {
         #expect(sent.request.headers["Accept"] == "text/plain, text/json")
     }
 
-    @Test("an error's own words are read whatever its type says")
+    @Test("an error's own message is read whatever its content type")
     func errors() async throws {
         let reply = ScriptedReply.status(409, headers: ["Content-Type": "text/plain"], body: #"{"message":"Taken"}"#)
         #expect(try await outcome(reply, as: Int.self).failure?.description == "Taken")

@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A large answer that is being decoded") struct DecodingTests {
+@Suite("Decoding a large response") struct DecodingTests {
     /// A list that is decoded only after `others` have ended, as a very large one would be.
     private struct SlowList: Decodable, Sendable {
         @TaskLocal static var others = OtherCalls()
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Says when the other calls may begin, and waits for their end; from a decoder, which cannot suspend.
+    /// Tells the other calls when to begin, and waits for their end; usable in a decoder, which cannot suspend.
     private final class OtherCalls: Sendable {
         struct NeverEnded: Error {}
 
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// A thread that may be blocked, so that the machine's few threads for tasks are not.
+    /// A thread that may block, so that the few threads of the task pool need not.
     private final class OwnThread: TaskExecutor {
         private let queue = DispatchQueue(label: "errand.test.decoding")
 

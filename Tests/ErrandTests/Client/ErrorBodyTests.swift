@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Error bodies: the server's own words")
+@Suite("Error bodies: the server's own message")
 struct ErrorBodyTests {
     private func rejection(_ body: String, status: Int = 422) async throws -> Rejection {
         let error = try await outcome(.status(status, body: body), as: Int.self).failure
@@ -13,7 +13,7 @@ struct ErrorBodyTests {
     }
 
     @Test(
-        "C72: the message is found in each of the usual shapes",
+        "C72: the message is found in each of the usual formats",
         arguments: [
             (#"{"message":"Taken"}"#, "Taken"),
             (#"{"error_description":"Bad grant","error":"invalid_grant"}"#, "Bad grant"),
@@ -39,7 +39,7 @@ struct ErrorBodyTests {
     }
 
     @Test(
-        "C72: a body that has none of them leaves the status to speak",
+        "C72: a body without a message leaves the status as the only description",
         arguments: [
             "", "null", "[]", "{}", "7", "\"Taken\"", "[{\"message\":\"x\"}]", "{", "<html>{\"message\":\"x\"}</html>",
             #"{"msg":"Taken"}"#, #"{"message":""}"#, #"{"errors":[]}"#, #"{"errors":{}}"#,
@@ -51,7 +51,7 @@ struct ErrorBodyTests {
     }
 
     @Test(
-        "C73: members of wrong types are passed over, the others still count",
+        "C73: members of wrong types are skipped, and the others still count",
         arguments: [
             #"{"message":null,"detail":"Taken"}"#, #"{"message":{"a":1},"error":"Taken"}"#,
             #"{"message":["x"],"title":"Taken"}"#, #"{"error":[1,2],"detail":"Taken"}"#,
@@ -77,7 +77,7 @@ struct ErrorBodyTests {
         #expect(try await rejection(body).code == code)
     }
 
-    @Test("C72: what is wrong with single fields is told by their names")
+    @Test("C72: errors of single fields are reported by their names")
     func fields() async throws {
         let map = try await rejection(#"{"errors":{"name":["short","taken"],"age":"young","x":7,"y":[]}}"#)
         #expect(map.fieldErrors == ["name": ["short", "taken"], "age": ["young"]])
@@ -87,7 +87,7 @@ struct ErrorBodyTests {
         #expect(list.message == "short")
     }
 
-    @Test("C72: 429 and 5xx carry the words and the wait too")
+    @Test("C72: 429 and 5xx carry the message and the wait too")
     func otherCases() async throws {
         let headers: HTTPHeaders = ["Retry-After": "7"]
         let body = #"{"message":"Slow down"}"#
@@ -107,7 +107,7 @@ struct ErrorBodyTests {
         #expect(limited?.retryAfter == .seconds(30))
     }
 
-    @Test("C72: of a thousand wrong fields, with a thousand complaints each, a hundred are kept")
+    @Test("C72: of a thousand wrong fields, with a thousand errors each, a hundred are kept")
     func manyFields() async throws {
         let complaints = String(repeating: #""no","#, count: 999)
         let fields = (0..<1000).map { #""field\#($0)":["no"]"# }.joined(separator: ",")
@@ -116,7 +116,7 @@ struct ErrorBodyTests {
         #expect(one.fieldErrors["name"]?.count == 100)
     }
 
-    @Test("C72: a message of a novel's length is cut, and a huge body is not searched")
+    @Test("C72: a very long message is cut, and a huge body is not searched")
     func long() async throws {
         let novel = String(repeating: "a", count: 10_000)
         #expect(try await rejection(#"{"message":"\#(novel)"}"#).message?.count == 500)
@@ -124,11 +124,16 @@ struct ErrorBodyTests {
         #expect(try await rejection(#"{"message":"\#(huge)"}"#).message == nil)
     }
 
-    @Test("the server's own error type can be read out of the body")
+    @Test("the server's own error type can be decoded from the body")
     func ownType() async throws {
         struct Problem: Decodable, Equatable { var hint: Int }
         let rejection = try await rejection(#"{"hint":7}"#)
-        #expect(rejection.decodeBody(as: Problem.self) == Problem(hint: 7))
-        #expect(rejection.decodeBody(as: [Problem].self) == nil)
+        #expect(try rejection.decodeBody(as: Problem.self) == Problem(hint: 7))
+        let error = #expect(throws: ServiceError.self) { try rejection.decodeBody(as: [Problem].self) }
+        #expect(
+            error
+                == .decodingFailed(
+                    DecodingFailure(
+                        path: "", expected: "Array<Any>", found: "a value of another type", status: rejection.status)))
     }
 }

@@ -32,14 +32,14 @@ struct ExplainTests {
                 """)
     }
 
-    @Test("a quotation mark in a header does not end the shell's word")
+    @Test("a quotation mark in a header does not end the shell word")
     func quoting() {
         let text = explain(Endpoint<Int>.get("it's", headers: ["X-Name": "O'Neill; rm -rf $HOME"]))
         #expect(text.contains(#"-H 'X-Name: O'\''Neill; rm -rf $HOME'"#))
         #expect(text.contains(#"'https://api.test/it'\''s'"#))
     }
 
-    @Test("why a call may be tried again or not")
+    @Test("why a call may be retried or not")
     func retrying() {
         let post = Endpoint<Int>.post("x", body: .json([1]))
         #expect(explain(post).contains("only if it is certain that nothing was sent"))
@@ -49,7 +49,7 @@ struct ExplainTests {
         #expect(explain(post).contains("--data-binary '‹3 bytes›'"))
     }
 
-    @Test("how a call is signed, and what its own rules are")
+    @Test("how a call is signed, and its own rules")
     func rules() {
         let store = TokenStore(time: TestClock()) { $0 }
         let endpoint = Endpoint<Int>.get("x").timeout(.milliseconds(300)).deadline(.seconds(3)).permits(2)
@@ -70,7 +70,7 @@ struct ExplainTests {
         #expect(text.contains("a cost of \(permits) permits"))
     }
 
-    @Test("a shared limiter's limit is the one that counts")
+    @Test("the limit of a shared limiter applies")
     func sharedLimiter() {
         let text = explain(Endpoint<Int>.get("x")) { $0.limiter = RateLimiter(.smooth(2, per: .seconds(1))) }
         #expect(text.contains("rate limit:  2 per 1 s, evenly spaced;"))

@@ -9,7 +9,7 @@ import Testing
     "client.explain: the command, run by bash and curl",
     .enabled(if: Program.bash.isInstalled && Program.curl.isInstalled, "bash or curl is not installed"))
 struct ExplainedCommandTests {
-    /// Runs the explained command in a shell, and returns what the server then received.
+    /// Runs the explained command in a shell, and returns what the server received.
     private func received(
         _ method: HTTPMethod, _ path: EndpointPath = "x", headers: HTTPHeaders = [:]
     ) async throws -> LoopbackRequest {
@@ -31,7 +31,7 @@ struct ExplainedCommandTests {
     }
 
     @Test(
-        "the method is one word, whatever is in it",
+        "the method is one word, whatever it contains",
         arguments: ["GET", "M|id", "M`id`", "M&id", "M$HOME", "M'x", "M!x*#"])
     func methods(name: String) async throws {
         #expect(try await received(HTTPMethod(rawValue: name)).method.rawValue == name)
@@ -42,7 +42,7 @@ struct ExplainedCommandTests {
         #expect(try await received(.head).method == .head)
     }
 
-    @Test("every header arrives as it was given, an empty one too")
+    @Test("every header arrives as it was given, including an empty one")
     func headers() async throws {
         let headers: HTTPHeaders = [
             "X-Empty": "", "X-At": "@/etc/hostname", "X-Shell": "`id` $HOME \"a\" 'b' \\ ; | & !x", "X-Tab": "a\tb",
@@ -52,7 +52,7 @@ struct ExplainedCommandTests {
         for field in headers { #expect(request.headers[field.name] == field.value) }
     }
 
-    @Test("nothing in a path is read as a pattern or as a step up", arguments: ["[1-3]{a,b}", "..", "a b#?%"])
+    @Test("nothing in a path is read as a pattern or as a parent folder", arguments: ["[1-3]{a,b}", "..", "a b#?%"])
     func paths(segment: String) async throws {
         #expect(try await received(.get, "a/\(segment)").segments == ["a", segment])
     }

@@ -4,9 +4,9 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A transport of a user's own, which knows nothing of scopes", .timeLimit(.minutes(1)))
+@Suite("A user's own transport, which knows nothing of scopes", .timeLimit(.minutes(1)))
 struct ForeignTransportTests {
-    /// Answers with a stream whose chunks come one after the other, each after a second.
+    /// Responds with a stream whose chunks arrive one after the other, a second apart.
     private struct StreamingTransport: Transport {
         let chunks: [String]
         let clock: TestClock
@@ -27,7 +27,7 @@ struct ForeignTransportTests {
         func shutdown() async {}
     }
 
-    @Test("its streamed answer is read to the end", arguments: UInt64(0)..<10)
+    @Test("its streamed response is read to the end", arguments: UInt64(0)..<10)
     func streamed(seed: UInt64) async throws {
         let clock = TestClock(seed: seed)
         let client = testClient(StreamingTransport(chunks: ["[1", ", 2", "]"], clock: clock), clock)

@@ -2,7 +2,7 @@ import Errand
 import ErrandTesting
 import Testing
 
-@Suite("The latest only") struct LatestOnlyTests {
+@Suite("LatestOnly") struct LatestOnlyTests {
     private let clock = TestClock()
     private let latest = LatestOnly()
 
@@ -18,14 +18,14 @@ import Testing
         do { return .success(try await body()) } catch { return .failure(error) }
     }
 
-    @Test("what is overtaken ends with .cancelled at once, the last one wins")
+    @Test("a superseded operation ends with .cancelled at once; the last one wins")
     func overtaken() async throws {
         try await clock.run {
             var tasks: [Task<Int, any Error>] = []
             for index in 0..<3 {
                 tasks.append(
                     Task(executorPreference: clock.executor) {
-                        // Those that are overtaken would take longer than the last one.
+                        // The superseded operations would take longer than the last one.
                         try await slow(index, .seconds(index < 2 ? 60 : 2))
                     })
                 try await clock.sleep(for: .seconds(1))
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("an old answer that has just come gives way to the newer question")
+    @Test("a result that has just arrived is dropped for a newer operation")
     func oldAnswer() async throws {
         try await clock.run {
             async let old = outcome { try await slow(1, .seconds(1)) }
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("a value that is there when the operation is overtaken is thrown away")
+    @Test("a value that exists when the operation is superseded is discarded")
     func valueThrownAway() async {
         let latest = latest
         await #expect(throws: ServiceError.cancelled) {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("an error of another type is told by the name of its type; one of a list is the call's")
+    @Test("an error of another type is reported by the type's name, and a PagingError as the error of its call")
     func foreignErrors() async throws {
         struct Odd: Error {
             var secret = "hunter2"
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("an error is the latest's own; cancel() ends what runs; the next one runs as ever")
+    @Test("an error is the latest operation's own; cancel() ends the running one; the next one runs as usual")
     func errorsAndCancel() async throws {
         let latest = latest
         await #expect(throws: ServiceError.signInRequired) {

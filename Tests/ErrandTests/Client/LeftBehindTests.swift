@@ -5,7 +5,7 @@ import FoundationEssentials
 import Testing
 
 @Suite("What a client leaves behind") struct LeftBehindTests {
-    /// What must be gone when nobody uses the client any more.
+    /// The objects that must be deallocated when the client is no longer used.
     private final class Traces: Sendable {
         struct State: Sendable {
             weak var client: APIClient?
@@ -26,7 +26,7 @@ import Testing
 
     private enum End: String, CaseIterable { case finished, cancelled, timedOut, shutDown, abandonedRefresh }
 
-    /// Makes a client, lets it do something, and lets go of it.
+    /// Creates a client, uses it, and releases it.
     private static func use(_ end: End, _ clock: TestClock, _ traces: Traces) async {
         let network = ScriptedTransport()
         network.on(.get, "/silent") { ScriptedReply.silence.always }
@@ -68,14 +68,14 @@ import Testing
         #expect(limiter.snapshot.waiters == 0)
     }
 
-    @Test("C25: once it is dropped, the client and all that it had is gone, and no alarm is left", arguments: 0..<5)
+    @Test("C25: a released client is deallocated with everything that it had, and no alarm is left", arguments: 0..<5)
     func nothing(index: Int) async throws {
         let end = End.allCases[index]
         for seed in UInt64(0)..<5 {
             let (clock, traces) = (TestClock(seed: seed), Traces())
             await clock.run {
                 await Self.use(end, clock, traces)
-                // A refresh goes on without its callers; it takes five seconds.
+                // A refresh continues without its callers; it takes five seconds.
                 try? await clock.sleep(for: .seconds(60))
             }
             #expect(traces.left == [], "\(end)")

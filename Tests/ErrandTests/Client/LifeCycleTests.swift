@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("The life of a client", .timeLimit(.minutes(1))) struct LifeCycleTests {
+@Suite("The life cycle of a client", .timeLimit(.minutes(1))) struct LifeCycleTests {
     private let clock = TestClock()
     private let network = ScriptedTransport()
 
@@ -12,7 +12,7 @@ import Testing
         .invalidRequest(InvalidRequest(.clientShutDown, "the client has been shut down"))
     }
 
-    @Test("activity counts the calls in flight, from the present number on")
+    @Test("activity counts the calls in flight, from the current number on")
     func activity() async throws {
         network.onAny { ScriptedReply.json("1").after(.seconds(1)).always }
         let client = testClient(network, clock)
@@ -58,7 +58,7 @@ import Testing
 
     @Test("shutdown waits for the running calls, however often it is called at once", arguments: UInt64(0)..<10)
     func shutdown(seed: UInt64) async throws {
-        /// Winds up slowly when it is cancelled.
+        /// Takes a while to finish when it is cancelled.
         struct Slow: Middleware {
             let isOver: Noted<Int>
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
@@ -88,7 +88,7 @@ import Testing
                 }
                 group.addTask {
                     try? await clock.sleep(for: .seconds(1))
-                    // While it closes, nothing new begins.
+                    // During the shutdown no new call begins.
                     await #expect(throws: shutDown) { let _: Int = try await client.run(.get("x")) }
                 }
             }
@@ -99,7 +99,7 @@ import Testing
         #expect(network.sent.isEmpty)
     }
 
-    @Test("shutdown ends the streams of activity and events, and those that are asked for later")
+    @Test("shutdown ends the streams of activity and events, and those that are requested later")
     func streamsEnd() async {
         let client = testClient(network, clock)
         let (activity, events) = (client.activity, client.events)
@@ -110,7 +110,7 @@ import Testing
         #expect(await client.events.reduce(into: 0) { count, _ in count += 1 } == 0)
     }
 
-    @Test("events come in order, and end with the client")
+    @Test("events arrive in order, and end with the client")
     func events() async throws {
         network.onAny { ScriptedReply.json("1") }
         let names = Noted<[String]>([])
@@ -129,7 +129,7 @@ import Testing
         #expect(names.value == ["began", "sent", "answered", "succeeded"])
     }
 
-    @Test("two thousand calls at once all end, whatever becomes of them", arguments: UInt64(0)..<3)
+    @Test("two thousand calls at once all end, whatever happens to them", arguments: UInt64(0)..<3)
     func twoThousand(seed: UInt64) async throws {
         let clock = TestClock(seed: seed)
         let network = ScriptedTransport()

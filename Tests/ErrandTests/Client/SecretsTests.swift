@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Secrets planted wherever a user has some.
+/// Secrets in every place where a user may have some.
 enum Planted {
     static let access = "access-4f7d1c"
     static let refresh = "refresh-9a2b3e"
@@ -13,12 +13,12 @@ enum Planted {
     static let apiKey = "key-51f0aa"
     static let basic = "Basic cm9vdDpodW50ZXI"
     static let partner = "partner-88d1"
-    /// What the call below sends.
+    /// The secrets that the call below sends.
     static let sent = [access, password, apiKey, "cm9vdDpodW50ZXI", partner]
     static let all = sent + [refresh]
 }
 
-/// All that can be printed of a value.
+/// Returns everything that can be printed of a value.
 func printed(_ value: Any) -> String {
     var text = "\(value)\n" + String(reflecting: value) + "\n" + String(describing: [value])
     dump(value, to: &text)
@@ -32,7 +32,7 @@ func expectNoSecret(_ text: String, _ place: String, sourceLocation: SourceLocat
     }
 }
 
-@Suite("Secrets: in nothing that a person reads")
+@Suite("Secrets: in no output")
 struct SecretsTests {
     private struct Login: Encodable, Sendable { var user = "ann", password = Planted.password }
 
@@ -105,7 +105,7 @@ struct SecretsTests {
         #expect(ServerEnvironment("test", text).description == "test (\(text))")
     }
 
-    @Test("C90: an endpoint, a route's and one of parameters, print without their secrets")
+    @Test("C90: endpoints, with a route or parameters too, print without their secrets")
     func endpoints() {
         var plain = endpoint()
         plain.headers["X-Partner"] = nil
@@ -134,7 +134,7 @@ struct SecretsTests {
         #expect("\(client)".contains("https://api.test"))
     }
 
-    @Test("C90: the cURL text masks them, the marked headers too, and does not show the body")
+    @Test("C90: the cURL text masks them and the headers that are marked as secret, and does not show the body")
     func curl() async {
         let clock = TestClock()
         let store = TokenStore(time: clock) { $0 }
@@ -152,7 +152,7 @@ struct SecretsTests {
 
     static let statuses = [400, 401, 403, 422, 429, 500, 503, 200, 302]
 
-    /// Bodies that give back what was sent, and what a name in them says is a secret.
+    /// Bodies that echo what was sent, or contain a member whose name marks a secret.
     static let echoes = [
         "{\"message\":\"bad \(Planted.sent.joined(separator: ", "))\",\"code\":\"\(Planted.access)\"}",
         "{\"error\":\"no\",\"error_description\":\"\(Planted.apiKey) \(Planted.password)\"}",
@@ -166,7 +166,7 @@ struct SecretsTests {
     ]
 
     @Test(
-        "C90: an answer that echoes them brings them into no error, event or line of a log",
+        "C90: a response that echoes secrets brings them into no error, event or log line",
         arguments: statuses, echoes)
     func echoed(status: Int, body: String) async throws {
         let network = scripted()
@@ -253,7 +253,7 @@ struct RepeatedSecretsTests {
         #expect(error.description == "‹redacted› is too short")
     }
 
-    @Test("C90: a header that the client marks as secret is one in an answer too")
+    @Test("C90: a header that the client marks as secret is hidden in a response too")
     func markedInAnswers() async throws {
         let headers: HTTPHeaders = ["Content-Type": "application/json", "x-partner": Planted.partner]
         let network = scripted()
@@ -289,7 +289,7 @@ struct RepeatedSecretsTests {
         #expect(failure.path == "‹redacted›.x")
     }
 
-    @Test("what is no secret is shown as it is")
+    @Test("other values are shown as they are")
     func harmless() async throws {
         let body = #"{"message":"The bearer token of \"ann\" is missing: page 1, sort name"}"#
         let network = scripted()

@@ -8,7 +8,7 @@ import Testing
     private let clock = TestClock()
     private let network = ScriptedTransport()
 
-    /// Runs the call and returns its error, and when it came.
+    /// Runs the call and returns its error, and when it was thrown.
     private func failure(
         _ endpoint: Endpoint<Int>, of client: APIClient
     ) async -> (error: ServiceError?, at: Duration) {
@@ -28,7 +28,7 @@ import Testing
         #expect(clock.sleepers == 0)
     }
 
-    @Test("C23: a body that does not end within the timeout is as late as a head")
+    @Test("C23: a body that does not end within the timeout fails like a late head")
     func bodyTimeout() async {
         network.onAny { .response(HTTPResponse(status: 200, body: .stream(HTTPBody.Chunks { $0.yield(.init()) }))) }
         let client = testClient(network, clock) { $0.retry = .never }
@@ -37,7 +37,7 @@ import Testing
         #expect(at == .milliseconds(300))
     }
 
-    @Test("C23: a timeout of zero sends nothing; an endless one never fires")
+    @Test("C23: a timeout of zero sends nothing; an infinite one never fires")
     func edges() async throws {
         network.onAny { ScriptedReply.json("1").after(.seconds(1_000_000_000)).always }
         let client = testClient(network, clock) { $0.retry = .never }
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("negative limits are told before anything is sent")
+    @Test("negative limits are reported before anything is sent")
     func negative() async {
         let client = testClient(network, clock)
         for endpoint in [Endpoint<Int>.get("x").timeout(.seconds(-1)), .get("x").deadline(.seconds(-1))] {
@@ -69,7 +69,7 @@ import Testing
         #expect(network.sent.isEmpty)
     }
 
-    @Test("C17: the deadline hits while waiting for the answer, before the attempt's own timeout")
+    @Test("C17: the deadline passes while waiting for the response, before the attempt's own timeout")
     func inAttempt() async {
         network.onAny { .silence }
         let client = testClient(network, clock) { $0.deadline = .seconds(3) }
@@ -78,7 +78,7 @@ import Testing
         #expect(at == .seconds(3))
     }
 
-    @Test("C17: it covers all attempts and the pauses between")
+    @Test("C17: it covers all attempts and the pauses between them")
     func acrossAttempts() async {
         network.onAny { ScriptedReply.silence.always }
         let client = testClient(network, clock) {
@@ -100,7 +100,7 @@ import Testing
         #expect(at == .zero)
     }
 
-    @Test("C17: one that was overtaken in the line until it was too late is out of time")
+    @Test("C17: a call that is overtaken in the queue until it is too late has passed its deadline")
     func overtakenInLine() async {
         network.onAny { ScriptedReply.json("1").always }
         let client = testClient(network, clock) { $0.rateLimit = .requests(1, per: .seconds(10)) }
@@ -121,7 +121,7 @@ import Testing
         #expect(limiter.snapshot.waiters == 0)
     }
 
-    @Test("C17: it hits while waiting for a token; the refresh goes on for the others")
+    @Test("C17: it passes while waiting for a token; the refresh continues for the others")
     func inRefresh() async {
         network.onAny { ScriptedReply.json("1").always }
         let (clock, isRefreshed) = (clock, Noted(false))
@@ -140,7 +140,7 @@ import Testing
         #expect(isRefreshed.value)
     }
 
-    @Test("C17: it hits while waiting for the network")
+    @Test("C17: it passes while waiting for the network")
     func offline() async {
         let client = testClient(network, clock) {
             $0.connectivity = Connectivity { false }
@@ -151,7 +151,7 @@ import Testing
         #expect(at == .milliseconds(1700))
     }
 
-    @Test("C17: it hits in the user's own middleware")
+    @Test("C17: it passes in the user's own middleware")
     func inMiddleware() async {
         let client = testClient(network, clock) { $0.callMiddlewares = [Waiting()] }
         let (error, at) = await failure(.get("x").deadline(.milliseconds(70)), of: client)
@@ -171,7 +171,7 @@ import Testing
     }
 }
 
-/// A room that holds every call up for ever.
+/// A middleware that delays every call for ever.
 struct Waiting: Middleware {
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
         try await context.time.sleep(until: .distantFuture)

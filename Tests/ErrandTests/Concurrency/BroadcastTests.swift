@@ -1,8 +1,8 @@
 @testable import Errand
 import Testing
 
-@Suite("A broadcast", .timeLimit(.minutes(1))) struct BroadcastTests {
-    @Test("each listener gets all that is sent after it came, in order")
+@Suite("Broadcast", .timeLimit(.minutes(1))) struct BroadcastTests {
+    @Test("each listener gets everything that is sent after it began to listen, in order")
     func order() async {
         let broadcast = Broadcast<Int>()
         broadcast.send(0)
@@ -15,7 +15,7 @@ import Testing
         #expect(await second.reduce(into: []) { $0.append($1) } == [10, 2, 3, 4])
     }
 
-    @Test("a slow listener keeps what its policy says")
+    @Test("a slow listener keeps what its buffering policy says")
     func policy() async {
         let broadcast = Broadcast<Int>()
         let latest = broadcast.stream(first: 0, keeping: .bufferingNewest(1))
@@ -24,7 +24,7 @@ import Testing
         #expect(await latest.reduce(into: []) { $0.append($1) } == [9])
     }
 
-    @Test("a listener that goes is forgotten; one that comes after the end gets an empty stream")
+    @Test("a listener that ends is removed; one that begins after the end gets an empty stream")
     func leaves() async {
         let broadcast = Broadcast<Int>()
         #expect(!broadcast.hasListeners)
@@ -39,7 +39,7 @@ import Testing
         #expect(!broadcast.hasListeners)
     }
 
-    @Test("sent from many threads, each element comes once to each listener")
+    @Test("each element that many threads send arrives once at each listener")
     func threads() async {
         let broadcast = Broadcast<Int>()
         let streams = (0..<3).map { _ in broadcast.stream(keeping: .unbounded) }

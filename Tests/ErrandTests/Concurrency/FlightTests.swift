@@ -3,8 +3,8 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("A flight that many wait for") struct FlightTests {
-    @Test("all who wait get its result, those who came first go on first", arguments: [UInt64(0)])
+@Suite("Flight: one result for many waiters") struct FlightTests {
+    @Test("all waiters get the result, and continue in the order in which they came", arguments: [UInt64(0)])
     func lands(seed: UInt64) async throws {
         let (clock, flight, order) = (TestClock(seed: seed), Flight<Int, ServiceError>(), Noted<[Int]>([]))
         try await clock.run {
@@ -29,14 +29,14 @@ import Testing
         #expect(flight.outcome == .success(7))
     }
 
-    @Test("one that is cancelled leaves at once, and disturbs nobody", arguments: UInt64(0)..<20)
+    @Test("a cancelled waiter leaves at once, and does not affect the others", arguments: UInt64(0)..<20)
     func leaves(seed: UInt64) async throws {
         let (clock, flight) = (TestClock(seed: seed), Flight<Int, ServiceError>())
         await clock.run {
             let tasks = (0..<10).map { _ in
                 Task(executorPreference: clock.executor) { () async throws(ServiceError) in try await flight.value() }
             }
-            // Some are cancelled before they have begun to wait, some after.
+            // Some are cancelled before they begin to wait, some after.
             for task in tasks[0..<3] { task.cancel() }
             try? await clock.sleep(for: .nanoseconds(1))
             #expect(flight.waiting == 7)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("cancelled and landed at once, on many threads: each waiter goes on exactly once")
+    @Test("cancelled and landed at once, on many threads: each waiter continues exactly once")
     func race() async {
         for _ in 0..<200 {
             let flight = Flight<Int, ServiceError>()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("who waits for the landing itself stays, cancelled or not, whatever it brings")
+    @Test("a task that waits for the landing itself stays, cancelled or not, whatever the result")
     func landed() async {
         let (clock, flight) = (TestClock(), Flight<Int, ServiceError>())
         await clock.run {

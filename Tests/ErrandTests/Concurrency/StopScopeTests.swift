@@ -3,10 +3,10 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("An operation in a scope") struct StopScopeTests {
+@Suite("An operation in a StopScope") struct StopScopeTests {
     private let clock = TestClock()
 
-    @Test("it brings its value or its error; a stop after the end does nothing")
+    @Test("it returns its value or its error; a stop after the end does nothing")
     func ends() async throws {
         let scope = CallScope()
         #expect(try await scope.runInChild { () async throws(ServiceError) in 3 } == 3)
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("stopped before it begins, it never does")
+    @Test("an operation that is stopped before it begins never runs")
     func before() async {
         let (scope, hasBegun) = (CallScope(), Noted(false))
         scope.stop(.signInRequired)
@@ -28,7 +28,7 @@ import Testing
         #expect(!hasBegun.value)
     }
 
-    @Test("stopped while it runs, it is cancelled and waited for, and the first reason is the error")
+    @Test("stopped while it runs, it is cancelled and awaited, and the first reason is the error")
     func during() async {
         let (scope, isOver) = (CallScope(), Noted(false))
         await clock.run {
@@ -49,13 +49,13 @@ import Testing
         #expect(clock.sleepers == 0)
     }
 
-    @Test("a value that was there before the stop took effect is kept")
+    @Test("a value that exists before the stop takes effect is kept")
     func keepsValue() async {
         let scope = CallScope()
         await clock.run {
             async let outcome = Result(of: { () async throws(ServiceError) in
                 try await scope.runInChild { () async throws(ServiceError) -> Int in
-                    // It does not care for a cancellation.
+                    // This operation ignores its cancellation.
                     _ = await Result(of: { () async throws(ServiceError) in try await clock.sleep(for: .seconds(5)) })
                     return 9
                 }
@@ -93,7 +93,7 @@ import Testing
         #expect(value == 7)
     }
 
-    @Test("one that has stopped listening is not called any more")
+    @Test("an operation that has stopped listening is not called any more")
     func listenerLeaves() async {
         let (scope, calls) = (CallScope(), Noted(0))
         await scope.wait {
@@ -131,7 +131,7 @@ import Testing
         #expect(children.value == 2)
     }
 
-    @Test("in the caller's task, a cancellation reaches what listens", arguments: UInt64(0)..<10)
+    @Test("in the caller's task, a cancellation reaches the listener", arguments: UInt64(0)..<10)
     func cancelledInCallersTask(seed: UInt64) async {
         let (clock, flight) = (TestClock(seed: seed), Flight<Int, ServiceError>())
         await clock.run {
@@ -165,7 +165,7 @@ import Testing
         #expect(clock.sleepers == 0)
     }
 
-    @Test("stops and ends that meet on many threads leave nobody waiting")
+    @Test("stops and ends that coincide on many threads leave no task waiting")
     func race() async {
         for _ in 0..<200 {
             let (scope, flight) = (CallScope(), Flight<Int, ServiceError>())

@@ -29,7 +29,7 @@ import Testing
         #expect(client.limiter.snapshot.available == 2)
     }
 
-    @Test("a call that may wait goes on within half a second of the network's return")
+    @Test("a call that may wait continues within half a second of the network's return")
     func waits() async throws {
         let client = client(.wait(upTo: .seconds(30)))
         try await clock.run {
@@ -41,7 +41,7 @@ import Testing
         #expect(network.sent.map(\.at) == [.ms(2500)])
     }
 
-    @Test("it waits as long as it may, to the millisecond, and sends nothing then", arguments: [0, 300, 500, 1700])
+    @Test("it waits as long as it may, to the millisecond, and then sends nothing", arguments: [0, 300, 500, 1700])
     func waitsUpTo(milliseconds: Int) async {
         let client = client(.wait(upTo: .milliseconds(milliseconds)))
         await clock.run {
@@ -63,7 +63,7 @@ import Testing
         #expect(clock.elapsed == .milliseconds(700))
     }
 
-    @Test("a negative wait is told before anything is done")
+    @Test("a negative wait is reported before anything is done")
     func negative() async {
         let client = client(.wait(upTo: .seconds(-1)))
         let error = await #expect(throws: ServiceError.self) { let _: Int = try await client.run(.get("x")) }
@@ -77,7 +77,7 @@ import Testing
         #expect(answer == 1)
     }
 
-    @Test("each attempt asks anew: a network that goes away ends the retries")
+    @Test("each attempt checks anew: a network that is lost ends the retries")
     func goesAway() async {
         isOnline.value = true
         let network = scripted()

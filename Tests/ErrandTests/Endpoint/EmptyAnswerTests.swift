@@ -3,9 +3,9 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Endpoint: what an answer without a body means")
+@Suite("Endpoint: what a response without a body means")
 struct EmptyAnswerTests {
-    @Test("NoContent takes any success, whatever its body and its type", arguments: ["", "OK", "{", "<html>", "null"])
+    @Test("NoContent accepts any success, whatever its body and type", arguments: ["", "OK", "{", "<html>", "null"])
     func noContent(body: String) async throws {
         let reply = ScriptedReply.status(200, headers: ["Content-Type": "text/html"], body: body)
         #expect(try await outcome(reply, as: NoContent.self).get() == NoContent())
@@ -25,7 +25,7 @@ struct EmptyAnswerTests {
         #expect(try await outcome(.json("7"), as: Int?.self).get() == 7)
     }
 
-    @Test("Data is the bytes as they came, of any type, none included")
+    @Test("Data is the bytes as they arrived, of any type, even none")
     func data() async throws {
         let bytes = Data([0xEF, 0xBB, 0xBF, 0xFF, 0x00])
         let reply = ScriptedReply.response(

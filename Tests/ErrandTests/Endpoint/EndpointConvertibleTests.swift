@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("EndpointConvertible: a type of the user's own that describes its calls")
+@Suite("EndpointConvertible: a user's own type that describes its calls")
 struct EndpointConvertibleTests {
     private enum MovieRoute: EndpointConvertible {
         case popular(page: Int)

@@ -5,13 +5,13 @@ import Testing
 
 @Suite("EndpointPath: every value is one segment")
 struct EndpointPathTests {
-    /// What hurts: separators, escapes, dots, spaces, letters beyond ASCII.
+    /// Difficult values: separators, escapes, dots, spaces, letters beyond ASCII.
     static let values = [
         "a", "/", "?", "#", "%", "%2F", "%2e%2e", "+", "&", "=", ";", " ", ".", "..", "...", "../..", "/../", "\\", ":",
         "@", "//evil.test", "http://evil.test", "é", "😀", "e\u{301}", "a\r\nX: y", "\0", "{}", "\"'<>`|^[]",
     ]
 
-    @Test("C61: a value reads back as exactly one segment, whatever is in it", arguments: values)
+    @Test("C61: a value reads back as exactly one segment, whatever it contains", arguments: values)
     func roundTrip(value: String) async throws {
         let sent = try await request(for: Endpoint<Int>.get("users/\(value)/friends"))
         let segments = sent.request.url.path.split(separator: "/", omittingEmptySubsequences: false)
@@ -21,7 +21,7 @@ struct EndpointPathTests {
         #expect(!segments.contains("..") && !segments.contains("."))
     }
 
-    @Test("C61: a value that is the whole path, or a part of a segment, is escaped likewise", arguments: values)
+    @Test("C61: a value that is the whole path, or a part of a segment, is escaped in the same way", arguments: values)
     func alone(value: String) async throws {
         let sent = try await request(for: Endpoint<Int>.get("\(value)"))
         #expect(decoded(sent.request.url.path.dropFirst()) == value)
@@ -30,13 +30,13 @@ struct EndpointPathTests {
         #expect(decoded(part.request.url.path.dropFirst()) == "v\(value).json")
     }
 
-    @Test("C61: segments given as an array are escaped each as a whole")
+    @Test("C61: each segment of an array is escaped as a whole")
     func segments() async throws {
         let sent = try await request(for: Endpoint<Int>.get(EndpointPath(segments: ["a/b", "..", "ü"])))
         #expect(sent.request.url.path == "/a%2Fb/%2E%2E/%C3%BC")
     }
 
-    @Test("numbers, identifiers and enums are put in by their raw values")
+    @Test("numbers, identifiers and enums are inserted by their raw values")
     func interpolations() {
         enum Genre: String { case sciFi = "sci fi" }
         struct ID: RawRepresentable { var rawValue: Int }
@@ -45,7 +45,7 @@ struct EndpointPathTests {
     }
 
     @Test(
-        "what is written out lies below the base URL, with or without slashes between",
+        "a literal path is appended to the base URL, with or without slashes between",
         arguments: [
             ("https://api.test", "a/b", "/a/b"), ("https://api.test/", "/a/b", "/a/b"),
             ("https://api.test/v1", "a/b/", "/v1/a/b/"), ("https://api.test/v1/", "/a", "/v1/a"),
@@ -75,14 +75,14 @@ struct EndpointPathTests {
         #expect(invalid.reason.contains(reason), "\(invalid.reason)")
     }
 
-    @Test("escaped dots that are written out do not climb either", arguments: ["%2e%2e/a", "a/%2E./../../b", ".%2e"])
+    @Test("escaped dots in a literal do not leave it either", arguments: ["%2e%2e/a", "a/%2E./../../b", ".%2e"])
     func escapedDots(text: String) async throws {
         let invalid = try await refusal(of: Endpoint<Int>.get(EndpointPath(stringLiteral: text)))
         #expect(invalid.reason.contains("climbs out"), "\(invalid.reason)")
     }
 }
 
-/// Reads escapes back, by another way than the library's own.
+/// Decodes escapes with another implementation than the library's.
 private func decoded(_ text: some StringProtocol) -> String? {
     String(text).removingPercentEncoding
 }

@@ -16,7 +16,7 @@ struct EndpointTests {
         #expect(methods == ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE"])
     }
 
-    @Test("the options change a copy, and the last word counts")
+    @Test("the options change a copy, and the last value counts")
     func options() {
         let plain = Endpoint<Int>.get("x")
         let changed = plain.authentication(.optional).timeout(.seconds(1)).timeout(.milliseconds(5))

@@ -2,16 +2,16 @@ import Errand
 import ErrandTesting
 import Testing
 
-@Suite("Endpoint: a response below some keys of the answer")
+@Suite("Endpoint: a value nested under keys of the response")
 struct EnvelopeTests {
-    @Test("the value is the one below the keys, whatever lies beside them")
+    @Test("the value is the one below the keys, whatever else is there")
     func opens() async throws {
         let reply = ScriptedReply.json(#"{"meta":null,"data":{"users":[1,2],"n":"x"},"users":"no"}"#)
         #expect(try await outcome(reply, as: [Int].self, below: "data", "users").get() == [1, 2])
         #expect(try await outcome(reply, as: String.self, below: "data", "n").get() == "x")
     }
 
-    @Test("a key may be empty, have dots or be a number")
+    @Test("a key may be empty, contain dots or be a number")
     func oddKeys() async throws {
         let reply = ScriptedReply.json(#"{"":{"a.b":{"0":7}}}"#)
         #expect(try await outcome(reply, as: Int.self, below: "", "a.b", "0").get() == 7)

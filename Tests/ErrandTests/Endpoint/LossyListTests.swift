@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A list of which broken elements are left out")
+@Suite("LossyList: a list without its broken elements")
 struct LossyListTests {
     private struct User: Codable, Hashable, Sendable { var id: Int }
 
@@ -11,13 +11,13 @@ struct LossyListTests {
         try JSONDecoder().decode(LossyList<Element>.self, from: Data(json.utf8))
     }
 
-    /// Each of them takes the place of an element, between two good ones.
+    /// Each of them replaces an element between two valid ones.
     private static let broken = [
         "null", "7", "-1.5", "true", #""text""#, "[]", "{}", "[1,[2,{}]]", #"{"id":"7"}"#, #"{"id":null}"#,
         #"{"id":[1,2,{"id":3}]}"#, #"{"id":1e99}"#, #"{"ID":1}"#, #"[{"id":8},{"id":9}]"#,
     ]
 
-    @Test("a broken element loses and swallows none of its neighbours, wherever it stands", arguments: broken)
+    @Test("a broken element affects none of its neighbours, wherever it stands", arguments: broken)
     func neighbours(broken: String) throws {
         let good = #"{"id":1},{"id":2}"#
         for (json, index) in [
@@ -31,7 +31,7 @@ struct LossyListTests {
         }
     }
 
-    @Test("elements that are all broken, and no elements at all")
+    @Test("only broken elements, and no elements at all")
     func extremes() throws {
         let all = try Self.list("[\(Self.broken.joined(separator: ","))]", of: User.self)
         #expect(all.isEmpty)
@@ -40,7 +40,7 @@ struct LossyListTests {
         #expect(none.isEmpty && none.leftOut == 0 && none.reasons.isEmpty)
     }
 
-    @Test("the first five reasons are kept; they tell the place and the kind, and nothing that was found")
+    @Test("the first five reasons are kept; they give the position and the kind, and none of the content")
     func reasons() throws {
         let secret = "hunter2-7c"
         enum Kind: String, Decodable { case small }
@@ -65,12 +65,12 @@ struct LossyListTests {
         #expect(!printed(strict.reasons).contains(secret))
     }
 
-    @Test("what is no list is an error still", arguments: ["{}", "null", "7", #""[1]""#, "[1", "", "[1 2]"])
+    @Test("a value that is not a list is still an error", arguments: ["{}", "null", "7", #""[1]""#, "[1", "", "[1 2]"])
     func noList(json: String) {
         #expect(throws: DecodingError.self) { try Self.list(json, of: Int.self) }
     }
 
-    @Test("an element that may be null is one; lists of lists lose only what is broken within")
+    @Test("an element that may be null is kept; lists of lists lose only the broken inner elements")
     func nested() throws {
         #expect(try Array(Self.list("[1,null,2]", of: Int?.self)) == [1, nil, 2])
         let lists = try Self.list(#"[[1,"x",2],[],null,7,[null,3]]"#, of: LossyList<Int>.self)
@@ -81,7 +81,7 @@ struct LossyListTests {
         #expect(try Array(Self.list(#"[["a"],[1],["b"]]"#, of: [String].self)) == [["a"], ["b"]])
     }
 
-    @Test("the decoder's own ways with dates, bytes and URLs hold for elements too")
+    @Test("the decoder's own strategies for dates, bytes and URLs apply to elements too")
     func strategies() throws {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .secondsSince1970
@@ -91,7 +91,7 @@ struct LossyListTests {
         #expect(try Self.list(#"["https://a.test/b",1]"#, of: URL.self).first?.absoluteString == "https://a.test/b")
     }
 
-    @Test("below a key of the answer; the reasons name the whole place")
+    @Test("below a key of the response; the reasons have the full path")
     func unwrapping() async throws {
         let reply = ScriptedReply.json(#"{"users":[{"id":1},{"name":"x"},null,{"id":4}]}"#)
         let list = try await outcome(reply, as: LossyList<User>.self, below: "users").get()

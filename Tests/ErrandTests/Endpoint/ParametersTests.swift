@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Parameters: they go where the method wants them")
+@Suite("Parameters: the method decides where they go")
 struct ParametersTests {
     @Test("C62: GET, HEAD, DELETE and OPTIONS put them in the query", arguments: ["GET", "HEAD", "DELETE", "OPTIONS"])
     func query(method: String) async throws {

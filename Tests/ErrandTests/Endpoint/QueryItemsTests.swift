@@ -3,9 +3,9 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("QueryItems: read back as it was given")
+@Suite("QueryItems: read back as they were given")
 struct QueryItemsTests {
-    @Test("C61: names and values that hurt round-trip", arguments: EndpointPathTests.values)
+    @Test("C61: difficult names and values round-trip", arguments: EndpointPathTests.values)
     func roundTrip(text: String) async throws {
         let query: QueryItems = ["q": text, text: "v", "last": ""]
         let sent = try await request(for: Endpoint<Int>.get("x", query: query))
@@ -16,7 +16,7 @@ struct QueryItemsTests {
         #expect(sent.request.url.path == "/x")
     }
 
-    @Test("C61: the same holds for the body of a form")
+    @Test("C61: the same applies to the body of a form")
     func form() async throws {
         let query = QueryItems(EndpointPathTests.values.map { QueryItems.Item(name: $0, value: $0) })
         let sent = try await request(for: Endpoint<Int>.post("x", body: .form(query)))
@@ -27,7 +27,7 @@ struct QueryItemsTests {
         #expect(pairs == EndpointPathTests.values.map { [$0, $0] })
     }
 
-    @Test("the order stays, a nil leaves its name out, an array repeats it, a name may come twice")
+    @Test("the order is kept, a nil leaves its name out, an array repeats it, a name may occur twice")
     func order() {
         let none: String? = nil
         let query: QueryItems = ["b": 1, "a": ["x", "y"], "since": none, "c": [Int](), "b": 2, "on": true, "of": 1.5]
@@ -47,14 +47,14 @@ struct QueryItemsTests {
                 == "a=-1&b=9223372036854775807&c=1&d=2&e=18446744073709551615&f=0.5&g=xy&h=by%20name")
     }
 
-    @Test("a query without parameters leaves no question mark")
+    @Test("a query without parameters has no question mark")
     func empty() async throws {
         let sent = try await request(for: Endpoint<Int>.get("x", query: [:]))
         #expect(sent.request.url.target == "/x")
     }
 }
 
-/// Reads a part of a query as servers read forms: a plus is a space.
+/// Decodes a part of a query as servers decode forms: a plus is a space.
 private func read(_ part: Substring) -> String? {
     String(part).replacing("+", with: " ").removingPercentEncoding
 }

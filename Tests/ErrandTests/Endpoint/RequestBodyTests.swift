@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("RequestBody: what is sent, and as what")
+@Suite("RequestBody: the bytes that are sent, and their type")
 struct RequestBodyTests {
     private struct Movie: Codable, Equatable, Sendable { var title: String, rating: Double }
 
@@ -16,7 +16,7 @@ struct RequestBodyTests {
         #expect(try JSONDecoder().decode(Movie.self, from: sent.body) == movie)
     }
 
-    @Test("another encoder brings its own content type")
+    @Test("another encoder has its own content type")
     func encoder() async throws {
         struct Shouting: RequestEncoder {
             var contentType: String { "text/x-shout" }
@@ -55,7 +55,7 @@ struct RequestBodyTests {
         #expect(parameters.reason.contains("at a"), "\(parameters.reason)")
     }
 
-    @Test("an encoder's own error is named, but what it carries is not shown")
+    @Test("an encoder's own error is named, but its content is not shown")
     func foreign() async throws {
         struct Broken: Error { var password = "hunter2" }
         struct Encoder: RequestEncoder {
@@ -68,7 +68,7 @@ struct RequestBodyTests {
         #expect(!invalid.reason.contains("hunter2"))
     }
 
-    @Test("an encoder that throws a CancellationError of its own has not encoded the body")
+    @Test("a CancellationError of an encoder is an encoding failure")
     func cancelled() async throws {
         struct Encoder: RequestEncoder {
             var contentType: String { "x/y" }

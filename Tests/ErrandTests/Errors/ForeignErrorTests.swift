@@ -16,7 +16,7 @@ private struct Throwing: Middleware {
     }
 }
 
-@Suite("Foreign errors: translated once, at the door")
+@Suite("Foreign errors: translated once, where they come in")
 struct ForeignErrorTests {
     private func error(_ configure: (inout Configuration) -> Void, _ reply: ScriptedReply?) async throws -> ServiceError
     {
@@ -29,7 +29,7 @@ struct ForeignErrorTests {
         return try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.post("x")) }
     }
 
-    @Test("a transport's own error is .other, by its name and without what it carries")
+    @Test("a transport's own error is .other, by its name and without its content")
     func transport() async throws {
         let error = try await error({ _ in }, .error(Own()))
         guard case .transport(let failure) = error else { throw error }
@@ -39,7 +39,7 @@ struct ForeignErrorTests {
         #expect(!error.debugDescription.contains("hunter2"))
     }
 
-    @Test("an error that is an enum is told by its case")
+    @Test("an error that is an enum is reported by its case")
     func cases() async throws {
         for (own, name) in [(OwnCase.broken("hunter2"), "OwnCase.broken"), (.idle, "OwnCase.idle")] {
             let error = try await error({ _ in }, .error(own))
@@ -63,7 +63,7 @@ struct ForeignErrorTests {
         #expect(!error.debugDescription.contains("hunter2"))
     }
 
-    @Test("a ServiceError passes every door as it is")
+    @Test("a ServiceError is passed on unchanged everywhere")
     func own() async throws {
         let own = ServiceError.rejected(Rejection(status: 418, message: "teapot"))
         #expect(try await error({ _ in }, .error(own)) == own)
@@ -76,13 +76,14 @@ struct ForeignErrorTests {
                 }, nil) == own)
     }
 
-    @Test("a CancellationError of a transport that nobody has stopped is .other")
+    @Test("a CancellationError of a transport that was not stopped is .other")
     func uncancelledTransport() async throws {
         let error = try await error({ _ in }, .error(CancellationError()))
         #expect(error == .transport(TransportFailure(.other, "Swift.CancellationError")))
     }
 
-    @Test("a CancellationError of a middleware, though nobody has cancelled, is .middleware", arguments: [true, false])
+    @Test(
+        "a CancellationError of a middleware in a call that was not cancelled is .middleware", arguments: [true, false])
     func uncancelledMiddleware(callMiddlewares: Bool) async throws {
         let room = Throwing(error: CancellationError())
         let error = try await error(
@@ -92,11 +93,11 @@ struct ForeignErrorTests {
         #expect(failure.message.hasSuffix("Throwing threw Swift.CancellationError"))
     }
 
-    @Test("a CancellationError of a child that a middleware has cancelled itself is the middleware's")
+    @Test("a CancellationError of a child task that a middleware has cancelled itself is the middleware's")
     func ownChild() async throws {
         struct Hasty: Middleware {
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
-                // Sleeping, it throws this whenever it is cancelled, before the sleep or within.
+                // The sleep throws this error whether it is cancelled before or during it.
                 let child = Task { try await Task.sleep(for: .seconds(3600)) }
                 child.cancel()
                 try await child.value
@@ -108,7 +109,7 @@ struct ForeignErrorTests {
         #expect(failure.kind == .middleware)
     }
 
-    @Test("a CancellationError of a value that is decoded, or encoded, is what any error of it would be")
+    @Test("a CancellationError in decoding or encoding is treated like any other error there")
     func uncancelledCoding() async throws {
         struct Odd: Codable {
             init() {}
@@ -129,7 +130,7 @@ struct ForeignErrorTests {
         try network.verify()
     }
 
-    @Test("a CancellationError within a streamed body that nobody has stopped is the transport's")
+    @Test("a CancellationError within a streamed body that was not stopped is the transport's")
     func uncancelledStream() async throws {
         let body = HTTPBody.stream(opening: { HTTPBody.Chunks { $0.finish(throwing: CancellationError()) } })
         let error = try await error({ _ in }, .response(HTTPResponse(status: 200, body: body)))
@@ -137,7 +138,7 @@ struct ForeignErrorTests {
         #expect(failure.kind == .other)
     }
 
-    /// Waits as foreign code does: what ends its sleep is a `CancellationError`.
+    /// Waits as foreign code does: its sleep throws a `CancellationError`.
     private struct Sleeping: Middleware {
         func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
             do {
@@ -152,7 +153,7 @@ struct ForeignErrorTests {
     private enum Stop: CaseIterable { case task, client, deadline }
 
     @Test(
-        "a CancellationError is what it comes from, where something was stopped", arguments: Stop.allCases,
+        "a CancellationError takes the reason of the stop, if something was stopped", arguments: Stop.allCases,
         [true, false])
     private func stopped(stop: Stop, callMiddlewares: Bool) async throws {
         let clock = TestClock()
@@ -189,7 +190,7 @@ struct ForeignErrorTests {
         #expect(failure.kind == .other)
     }
 
-    @Test("a foreign error is not tried again: nobody knows what it means")
+    @Test("a foreign error is not retried, because its meaning is unknown")
     func once() async throws {
         let network = scripted()
         network.on(.get, "/x") { .error(Own()) }
@@ -199,7 +200,7 @@ struct ForeignErrorTests {
     }
 }
 
-/// Catches and throws again, as a user's logging would.
+/// Catches and rethrows, as a user's logging would.
 private struct Relaying: Middleware {
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
         do { return try await next(request, context) } catch { throw error }

@@ -2,7 +2,7 @@ import Errand
 import Foundation
 import Testing
 
-@Suite("ServiceError: what a program and a person make of it")
+@Suite("ServiceError: what a program and a person can read from it")
 struct ServiceErrorTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var error: ServiceError
@@ -128,7 +128,7 @@ struct ServiceErrorTests {
         #expect(row.error.retryAfter == row.retryAfter)
     }
 
-    @Test("each case is a sentence for a person, wherever it is asked for", arguments: table)
+    @Test("each case is a sentence for a person, in every description", arguments: table)
     func sentences(row: Row) {
         #expect(row.error.description == row.sentence)
         #expect(row.error.errorDescription == row.sentence)
@@ -157,7 +157,7 @@ struct ServiceErrorTests {
         #expect(!error.description.isEmpty && !error.description.hasSuffix(": "))
     }
 
-    @Test("every fault of paging has a sentence of its own, and stays", arguments: PagingFault.Kind.allCases)
+    @Test("every fault of paging has a sentence of its own, and is not transient", arguments: PagingFault.Kind.allCases)
     func faults(kind: PagingFault.Kind) {
         let error = ServiceError.paging(PagingFault(kind))
         #expect(!error.isTransient && !error.description.isEmpty && !error.description.hasSuffix(": "))
@@ -169,7 +169,7 @@ struct ServiceErrorTests {
     }
 
     @Test(
-        "durations are said as people say them",
+        "durations are formatted as people say them",
         arguments: [
             (Duration.zero, "0 ms"), (.microseconds(5), "5 µs"), (.milliseconds(999), "999 ms"), (.seconds(1), "1 s"),
             (.milliseconds(1050), "1.05 s"), (.milliseconds(-1500), "-1.5 s"), (.seconds(3600), "3600 s"),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Events: what happens to a call, in order")
 struct EventOrderTests {
-    /// The lines of a log of one call.
+    /// Returns the log lines of one call.
     private func log(
         _ network: ScriptedTransport, _ clock: TestClock, _ configure: (inout Configuration) -> Void = { _ in },
         _ calls: @escaping @Sendable (APIClient) async throws -> Void
@@ -19,7 +19,7 @@ struct EventOrderTests {
         }
     }
 
-    @Test("a call that waits, is redirected, tried again and succeeds tells all of it")
+    @Test("a call that waits, is redirected, retried and succeeds reports all of it")
     func typical() async throws {
         let (network, clock) = (scripted(), TestClock())
         network.on(.get, "/users/7?page=1") {
@@ -49,7 +49,7 @@ struct EventOrderTests {
                 ].map { "#1 GET users/7  \($0)" })
     }
 
-    @Test("a call that fails tells each failure and its end")
+    @Test("a call that fails reports each failure and its end")
     func failing() async throws {
         let (network, clock) = (scripted(), TestClock())
         network.on(.put, "/x") { .failure(.reset).times(2) }
@@ -69,7 +69,7 @@ struct EventOrderTests {
                 ].map { "#1 PUT x  \($0)" })
     }
 
-    @Test("a wait for a fresh token is told, and the calls of a client are numbered")
+    @Test("a wait for a fresh token is reported, and the calls of a client are numbered")
     func token() async throws {
         let (network, clock) = (scripted(), TestClock())
         network.on(.get, "/x") { .json("1").times(2) }
@@ -91,7 +91,7 @@ struct EventOrderTests {
             ])
     }
 
-    @Test("a call of which nothing is sent begins and ends")
+    @Test("a call that sends nothing begins and ends")
     func unsent() async throws {
         let lines = try await log(scripted(), TestClock()) { client in
             await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("../x")) }
@@ -148,7 +148,7 @@ struct EventOrderTests {
         }
     }
 
-    @Test("a line of a log is one line, whatever a server's message has in it")
+    @Test("a log entry is one line, whatever a server's message contains")
     func oneLine() async throws {
         let (network, clock) = (scripted(), TestClock())
         network.on(.get, "/x") { .json(#"{"message":"a\nb\r\nc\u2028d"}"#, status: 400) }

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("HTTPBody: bytes that are there, or a stream of chunks")
+@Suite("HTTPBody: bytes in memory, or a stream of chunks")
 struct HTTPBodyTests {
     @Test("bytes within the limit are the body; one byte more is too large")
     func bytes() async throws {
@@ -14,7 +14,7 @@ struct HTTPBodyTests {
         #expect(body.isReplayable)
     }
 
-    @Test("the chunks of a stream are the body, in order, up to the limit exactly")
+    @Test("the chunks of a stream are the body, in order, exactly up to the limit")
     func stream() async throws {
         let body = HTTPBody.stream(opening: { chunks(["ab", "", "cd", "e"]) })
         #expect(try await body.collect(upTo: 5) == Data("abcde".utf8))
@@ -23,12 +23,12 @@ struct HTTPBodyTests {
         #expect(body.bytes == nil)
     }
 
-    @Test("C40: the limit is kept while the body arrives: of an endless stream only what goes over it is read")
+    @Test("C40: the limit applies while the body arrives: of an endless stream, only one chunk over it is read")
     func endless() async throws {
         let produced = Mutex(0)
         let body = HTTPBody.stream(opening: {
             HTTPBody.Chunks {
-                // Not quite endless, so that a limit that does not hold fails the test and does not hang it.
+                // Not quite endless, so that the test fails instead of hanging if the limit does not work.
                 produced.withLock { count in
                     count += 1
                     return count < 10_000 ? Data(repeating: 0, count: 100) : nil
@@ -39,7 +39,7 @@ struct HTTPBodyTests {
         #expect(produced.withLock { $0 } == 11)
     }
 
-    @Test("C40: a stream that says beforehand that it is too long is not read at all")
+    @Test("C40: a stream with a declared length over the limit is not read at all")
     func announced() async throws {
         let opened = Mutex(0)
         let body = HTTPBody.stream(
@@ -52,7 +52,7 @@ struct HTTPBodyTests {
         #expect(opened.withLock { $0 } == 0)
     }
 
-    @Test("an error within the stream is the error of the whole")
+    @Test("an error within the stream is the error of the whole body")
     func failing() async throws {
         let body = HTTPBody.stream(opening: {
             HTTPBody.Chunks { continuation in
@@ -73,7 +73,7 @@ struct HTTPBodyTests {
         await #expect(throws: CancellationError.self) { try await reading.value }
     }
 
-    @Test("a stream that is there once cannot be sent again; one that can be opened can")
+    @Test("a stream that exists once cannot be sent again; one that can be opened can")
     func replayable() async throws {
         #expect(!HTTPBody.stream(chunks(["a"])).isReplayable)
         let body = HTTPBody.stream(opening: { chunks(["a", "b"]) })
@@ -81,7 +81,7 @@ struct HTTPBodyTests {
         #expect(try await body.collect(upTo: 9) == body.collect(upTo: 9))
     }
 
-    @Test("bytes are one chunk, no bytes are none")
+    @Test("bytes are one chunk, and no bytes are none")
     func asChunks() async throws {
         var seen: [Data] = []
         for try await chunk in HTTPBody.bytes(Data("ab".utf8)).chunks { seen.append(chunk) }

@@ -33,7 +33,7 @@ struct HTTPDateTests {
     }
 
     @Test(
-        "what is none of them is nothing",
+        "a string in none of these forms is nil",
         arguments: [
             "", " ", "0", "soon", "Sun", "Sun,", "1994-11-06T08:49:37Z",
             "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 +0000",

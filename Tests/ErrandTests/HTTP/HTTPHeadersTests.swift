@@ -1,9 +1,9 @@
 import Errand
 import Testing
 
-@Suite("HTTPHeaders: fields in order, names without regard to case")
+@Suite("HTTPHeaders: fields in order, names case-insensitive")
 struct HTTPHeadersTests {
-    @Test("a name is found in whatever case it is written")
+    @Test("a name is found in any case")
     func lookup() {
         let headers: HTTPHeaders = ["Content-Type": "a", "X-Tag": "1", "x-tag": "2"]
         #expect(headers["content-TYPE"] == "a")
@@ -31,7 +31,7 @@ struct HTTPHeadersTests {
         #expect(headers.fields.map(\.name) == ["A", "C", "D"])
     }
 
-    @Test("adding keeps what is there")
+    @Test("adding keeps the existing fields")
     func adding() {
         var headers: HTTPHeaders = ["A": "1"]
         headers.add("a", "2")

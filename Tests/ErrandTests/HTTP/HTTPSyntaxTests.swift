@@ -2,9 +2,9 @@ import Testing
 
 @testable import Errand
 
-@Suite("HTTPSyntax: what may stand in a request's head")
+@Suite("HTTPSyntax: what a request's head may contain")
 struct HTTPSyntaxTests {
-    @Test("C60: every byte of ASCII is a token's or it is not, as RFC 9110 (5.6.2) says")
+    @Test("C60: which ASCII bytes may stand in a token, as RFC 9110 (5.6.2) says")
     func tokens() {
         let allowed = Set("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
         for byte in 0..<128 as Range<UInt8> {
@@ -16,7 +16,7 @@ struct HTTPSyntaxTests {
     }
 
     @Test(
-        "C60: a field value has no control characters but the tab, and no space at an end",
+        "C60: a field value has no control characters but the tab, and no space at either end",
         arguments: [
             ("", true), ("a", true), ("a b\tc", true), ("é 😀", true), ("\u{80}", true),
             (" a", false), ("a ", false), ("\ta", false), ("a\t", false), (" ", false),
@@ -27,7 +27,7 @@ struct HTTPSyntaxTests {
         #expect(HTTPSyntax.isFieldValue(text) == isValue)
     }
 
-    @Test("what is quoted stays on one line")
+    @Test("a quoted text stays on one line")
     func quoting() {
         let quoted = HTTPSyntax.quoted("a\r\n\0b\u{7F}é")
         #expect(quoted.allSatisfy { !$0.isNewline })

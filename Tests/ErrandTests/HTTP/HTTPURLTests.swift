@@ -1,10 +1,10 @@
 import Errand
 import Testing
 
-@Suite("HTTPURL: what is an absolute URL to call")
+@Suite("HTTPURL: an absolute URL to call")
 struct HTTPURLTests {
     @Test(
-        "a URL is kept as it was written, but for the case of its scheme and host, a default port and a fragment",
+        "a URL stays as it was written, except the case of its scheme and host, a default port and a fragment",
         arguments: [
             ("https://api.test", "https://api.test/"),
             ("https://api.test/", "https://api.test/"),
@@ -30,7 +30,7 @@ struct HTTPURLTests {
     }
 
     @Test(
-        "what is no absolute http or https URL is refused, and the error says why",
+        "a string that is no absolute http or https URL is refused, and the error says why",
         arguments: [
             ("", "no scheme"),
             ("api.test/a", "no scheme"),

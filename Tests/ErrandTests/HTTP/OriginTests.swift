@@ -33,12 +33,12 @@ struct OriginTests {
         #expect(origin.isExposed == !isLoopback)
     }
 
-    @Test("https is exposed nowhere")
+    @Test("https is never cleartext")
     func https() throws {
         #expect(try !HTTPURL("https://api.test").origin.isExposed)
     }
 
-    @Test("scheme, host and port make an origin; the scheme's own port need not be written")
+    @Test("scheme, host and port make an origin; the scheme's default port may be left out")
     func equality() throws {
         let origin = try HTTPURL("https://api.test/a").origin
         #expect(try origin == HTTPURL("HTTPS://API.test:443/b?c").origin)

@@ -82,7 +82,7 @@ struct ReferenceResolutionTests {
         #expect(try base.resolving(reference).absoluteString == expected)
     }
 
-    @Test("a base without a path has a root to resolve against")
+    @Test("a base without a path is resolved against the root")
     func emptyBase() throws {
         #expect(try HTTPURL("http://a").resolving("g").absoluteString == "http://a/g")
         #expect(try HTTPURL("http://a?q").resolving("../g").absoluteString == "http://a/g")

@@ -28,7 +28,7 @@ struct LinkHeaderTests {
     }
 
     @Test(
-        "no other link is taken for one, nor what is malformed",
+        "other links and malformed ones are ignored",
         arguments: [
             "", ",", "<a>", "<a>; rel", #"<a>; rel="""#, "<a>; rel=prev", "<a>; rel=nextpage", #"<a>; rel="next-page""#,
             "<a>; rel=prev; rel=next", "<a; rel=next", "a; rel=next", #"<a>; title="rel=next""#,
@@ -39,7 +39,7 @@ struct LinkHeaderTests {
         #expect(LinkHeader.next(in: [header]) == nil)
     }
 
-    @Test("it may stand in the second field of the name")
+    @Test("it may be in the second field of that name")
     func severalFields() {
         #expect(LinkHeader.next(in: ["<a>; rel=first", "<b>; rel=next"]) == "b")
         #expect(LinkHeader.next(in: []) == nil)

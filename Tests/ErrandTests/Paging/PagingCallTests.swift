@@ -18,7 +18,7 @@ struct PagingCallTests {
         #expect(network.sent.map(\.at) == (0..<12).map { .zero.advanced(by: .seconds($0 / 5)) })
     }
 
-    @Test("a page is tried again, and signed with a token that is fresh by then")
+    @Test("a page is retried, and signed with a token that is fresh by then")
     func retriedAndSigned() async throws {
         let (clock, network) = (TestClock(), scripted())
         network.on(.get, "/feed?sort=new") {
@@ -38,7 +38,7 @@ struct PagingCallTests {
         #expect(signs == ["Bearer old", "Bearer old", "Bearer old", "Bearer new"])
     }
 
-    @Test("no page is asked for before it is needed")
+    @Test("no page is requested before it is needed")
     func lazily() async throws {
         let network = scripted()
         network.on(.get, "/feed") { ScriptedReply.encoding(Feed(items: [1, 2], total: 9)).always }
@@ -53,7 +53,7 @@ struct PagingCallTests {
     }
 
     @Test(
-        "common parameters are in a next URL once, and as they are now",
+        "common parameters are in a next URL once, with their current values",
         arguments: [
             ("/more?c=2", "/more?c=2&api_key=now&v=1"), ("/more?api_key=then&c=2", "/more?c=2&api_key=now&v=1"),
             ("/more?c=2&api%5Fkey=now&v=1&v=1", "/more?c=2&api_key=now&v=1"), ("/more", "/more?api_key=now&v=1"),
@@ -72,7 +72,7 @@ struct PagingCallTests {
         #expect(!saved.contains("now") && !saved.contains("then"))
     }
 
-    @Test("parameters that are asked for at each call are in a next URL once, and as they are now")
+    @Test("parameters that are computed for each call are in a next URL once, with their current values")
     func parametersForEachCall() async throws {
         let (network, calls) = (scripted(), Noted(0))
         network.on(.get, "/feed?sort=new&n=1", .encoding(Feed(items: [1], next: "/more?n=1&c=2")))
@@ -88,7 +88,7 @@ struct PagingCallTests {
         try network.verify()
     }
 
-    @Test("a parameter that the endpoint sets over a common one is left as the next URL has it")
+    @Test("a parameter that the endpoint sets over a common one stays as the next URL has it")
     func ownOverCommon() async throws {
         let network = scripted()
         network.on(.get, "/feed?v=2&k=1", .encoding(Feed(items: [1], next: "/feed?v=2&k=1&c=2")))
@@ -99,7 +99,7 @@ struct PagingCallTests {
         #expect(reading.had == [1, 2] && reading.error == nil)
     }
 
-    @Test("where common parameters go into the body, a next URL is left as it is")
+    @Test("if common parameters go into the body, a next URL stays as it is")
     func commonInBody() async throws {
         let network = scripted()
         network.on(.post, "/search", .encoding(Feed(items: [1], next: "/search?v=1&c=2")))
@@ -110,7 +110,7 @@ struct PagingCallTests {
         #expect(reading.had == [1, 2] && reading.error == nil)
     }
 
-    @Test("with common parameters a page that names itself is still not asked for again")
+    @Test("with common parameters a page that names itself as the next is still not requested again")
     func selfLoopWithCommon() async throws {
         let network = scripted()
         network.on(.get, "/feed", .encoding(Feed(items: [1], next: "/feed?k=1&sort=new")))
@@ -119,7 +119,7 @@ struct PagingCallTests {
         #expect(reading.had == [1] && reading.fault == .repeated)
     }
 
-    @Test("cancelled at any stage, it ends at that instant, with .cancelled and the place", arguments: CallStage.all)
+    @Test("cancelled at any stage, it ends at that instant, with .cancelled and the position", arguments: CallStage.all)
     func cancelled(stage: CallStage) async throws {
         let (clock, network) = (TestClock(), ScriptedTransport())
         network.onAny { stage.reply.always }
@@ -143,7 +143,7 @@ struct PagingCallTests {
         #expect(limiter.snapshot.waiters == 0)
     }
 
-    @Test("cancelled in the middle of a page, it gives no further element of it")
+    @Test("cancelled in the middle of a page, it returns no further element of it")
     func cancelledInPage() async throws {
         let network = scripted()
         network.on(.get, "/feed") { .encoding(Feed(items: [1, 2, 3], total: 2)) }

@@ -4,12 +4,12 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("Paging: what keeps a list from going on")
+@Suite("Paging: faults that end a list")
 struct PagingFaultTests {
     private let network = scripted()
     private var client: APIClient { testClient(network, TestClock()) }
 
-    @Test("a page that names itself is not asked for again", arguments: [true, false])
+    @Test("a page that names itself as the next is not requested again", arguments: [true, false])
     func selfLoop(isFirst: Bool) async throws {
         if !isFirst { network.page("/feed?sort=new", Feed(items: [1], next: "/feed?c=2")) }
         let own = isFirst ? "/feed?sort=new" : "/feed?c=2"
@@ -20,7 +20,7 @@ struct PagingFaultTests {
         try network.verify()
     }
 
-    @Test("a repeated cursor ends it before its page is asked for again")
+    @Test("a repeated cursor ends the list before its page is requested again")
     func repeatedCursor() async throws {
         network.page("/feed?sort=new", Feed(items: [1], cursor: "a"))
         network.page("/feed?sort=new&after=a", Feed(items: [2], cursor: "a"))
@@ -31,7 +31,7 @@ struct PagingFaultTests {
         try network.verify()
     }
 
-    @Test("a circle of any length, after any beginning, is noticed", arguments: 0..<12, 1..<12)
+    @Test("a loop of any length, after any beginning, is detected", arguments: 0..<12, 1..<12)
     func circle(beginning: Int, length: Int) async throws {
         network.on(.get, "/feed") { request in
             let cursor = request.url.query?.split(separator: "after=").last.flatMap { Int($0) } ?? 0
@@ -41,12 +41,12 @@ struct PagingFaultTests {
         }
         let reading = await Reading(client.items(of: .feed, \.items, by: .cursor("after", next: \.cursor)))
         #expect(reading.fault == .repeated)
-        // All of it was had by then, and no part of it more than a few times.
+        // By then every page was read, and none more than a few times.
         #expect(Set(reading.had).count == max(beginning + length, 2) || beginning + length == 1)
         #expect(reading.had.count <= 3 * (beginning + length) + 2)
     }
 
-    @Test("A → B → A ends before A is asked for a second time")
+    @Test("A → B → A ends before A is requested for a second time")
     func shortCircle() async throws {
         network.page("/feed?sort=new", Feed(items: [0], next: "/a"))
         network.page("/a", Feed(items: [1], next: "/b"))
@@ -57,7 +57,7 @@ struct PagingFaultTests {
     }
 
     @Test(
-        "a page on another origin is not asked for",
+        "a page on another origin is not requested",
         arguments: [
             "https://evil.test/feed?c=2", "http://api.test/feed?c=2", "https://api.test:8443/feed", "//evil.test/feed",
             "https://api.test.evil.test/feed",
@@ -66,14 +66,14 @@ struct PagingFaultTests {
         network.page("/feed?sort=new", Feed(items: [1], next: next))
         let reading = await Reading(client.items(of: .feed, \.items, by: .nextURL(\.next)))
         #expect(reading.had == [1] && reading.fault == .otherOrigin)
-        // Nor by a position that was saved.
+        // The same with a saved position.
         let position = try #require(reading.error?.position)
         let again = await Reading(client.items(of: .feed, \.items, by: .nextURL(\.next), from: position))
         #expect(again.had.isEmpty && again.fault == .otherOrigin)
         #expect(network.sent.count == 1)
     }
 
-    @Test("a stranger to whom a redirect led does not choose what is asked for next")
+    @Test("another origin that a redirect led to does not choose the next request")
     func stranger() async throws {
         network.on(.get, "/feed", .status(302, headers: ["Location": "https://cdn.test/feed"]))
         network.on(.get, "https://cdn.test/feed", .encoding(Feed(items: [1], next: "https://api.test/secrets")))
@@ -83,7 +83,7 @@ struct PagingFaultTests {
         #expect(network.sent.count == 2)
     }
 
-    @Test("a relative URL is meant from where a redirect led")
+    @Test("a relative URL is resolved against the target of a redirect")
     func redirected() async throws {
         network.on(.get, "/feed", .status(302, headers: ["Location": "/v2/feed"]))
         network.page("/v2/feed", Feed(items: [1], next: "more"))
@@ -93,7 +93,7 @@ struct PagingFaultTests {
     }
 
     @Test(
-        "what is no URL is told", arguments: ["a b", "https://", "ftp://api.test/x", "https://api.test/%zz", "x\u{0}"])
+        "an invalid URL fails", arguments: ["a b", "https://", "ftp://api.test/x", "https://api.test/%zz", "x\u{0}"])
     func unreadable(next: String) async throws {
         network.page("/feed?sort=new", Feed(items: [1], next: next))
         let reading = await Reading(client.items(of: .feed, \.items, by: .nextURL(\.next)))
@@ -101,7 +101,7 @@ struct PagingFaultTests {
         #expect(network.sent.count == 1)
     }
 
-    @Test("the page limit ends it, and from there it can go on")
+    @Test("the page limit ends the list, and reading can continue from there")
     func tooMany() async throws {
         network.on(.get, "/feed") { ScriptedReply.encoding(Feed(items: [1], total: 5)).times(5) }
         let ways: Paging<Feed> = .number("page", total: \.total)
@@ -113,14 +113,14 @@ struct PagingFaultTests {
         try network.verify()
     }
 
-    @Test("a thousand pages are the limit unless it is said")
+    @Test("the default limit is a thousand pages")
     func usualLimit() async throws {
         network.on(.get, "/feed") { ScriptedReply.encoding(Feed(items: [1], total: .max)).always }
         let reading = await Reading(client.items(of: .feed, \.items, by: .number("page", total: \.total)))
         #expect(reading.had.count == 1000 && reading.fault == .tooManyPages)
     }
 
-    @Test("a missing total is told after the page that lacks it")
+    @Test("a missing total is reported after the page that lacks it")
     func missingTotal() async throws {
         network.page("/feed?sort=new&page=1", Feed(items: [1], total: 3))
         network.page("/feed?sort=new&page=2", Feed(items: [2]))
@@ -129,7 +129,7 @@ struct PagingFaultTests {
         try network.verify()
     }
 
-    @Test("a limit of no pages, and a position of another way, send nothing")
+    @Test("a limit of zero pages, or a position of another way, sends nothing")
     func badSettings() async throws {
         let none = await Reading(client.pages(of: .feed, by: .link, pageLimit: 0))
         let position = try JSONDecoder().decode(PagePosition.self, from: Data(#"{"text": "a"}"#.utf8))

@@ -4,13 +4,13 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("Paging: where reading stands, and going on there")
+@Suite("Paging: the position, and continuing from it")
 struct PagingPositionTests {
     private let network = scripted()
     private var client: APIClient { testClient(network, TestClock()) { $0.retry = .never } }
     private let byNumber: Paging<Feed> = .number("page", total: \.total)
 
-    @Test("after an error the list goes on at the page that failed, with nothing lost and nothing twice")
+    @Test("after an error the list continues at the page that failed; nothing is lost or repeated")
     func pages() async throws {
         network.page("/feed?sort=new&page=1", Feed(items: [1], total: 2))
         network.on(.get, "/feed?sort=new&page=2") {
@@ -28,7 +28,7 @@ struct PagingPositionTests {
         try network.verify()
     }
 
-    @Test("every way goes on where it stood", arguments: 0..<3)
+    @Test("every way continues at its position", arguments: 0..<3)
     func ways(index: Int) async throws {
         let ways: [(Paging<Feed>, String)] = [
             (.cursor("after", next: \.cursor), "/feed?sort=new&after=x"),
@@ -44,7 +44,7 @@ struct PagingPositionTests {
         try network.verify()
     }
 
-    @Test("in the middle of a page that page is asked for again, and what was had is passed over")
+    @Test("in the middle of a page that page is requested again, and the elements that were read are skipped")
     func middle() async throws {
         network.on(.get, "/feed?sort=new&page=1") { ScriptedReply.encoding(Feed(items: [1, 2, 3], total: 2)).times(2) }
         network.page("/feed?sort=new&page=2", Feed(items: [4], total: 2))
@@ -58,7 +58,7 @@ struct PagingPositionTests {
         #expect(rest.had == [3, 4] && rest.error == nil)
     }
 
-    @Test("after the last element of a page it stands at the next page, and after the last of all nowhere")
+    @Test("after the last element of a page the position is the next page, and after the last of all there is none")
     func edges() async throws {
         network.page("/feed?sort=new&page=1", Feed(items: [1], total: 2))
         network.page("/feed?sort=new&page=2", Feed(items: [2], total: 2))
@@ -72,7 +72,7 @@ struct PagingPositionTests {
         try network.verify()
     }
 
-    @Test("an error while a page is asked for again keeps how much of it was had")
+    @Test("an error while a page is requested again keeps the number of elements that were read")
     func failedAgain() async throws {
         network.on(.get, "/feed?sort=new&page=1") {
             ScriptedReply.status(500)
@@ -85,7 +85,7 @@ struct PagingPositionTests {
         #expect(rest.had == [2])
     }
 
-    @Test("a page that has shrunk meanwhile is passed over whole")
+    @Test("a page that has shrunk meanwhile is skipped completely")
     func shrunk() async throws {
         network.page("/feed?sort=new&page=1", Feed(items: [1], total: 2))
         network.page("/feed?sort=new&page=2", Feed(items: [2], total: 2))
@@ -94,7 +94,7 @@ struct PagingPositionTests {
         #expect(rest.had == [2] && rest.error == nil)
     }
 
-    @Test("an iterator that has failed is at its end, and tells where it stood")
+    @Test("an iterator that has failed is at its end, and has its position")
     func afterError() async throws {
         network.on(.get, "/feed") { .status(404) }
         var pages = client.pages(of: .feed, by: byNumber).makeAsyncIterator()
@@ -103,7 +103,7 @@ struct PagingPositionTests {
         #expect(pages.position == .start)
     }
 
-    @Test("each loop begins anew")
+    @Test("each loop starts at the beginning")
     func twice() async throws {
         network.on(.get, "/feed") { ScriptedReply.encoding(Feed(items: [1], total: 1)).times(2) }
         let items = client.items(of: .feed, \.items, by: byNumber)
@@ -131,7 +131,7 @@ struct PagingPositionTests {
         #expect(String(decoding: try encoder.encode(position), as: UTF8.self) == json)
     }
 
-    @Test("a position that somebody has changed to less than nothing begins with its page")
+    @Test("a position with a manipulated negative offset starts at the beginning of its page")
     func negative() async throws {
         let position = try JSONDecoder().decode(PagePosition.self, from: Data(#"{"taken": -3}"#.utf8))
         #expect(position == .start)
@@ -140,7 +140,7 @@ struct PagingPositionTests {
         #expect(reading.had == [1, 2] && reading.error == nil)
     }
 
-    /// The position after it was written and read.
+    /// Encodes and decodes the position.
     private func saved(_ position: PagePosition) throws -> PagePosition {
         try JSONDecoder().decode(PagePosition.self, from: JSONEncoder().encode(position))
     }

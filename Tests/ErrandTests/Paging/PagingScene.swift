@@ -2,7 +2,7 @@ import Errand
 import ErrandTesting
 import FoundationEssentials
 
-/// What the lists of these tests are made of.
+/// A page of the lists in these tests.
 struct Feed: Codable, Sendable, Equatable {
     var items: [Int] = []
     var total: Int?
@@ -14,7 +14,7 @@ extension Endpoint where Response == Feed {
     static var feed: Self { .get("feed", query: ["sort": "new"]) }
 }
 
-/// How reading a list has ended: what was had, and the error if there was one.
+/// How reading a list ended: the elements, and the error if there was one.
 struct Reading<Element: Sendable>: Sendable {
     var had: [Element] = []
     var error: PagingError?
@@ -40,7 +40,7 @@ struct Reading<Element: Sendable>: Sendable {
 }
 
 extension ScriptedTransport {
-    /// Answers a request for that path and query with that page.
+    /// Scripts a page as the response to a path and query.
     func page(_ target: String, _ feed: Feed, headers: HTTPHeaders = [:]) {
         var reply = ScriptedReply.encoding(feed)
         if !headers.fields.isEmpty { reply = .json(#"{"items": [0]}"#, headers: headers) }

@@ -19,7 +19,7 @@ struct PagingWayTests {
         try network.verify()
     }
 
-    @Test("the number takes the place of one that the endpoint has, and may begin at nought")
+    @Test("the number replaces one that the endpoint has, and may begin at zero")
     func ownNumber() async throws {
         let endpoint: Endpoint<Feed> = .get("feed", query: ["page": 7, "a": 1])
         network.page("/feed?a=1&page=0", Feed(items: [1], total: 2))
@@ -29,7 +29,7 @@ struct PagingWayTests {
         try network.verify()
     }
 
-    @Test("by number in the JSON body of a POST that is made of parameters")
+    @Test("by number in the JSON body of a POST with parameters")
     func body() async throws {
         let endpoint = Endpoint<Feed>(.post, "search", parameters: ["q": "x"])
         network.on(.post, "/search") {
@@ -43,7 +43,7 @@ struct PagingWayTests {
         #expect(bodies == [Sent(q: "x", page: 1), Sent(q: "x", page: 2)])
     }
 
-    @Test("a total of nothing, or of less, ends it with the first page", arguments: [0, -5, 1, Int.min])
+    @Test("a total of zero or less ends it with the first page", arguments: [0, -5, 1, Int.min])
     func smallTotal(total: Int) async throws {
         network.page("/feed?sort=new&page=1", Feed(items: [1], total: total))
         let reading = await Reading(client.items(of: .feed, \.items, by: .number("page", total: \.total)))
@@ -64,7 +64,7 @@ struct PagingWayTests {
     }
 
     @Test(
-        "no number and no total is too large to reckon with",
+        "no number and no total overflows",
         arguments: [(Int.max, Int.max), (Int.max, 3), (Int.min, Int.max), (Int.max - 1, Int.max - 1)])
     func extremes(number: Int, total: Int) async throws {
         network.on(.get, "/feed") { ScriptedReply.encoding(Feed(items: [1], total: total)).always }
@@ -74,7 +74,7 @@ struct PagingWayTests {
         #expect(reading.had == [1] && reading.error == nil)
     }
 
-    @Test("by number without a total, up to the first page with nothing on it")
+    @Test("by number without a total, up to the first empty page")
     func untilEmpty() async throws {
         network.page("/feed?sort=new&page=1", Feed(items: [1]))
         network.page("/feed?sort=new&page=2", Feed(items: []))
@@ -87,7 +87,7 @@ struct PagingWayTests {
         try network.verify()
     }
 
-    @Test("a page of which nothing can be read does not end the list")
+    @Test("a page whose elements are all broken does not end the list")
     func lossyPage() async throws {
         network.on(.get, "/ids?page=1") { .json("[1]") }
         network.on(.get, "/ids?page=2") { .json(#"["x", "y"]"#) }
@@ -128,7 +128,7 @@ struct PagingWayTests {
         try network.verify()
     }
 
-    @Test("by a URL in the answer, of whichever type")
+    @Test("by a URL in the response, of either type")
     func nextURL() async throws {
         struct Typed: Codable, Sendable { var next: URL? }
         for _ in 0..<2 {

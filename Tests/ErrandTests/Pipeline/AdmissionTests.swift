@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Admission: one permit and one signature for each send")
 struct AdmissionTests {
-    /// Notes what each send looks like.
+    /// Records what each send looks like.
     private struct Observer: Middleware {
         let sends = Noted<[String]>([])
 
@@ -45,7 +45,7 @@ struct AdmissionTests {
             ])
     }
 
-    @Test("C1: a middleware that sends twice takes a permit for each")
+    @Test("C1: a middleware that sends twice takes a permit for each send")
     func twice() async throws {
         let (network, clock) = (scripted(), TestClock())
         network.on(.get, "/x") { ScriptedReply.json("7").times(4) }
@@ -61,7 +61,7 @@ struct AdmissionTests {
         #expect(start.duration(to: clock.now) == .seconds(1))
     }
 
-    @Test("C3: a call that a middleware answers gives its permit back at once")
+    @Test("C3: a call that a middleware responds to returns its permit at once")
     func answered() async throws {
         struct Answer: Middleware {
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {

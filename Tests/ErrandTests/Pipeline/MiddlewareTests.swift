@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What went through the layers, in order.
+/// A log of what passed through the layers, in order.
 private final class Diary: Sendable {
     private let entries = Mutex<[String]>([])
     var lines: [String] { entries.withLock { $0 } }
@@ -33,7 +33,7 @@ struct MiddlewareTests {
         }
     }
 
-    @Test("callMiddlewares are entered once per call and attemptMiddlewares once per send, the first the outermost")
+    @Test("callMiddlewares are entered once per call and attemptMiddlewares once per send, the first outermost")
     func order() async throws {
         let (network, clock, diary) = (scripted(), TestClock(), Diary())
         network.on(.get, "/x") {
@@ -53,7 +53,7 @@ struct MiddlewareTests {
             ])
     }
 
-    @Test("attemptMiddlewares sees the replay after a 401 and the token on each, callMiddlewares sees neither")
+    @Test("attemptMiddlewares see the replay after a 401 and the token of each send, callMiddlewares see neither")
     func replay() async throws {
         struct Signed: Middleware {
             var diary: Diary
@@ -79,7 +79,7 @@ struct MiddlewareTests {
         #expect(diary.lines == ["call unsigned", "send Bearer old", "send Bearer new"])
     }
 
-    @Test("a middleware may change the request and the answer")
+    @Test("a middleware may change the request and the response")
     func changes() async throws {
         struct Changing: Middleware {
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
@@ -98,7 +98,7 @@ struct MiddlewareTests {
         #expect(network.sent.first?.request.headers["X-Call"] == "GET users/7")
     }
 
-    @Test("a middleware may answer by itself: nothing is sent and no permit is taken")
+    @Test("a middleware may respond by itself: nothing is sent and no permit is taken")
     func shortcut() async throws {
         struct Answering: Middleware {
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
@@ -117,7 +117,7 @@ struct MiddlewareTests {
         #expect(client.limiter.snapshot.available == 1)
     }
 
-    @Test("a status is a value inside, and becomes an error only at the client's edge")
+    @Test("a status is a value for middlewares, and becomes an error only in the client")
     func statuses() async throws {
         let (network, clock, diary) = (scripted(), TestClock(), Diary())
         network.on(.get, "/x") { .status(404) }
@@ -127,7 +127,7 @@ struct MiddlewareTests {
         #expect(diary.lines.suffix(2) == ["b out 404", "a out 404"])
     }
 
-    @Test("a middleware is told the rules of the call")
+    @Test("a middleware gets the rules of the call")
     func rules() async throws {
         struct Asking: Middleware {
             var diary: Diary
@@ -149,7 +149,7 @@ struct MiddlewareTests {
         #expect(diary.lines == ["1 2.0 seconds 3 k", "9.0 seconds"])
     }
 
-    @Test("a middleware can be tested by itself, with a context of the test's own")
+    @Test("a middleware can be tested on its own, with a context that the test creates")
     func byItself() async throws {
         struct Key: Middleware {
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {

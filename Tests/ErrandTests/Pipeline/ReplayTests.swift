@@ -3,9 +3,9 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("What a 401 leads to")
+@Suite("What follows a 401")
 struct ReplayTests {
-    @Test("T3: the replay gets a 401 too; that answer is the result")
+    @Test("T3: the replay gets a 401 too, which is the result")
     func secondRefusal() async throws {
         let scene = AuthScene(answering: false)
         scene.network.on(.get, "/me") { ScriptedReply.json(#"{"message":"not you"}"#, status: 401).times(2) }
@@ -31,7 +31,7 @@ struct ReplayTests {
             #expect(error?.reason == .tooManyRefreshes)
             #expect(scene.server.refreshes.count == 5)
             #expect(await scene.tokens.isSignedIn, "the session may be fine; it is kept")
-            // The first of the five was done after one second, so its place is free at 31 s.
+            // The first of the five ended after one second, so it leaves the window at 31 s.
             try await scene.clock.sleep(until: Instant.zero.advanced(by: .seconds(31)))
             #expect(await failure(of: scene.me)?.status == 401)
             #expect(scene.server.refreshes.count == 6)
@@ -79,7 +79,7 @@ struct ReplayTests {
         #expect(scene.sentTokens == ["ann.0", nil])
     }
 
-    @Test("T16: a 401 after a way round another origin, which took the token off, triggers no refresh")
+    @Test("T16: a 401 after a redirect through another origin, which removed the token, triggers no refresh")
     func thereAndBack() async throws {
         let scene = AuthScene(answering: false)
         scene.network.on(.get, "https://api.test/me") {
@@ -97,7 +97,7 @@ struct ReplayTests {
         #expect(scene.sentTokens == ["ann.0", nil, nil])
     }
 
-    @Test("T16: a 401 behind a redirect within the origin is about the token: it is refreshed and replayed")
+    @Test("T16: a 401 after a redirect within the origin is about the token: it is refreshed and replayed")
     func sameOrigin() async throws {
         let scene = AuthScene(answering: false)
         scene.network.on(.get, "/me") { ScriptedReply.status(302, headers: ["Location": "/users/ann"]).times(2) }
@@ -140,7 +140,7 @@ struct ReplayTests {
         #expect(scene.network.sent.map(\.body) == [Data("again".utf8), Data("again".utf8)])
     }
 
-    @Test("a header that the call brings itself is left alone, and its 401 triggers no refresh")
+    @Test("a header of the call itself is not changed, and its 401 triggers no refresh")
     func ownHeader() async throws {
         let scene = AuthScene(answering: false)
         scene.network.on(.get, "/me") { .status(401) }

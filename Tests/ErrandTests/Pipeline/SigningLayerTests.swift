@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("The layer that signs")
+@Suite("The signing layer")
 struct SigningLayerTests {
     @Test("an error shows neither of the two tokens that a replayed call has sent")
     func echo() async throws {
@@ -25,7 +25,7 @@ struct SigningLayerTests {
         }
     }
 
-    @Test("an error shows none of the three tokens that a call has sent which was tried again")
+    @Test("an error shows none of the three tokens that a retried call has sent")
     func echoAfterRetry() async throws {
         let (clock, network, made) = (TestClock(), scripted(), Noted(0))
         network.on(.get, "/me") {
@@ -48,7 +48,7 @@ struct SigningLayerTests {
         }
     }
 
-    @Test("T13: a call that has waited for its token goes before those who stand in line")
+    @Test("T13: a call that has waited for its token goes ahead of the others in the queue")
     func urgent() async throws {
         let scene = AuthScene(lifetime: .zero, takes: .milliseconds(1500)) {
             $0.rateLimit = .requests(1, per: .seconds(1))
@@ -69,7 +69,7 @@ struct SigningLayerTests {
             scene.network.sent.map(\.request.url.path) == ["/open", "/open", "/me", "/open", "/open", "/open"])
     }
 
-    @Test("T13: a call whose token has expired in line gives its permit to the refresh")
+    @Test("T13: a call whose token has expired in the queue gives its permit to the refresh")
     func makesWay() async throws {
         let (clock, network, lives) = (TestClock(), scripted(), Noted([5.0, 50]))
         let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
@@ -91,7 +91,7 @@ struct SigningLayerTests {
         #expect(network.sent.last?.request.url.path == "/me")
     }
 
-    @Test("T13: a replay goes before those who stand in line without a token")
+    @Test("T13: a replay goes ahead of calls without a token in the queue")
     func urgentReplay() async throws {
         let scene = AuthScene(takes: .milliseconds(1500)) { $0.rateLimit = .requests(1, per: .seconds(1)) }
         scene.network.on(.get, "/open") { ScriptedReply.json(#""open""#).times(3) }
@@ -110,7 +110,7 @@ struct SigningLayerTests {
         #expect(scene.network.sent.map(\.request.url.path) == ["/me", "/open", "/me", "/open", "/open"])
     }
 
-    @Test("T13: a refresh goes before those who stand in line without a token")
+    @Test("T13: a refresh goes ahead of calls without a token in the queue")
     func urgentRefresh() async throws {
         let (clock, network) = (TestClock(), scripted())
         let limiter = RateLimiter(.requests(1, per: .seconds(1)), time: clock)

@@ -25,12 +25,12 @@ import Testing
         try network.verify()
     }
 
-    @Test("a client keeps to five per second unless it is told otherwise")
+    @Test("a client keeps to five per second by default")
     func usualLimit() {
         #expect(APIClient("https://api.test").limiter.limit == .requests(5, per: .seconds(1)))
     }
 
-    @Test("C2: a call's cost is what each of its attempts takes")
+    @Test("C2: each attempt of a call takes the call's cost")
     func cost() async throws {
         let (clock, network) = (TestClock(), scripted())
         network.on(.get, "/x") { ScriptedReply.json("1").times(3) }
@@ -43,7 +43,7 @@ import Testing
 
     @Test("C3: a permit that a call did not use goes to the next waiter at that very instant")
     func unusedPermit() async throws {
-        /// Answers by itself, and slowly.
+        /// Responds by itself, after a delay.
         struct Answering: Middleware {
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
                 guard request.url.path == "/own" else { return try await next(request, context) }
@@ -66,7 +66,7 @@ import Testing
         #expect(network.sent.map(\.at) == [.ms(100)])
     }
 
-    @Test("C3: cancelled calls free their places: the rest go on as if they had never been", arguments: UInt64(0)..<20)
+    @Test("C3: cancelled calls free their places; the others are served as if alone", arguments: UInt64(0)..<20)
     func cancelledPlaces(seed: UInt64) async throws {
         let (clock, network) = (TestClock(seed: seed), scripted())
         network.on(.get, "/x") { ScriptedReply.json("1").times(15) }
@@ -77,7 +77,7 @@ import Testing
                     try await client.run(.get("x"))
                 }
             }
-            // Five have gone; of those that wait, fifteen leave at the very instant at which permits come back.
+            // Five have been sent; fifteen waiters leave at the very instant at which permits come back.
             try? await clock.sleep(until: .ms(1000))
             var gone = 0
             for task in tasks where gone < 15 {

@@ -3,10 +3,10 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("The bounds of a pause") struct PauseBoundaryTests {
+@Suite("The limits of a pause") struct PauseBoundaryTests {
     private let clock = TestClock()
 
-    @Test("C6: a pause as long as the limiter's patience is waited for")
+    @Test("C6: a pause exactly as long as the limiter's patience is waited for")
     func patience() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(1)), time: clock)
         limiter.pause(until: clock.now.advanced(by: RateLimiter.patience))
@@ -14,7 +14,7 @@ import Testing
         #expect(waited == RateLimiter.patience)
     }
 
-    @Test("C6: when a pause has run out, the first in line is served at that very instant")
+    @Test("C6: when a pause ends, the first waiter is served at that very instant")
     func end() {
         var state = RateLimiter.State(.requests(1, per: .seconds(1)))
         _ = state.pause(until: .ms(5000), at: .zero)
@@ -27,7 +27,7 @@ import Testing
         #expect(state.serve(at: .ms(5000)).first === waiter)
     }
 
-    @Test("C6: one who waits, and whose deadline is the end of the pause, fails when the pause begins")
+    @Test("C6: a waiter whose deadline is the end of the pause fails when the pause begins")
     func deadlineAtTheEnd() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(1)), time: clock)
         try await clock.run {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("C6: during a pause no permit can be taken, also where there is no limit")
+    @Test("C6: during a pause no permit can be taken, even without a limit")
     func unlimited() {
         let limiter = RateLimiter(.unlimited, time: clock)
         #expect(limiter.snapshot.available == nil)

@@ -31,11 +31,11 @@ import Testing
         }
         let instants = network.sent.map(\.at)
         #expect(instants.first == .zero)
-        // One a fifth of a second from the end of the pause on: nobody rushes in.
+        // From the end of the pause on, one call every fifth of a second: there is no rush.
         #expect(Array(instants.dropFirst()) == (0..<11).map { .ms(10_000 + $0 * 200) })
     }
 
-    @Test("C6: a pause beyond the limiter's patience fails at once, with the figure, who waits and who comes")
+    @Test("C6: a pause beyond the limiter's patience fails waiting and new calls at once, with its length")
     func beyondPatience() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(2)), time: clock)
         let pause = RateLimiter.patience + .seconds(1)
@@ -49,13 +49,13 @@ import Testing
                 try await limiter.acquire()
             }
             #expect(clock.now == .ms(500))
-            // When the rest of the pause is bearable, it is waited for.
+            // When the rest of the pause is within the patience, calls wait for it.
             try await clock.sleep(until: .ms(2000))
             #expect(try await limiter.acquire() == .milliseconds(59_500))
         }
     }
 
-    @Test("C6: who has too little time for the pause fails at once, the others wait")
+    @Test("C6: calls with too little time for the pause fail at once, the others wait")
     func deadlineWithinPause() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(1)), time: clock)
         try await clock.run {
@@ -85,7 +85,7 @@ import Testing
         #expect(limiter.snapshot.pausedUntil == .ms(9000))
     }
 
-    @Test("C6: the pace of several limits is kept after a pause, and no limit holds back a pause")
+    @Test("C6: the pace of several limits is kept after a pause, and no limit delays a pause")
     func severalLimits() async throws {
         let limiter = RateLimiter(.all(.requests(2, per: .seconds(1)), .requests(3, per: .seconds(30))), time: clock)
         try await clock.run {
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("C6: a pause ended by hand: waiters go on at the limit's pace, and what was taken before stays taken")
+    @Test("C6: a pause that is ended early: waiters continue at the limit's pace, and earlier permits stay taken")
     func resume() async throws {
         let limiter = RateLimiter(.requests(2, per: .seconds(1)), time: clock)
         let clock = clock
@@ -121,14 +121,14 @@ import Testing
             #expect(limiter.snapshot.pausedUntil == nil)
             var instants: [Instant] = []
             for wait in waits { instants.append(try await wait.value) }
-            // The permit of 9.9 s comes back after its second; the other one at once, and each after a second of its
-            // own.
+            // The permit of 9.9 s comes back after its second; the other one at once, and then each after a second of
+            // its own.
             #expect(instants.sorted() == [.ms(10_000), .ms(10_900), .ms(11_000), .ms(11_900)])
         }
         #expect(clock.sleepers == 0)
     }
 
-    @Test("C6: after a pause that is ended by hand nobody rushes in")
+    @Test("C6: after a pause that is ended early there is no rush")
     func resumeIsPaced() async throws {
         let limiter = RateLimiter(.requests(5, per: .seconds(1)), time: clock)
         clock.advance(by: .seconds(10))
@@ -143,7 +143,7 @@ import Testing
         #expect(limiter.snapshot.available == 5)
     }
 
-    @Test("C6: what is given back during a pause is there when it is ended by hand")
+    @Test("C6: permits that are returned during a pause are available when it is ended early")
     func giveBackWhilePaused() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
         let taken = try #require(try limiter.takeAtOnce(cost: 1, isUrgent: false))
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test(
-        "C7: a pause beyond the ceiling is ignored and told as an event; one of just that length is kept",
+        "C7: a pause beyond the ceiling is ignored and reported as an event; one of exactly that length is kept",
         arguments: [
             (["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999999999999"], nil, 3_155_760_000),
             (["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "3601"], nil, 3601),
@@ -186,7 +186,7 @@ import Testing
         #expect(told == (ignored.map { [.seconds($0)] } ?? []))
     }
 
-    @Test("C7: the ceiling is the client's to set; zero heeds no pause, and a negative one is told")
+    @Test("C7: the client can set the ceiling; zero ignores every pause, and a negative one is reported")
     func ownCeiling() async throws {
         for (ceiling, isHeeded) in [(Duration.seconds(9), true), (.seconds(8), false), (.zero, false)] {
             let network = scripted()
@@ -195,7 +195,7 @@ import Testing
                 $0.longestServerPause = ceiling
                 $0.retry = .never
             }
-            // Whether the pause is kept or not, the error has the figure.
+            // Whether the pause is kept or not, the error has its length.
             let error = await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("a")) }
             #expect(error?.retryAfter == .seconds(9))
             #expect((client.limiter.snapshot.pausedUntil != nil) == isHeeded)
@@ -204,7 +204,7 @@ import Testing
         #expect(invalid.subject == .configuration && invalid.reason.contains("-1 s"))
     }
 
-    @Test("C7: what another origin says, to which a redirect led, does not pause this client's limiter")
+    @Test("C7: a header of another origin, to which a redirect led, does not pause this client's limiter")
     func otherOrigin() async throws {
         let network = scripted()
         network.on(.get, "/a") { .status(302, headers: ["Location": "https://other.test/b"]) }

@@ -3,7 +3,7 @@ import ErrandTesting
 import Synchronization
 import Testing
 
-/// What is known of all who have asked, kept beside the limiter and compared with it.
+/// Everything known about the waiters, recorded next to the limiter and compared with it.
 private final class Ledger: Sendable {
     struct Entry: Sendable {
         var cost: Int
@@ -19,7 +19,7 @@ private final class Ledger: Sendable {
         var at: Instant
         var cost: Int { entry.cost }
 
-        /// Whether this one should have waited for that one, who came before it or is urgent, and has not.
+        /// Whether this waiter was served before the other one, although that came first or is urgent.
         func overtook(_ other: Entry, servedAt instant: Instant) -> Bool {
             guard at < instant else { return false }
             if entry.isUrgent == other.isUrgent { return entry.arrival.number > other.arrival.number }
@@ -38,7 +38,7 @@ private final class Ledger: Sendable {
 
     func update<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
 
-    /// One stands before the limiter now, and not when its task was made: tasks begin in a shuffled order.
+    /// Called when the task runs, and not when it is created: tasks begin in a shuffled order.
     func arrived(_ id: Int, at now: Instant) {
         update { state in
             state.arrivals += 1
@@ -69,12 +69,11 @@ private final class Ledger: Sendable {
     }
 }
 
-// One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time
-// waiting.
+// Serialized: each seed is a long piece of work, and hundreds at once would delay the tests that use real time.
 @Suite("The limiter's interleavings", .serialized) struct RateLimiterExplorationTests {
     private static let steps = 2500
 
-    @Test("C1–C3, C5, C6: whatever happens in whatever order, the line keeps its rules", arguments: UInt64(1)...44)
+    @Test("C1–C3, C5, C6: whatever happens in whatever order, the queue keeps its rules", arguments: UInt64(1)...44)
     func explore(seed: UInt64) async throws {
         let clock = TestClock(seed: seed)
         let limits = [
@@ -109,14 +108,14 @@ private final class Ledger: Sendable {
                 if instant > clock.now { pausedUntil = max(pausedUntil, instant) }
                 limiter.pause(until: instant)
             case 62..<75:
-                // Just when the next permit comes: cancellation meets grant.
+                // At the instant of the next permit: cancellation and grant coincide.
                 let next = limiter.snapshot.nextGrant
                 if next < clock.now.advanced(by: .seconds(1)) { try? await clock.sleep(until: next) }
                 cancelOne(&random, ledger)
             default: try? await clock.sleep(for: .milliseconds(random.int(0...30)))
             }
             if random.chance(50) {
-                // Time passes only when nobody has anything left to do: now all is settled.
+                // Time advances only when no task can run: now everything is settled.
                 try? await clock.sleep(for: .nanoseconds(1))
                 if let problem = check(limiter, clock, ledger, pausedUntil) { return "step \(step): \(problem)" }
             }
@@ -138,7 +137,7 @@ private final class Ledger: Sendable {
             do throws(ServiceError) {
                 try await limiter.acquire(cost: cost, isUrgent: isUrgent, before: deadline)
                 ledger.granted(id, at: clock.now)
-                // Another that may have been served at the same instant, and has not gone on yet.
+                // Another task that may have been served at the same instant, and has not continued yet.
                 if isCancelledOnGrant { cancel(ledger.update { $0.waiting.keys.min() }, ledger) }
             } catch {
                 ledger.failed(id, error, at: clock.now)
@@ -161,13 +160,13 @@ private final class Ledger: Sendable {
         task?.cancel()
     }
 
-    /// What is wrong at this moment, at which nobody has anything left to do.
+    /// Returns what is wrong at a moment at which no task can run.
     private static func check(
         _ limiter: RateLimiter, _ clock: TestClock, _ ledger: Ledger, _ pausedUntil: Instant
     ) -> String? {
         let (snapshot, now) = (limiter.snapshot, clock.now)
         let (waiting, grants, problem) = ledger.update { state in
-            // Windows end at the latest 300 ms after the grant; what is older cannot matter any more.
+            // Windows end at most 300 ms after the grant; older grants do not matter any more.
             state.grants.removeAll { $0.at.duration(to: now) > .milliseconds(400) }
             return (state.waiting, state.grants, state.problems.first)
         }
@@ -191,7 +190,7 @@ private final class Ledger: Sendable {
                     return "a window of \(window.period) is exceeded"
                 }
             }
-            // Conservation, where no pause has thinned out the bucket.
+            // Conservation of permits, unless a pause has drained the bucket.
             let out = grants.filter { $0.at.duration(to: now) < window.period }.reduce(0) { $0 + $1.cost }
             if limiter.limit.windows.count == 1, !window.isSmooth,
                 pausedUntil == .zero || pausedUntil.duration(to: now) > window.period,
@@ -203,7 +202,7 @@ private final class Ledger: Sendable {
         return nil
     }
 
-    /// Nobody is left for ever, and when all is over the bucket is full.
+    /// Checks that no waiter is left, and that the bucket is full in the end.
     private static func finish(_ limiter: RateLimiter, _ clock: TestClock, _ ledger: Ledger) async -> String? {
         let tasks = ledger.update { $0.waiting.values.compactMap(\.task) }
         for task in tasks { await task.value }

@@ -3,14 +3,14 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-/// Writes down who came through, and when.
+/// Records which waiters were served, and when.
 private final class Log: Sendable {
     private let lines = Noted<[String]>([])
     var all: [String] { lines.value }
     func add(_ line: String) { lines.update { $0.append(line) } }
 }
 
-@Suite("The line before a limiter") struct RateLimiterLineTests {
+@Suite("The limiter's queue") struct RateLimiterLineTests {
     private let clock = TestClock()
     private let log = Log()
 
@@ -25,12 +25,12 @@ private final class Log: Sendable {
                 log.add("\(name) \(clock.elapsed.displayText) \(error.debugDescription)")
             }
         }
-        // Time passes only when nobody has anything left to do: after this, the newcomer waits in line.
+        // Time advances only when no task can run: after this, the new task waits in the queue.
         try? await clock.sleep(for: .nanoseconds(1))
         return task
     }
 
-    @Test("C2: first come, first served; a costly one is not overtaken by cheap ones")
+    @Test("C2: first come, first served; a costly waiter is not overtaken by cheap ones")
     func order() async {
         let limiter = RateLimiter(.requests(3, per: .milliseconds(100)), time: clock)
         await clock.run {
@@ -45,7 +45,7 @@ private final class Log: Sendable {
         #expect(log.all == ["a 0 ms", "b 100 ms", "c 200 ms", "d 200 ms"])
     }
 
-    @Test("C2: urgent ones go to the head, among themselves in order")
+    @Test("C2: urgent waiters go to the head, in order among themselves")
     func urgent() async {
         let limiter = RateLimiter(.requests(1, per: .milliseconds(100)), time: clock)
         await clock.run {
@@ -57,7 +57,7 @@ private final class Log: Sendable {
         #expect(log.all == ["a 0 ms", "u 100 ms", "v 200 ms", "b 300 ms", "c 400 ms"])
     }
 
-    @Test("C3: one that leaves spends nothing, and those behind it move up at that very instant")
+    @Test("C3: a waiter that leaves spends nothing, and those behind it move up at that very instant")
     func leave() async {
         let limiter = RateLimiter(.requests(2, per: .milliseconds(100)), time: clock)
         await clock.run {
@@ -73,7 +73,7 @@ private final class Log: Sendable {
         #expect(limiter.snapshot.waiters == 0)
     }
 
-    @Test("C4: a cost above the bucket's size, none at all, or a limit without sense is an error at once")
+    @Test("C4: a cost above the bucket's size, a cost of zero, or an invalid limit is an error at once")
     func senselessCosts() async throws {
         let limiter = RateLimiter(.all(.requests(5, per: .seconds(1)), .requests(3, per: .seconds(60))), time: clock)
         for cost in [4, 0, -1, .max] {
@@ -97,7 +97,7 @@ private final class Log: Sendable {
         #expect(limiter.snapshot.available == 3)
     }
 
-    @Test("any cost goes through where there is no limit, and through a pause of it")
+    @Test("any cost is granted without a limit, also after a pause")
     func unlimited() async throws {
         let limiter = RateLimiter(.unlimited, time: clock)
         try await clock.run {
@@ -111,7 +111,7 @@ private final class Log: Sendable {
         #expect(limiter.snapshot.available == nil)
     }
 
-    @Test("C5: a wait that would end after the deadline is refused at once, with the figure")
+    @Test("C5: a wait that would end after the deadline is refused at once, with its length")
     func deadline() async throws {
         let limiter = RateLimiter(.requests(2, per: .seconds(1)), time: clock)
         try await clock.run {
@@ -145,7 +145,7 @@ private final class Log: Sendable {
         #expect(log.all == ["a 100 ms", "b 200 ms"])
     }
 
-    @Test("C5: one that is overtaken by urgent ones until it is too late leaves at its deadline")
+    @Test("C5: a waiter that is overtaken by urgent ones until it is too late leaves at its deadline")
     func overtaken() async {
         let limiter = RateLimiter(.requests(1, per: .milliseconds(100)), time: clock)
         await clock.run {
@@ -158,13 +158,13 @@ private final class Log: Sendable {
         #expect(log.all.filter { !$0.hasPrefix("b") } == ["a 0 ms", "u 100 ms", "c 200 ms"])
     }
 
-    @Test("a deadline that has passed does not refuse a permit that is there")
+    @Test("a deadline that has passed does not refuse an available permit")
     func permitWithoutWait() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(1)), time: clock)
         #expect(try await limiter.acquire(before: .zero) == .zero)
     }
 
-    @Test("C3: a task that has been cancelled before takes no permit, though there are some")
+    @Test("C3: a task that was cancelled before takes no permit, even if some are available")
     func cancelledBefore() async {
         let limiter = RateLimiter(.requests(2, per: .seconds(1)), time: clock)
         let outcome = await Task {
@@ -175,7 +175,7 @@ private final class Log: Sendable {
         #expect(limiter.snapshot.available == 2)
     }
 
-    @Test("C3: who leaves a long line leaves alone, however many have been served before")
+    @Test("C3: a waiter that leaves a long queue leaves alone, however many have been served before")
     func leavesLongLine() {
         var line = WaitingLine()
         let waiters = (0..<100).map { _ in line.join(cost: 2, isUrgent: false, deadline: .distantFuture) }

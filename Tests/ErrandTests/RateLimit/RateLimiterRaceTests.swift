@@ -4,7 +4,7 @@ import FoundationEssentials
 import Synchronization
 import Testing
 
-/// A clock that moves while it is read, as a real one does: each look takes the next step of a script.
+/// A clock that advances while it is read, as a real one does: each reading takes the next step of a script.
 private final class DriftingClock: TimeSource {
     private let base = TestClock()
     private let drift: Mutex<(steps: [Duration], total: Duration)>
@@ -29,10 +29,10 @@ private final class DriftingClock: TimeSource {
     func run(_ body: @Sendable () async throws -> Void) async rethrows { try await base.run(body) }
 }
 
-@Suite("The limiter while the clock runs on") struct RateLimiterRaceTests {
-    @Test("C3: one whose turn comes before it has sat down to wait pays for its permit")
+@Suite("The limiter while the clock advances") struct RateLimiterRaceTests {
+    @Test("C3: a waiter that is granted a permit before it has suspended pays for it")
     func servedBeforeItWaits() async throws {
-        // The arrival of the first, the arrival of the second, and the look that finds a permit for it.
+        // The arrival of the first, the arrival of the second, and the reading that finds a permit for it.
         let clock = DriftingClock([.milliseconds(5), .milliseconds(5), .milliseconds(5)])
         let limiter = RateLimiter(.requests(1, per: .milliseconds(10)), time: clock)
         try await clock.run {
@@ -44,7 +44,7 @@ private final class DriftingClock: TimeSource {
         #expect(limiter.snapshot.nextGrant == .ms(25))
     }
 
-    @Test("C3: one that was cancelled and has not left the line yet takes nothing, however long the look takes")
+    @Test("C3: a cancelled waiter that is still in the queue takes no permit, however long the check takes")
     func servedWhileItLeaves() async throws {
         let clock = DriftingClock()
         let limiter = RateLimiter(.requests(1, per: .milliseconds(10)), time: clock)
@@ -54,7 +54,7 @@ private final class DriftingClock: TimeSource {
                 try await limiter.acquire()
             }
             try await clock.sleep(for: .milliseconds(1))
-            // From here to the next `await`, nobody else runs.
+            // Up to the next `await`, no other task runs.
             task.cancel()
             clock.script(.milliseconds(20), .milliseconds(20), .milliseconds(1), .milliseconds(1))
             limiter.pause(until: .zero)

@@ -2,7 +2,7 @@
 import FoundationEssentials
 import Testing
 
-@Suite("What an answer's headers say about the pace") struct RetryAfterHeadersTests {
+@Suite("What a response's headers say about the pace") struct RetryAfterHeadersTests {
     /// A quarter past a full second, 2001-09-09 01:46:40.25.
     private static let date = Date(timeIntervalSince1970: 1_000_000_000.25)
 
@@ -11,42 +11,42 @@ import Testing
     }
 
     @Test(
-        "C7: what asks for a pause, and how long",
+        "C7: headers that ask for a pause, and its length",
         arguments: [
             (429, ["Retry-After": "30"], 30), (503, ["retry-after": " 7 "], 7), (429, ["Retry-After": "0"], 0),
             (200, ["RateLimit": #""default";r=0;t=30"#], 30), (200, ["RateLimit": "limit=9, remaining=0, reset=5"], 5),
             (200, ["RateLimit": #""a";r=3;t=9, "b";r=0;t=4"#], 4),
-            // Of several policies the longest wait holds, wherever it stands.
+            // Of several policies the longest wait counts, wherever it is.
             (429, ["RateLimit": #""burst";r=0;t=1, "day";r=0;t=3600"#], 3600),
             (200, ["RateLimit": #""day";r=0;t=3600, "burst";r=0;t=1, "hour";r=5;t=9999"#], 3600),
             (200, ["RateLimit": "day;r=0;t=7,burst;r=0;t=2"], 7),
             (200, [#"RateLimit"#: #""a, b;r=0;t=99";r=0;t=4"#], 4), (200, ["RateLimit": #""\"x,";r=0;t=4"#], 4),
-            // One that cannot be read does not take the others along.
+            // A policy that cannot be parsed does not invalidate the others.
             (200, ["RateLimit": #""a";r=0;t=soon, "b";r=0;t=6;pk=:QQ==:, "c";r=0"#], 6),
             (200, ["RateLimit": #""a" ; r=0 ; t=6,,;"#], 6),
             (200, ["RateLimit": "limit=9;w=60, remaining=0, reset=5"], 5),
             (200, ["RateLimit": "limit=9; remaining=0; reset=5"], 5),
-            // A moment may stand in the list, too.
+            // The list may contain a point in time, too.
             (200, ["RateLimit": #""a";r=0;t=1000000010"#], 10),
             (200, ["RateLimit-Remaining": "0", "RateLimit-Reset": "12"], 12),
             (200, ["RateLimit-Remaining": "3, 0, 0", "RateLimit-Reset": "99, 12, 30"], 30),
-            // A new header wins over an older one.
+            // A new header takes precedence over an older one.
             (200, ["RateLimit": #""a";r=0;t=2"#, "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30"], 2),
             (404, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "3"], 3),
-            // A moment in seconds since 1970, and in milliseconds, as some servers have it.
+            // Some servers send a point in time, in seconds or milliseconds since 1970.
             (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000000010"], 10),
             (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000000010000"], 10),
             (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000000000"], 0),
-            // Retry-After wins.
+            // Retry-After takes precedence.
             (429, ["Retry-After": "2", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "60"], 2),
             (429, ["Retry-After": "soon", "RateLimit": "limit=1, remaining=0, reset=6"], 6),
-            // A hundred years are the most that is read.
+            // Waits are limited to a hundred years.
             (429, ["Retry-After": "99999999999999999999999"], 3_155_760_000),
             (429, ["Retry-After": "99999999999999999999"], 3_155_760_000),
             (503, ["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"], 3_155_760_000),
             (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999999999999"], 3_155_760_000),
             (200, ["RateLimit": #""a";r=0;t=99999999999999999999"#], 3_155_760_000),
-            // A moment does not become a pause of thirty years here either.
+            // A point in time is not read as a pause of thirty years here either.
             (429, ["Retry-After": "1000000010"], 10), (503, ["Retry-After": "1000000010000"], 10),
             (429, ["Retry-After": "1000000000"], 0), (429, ["Retry-After": "999999999"], 999_999_999),
         ] as [(Int, HTTPHeaders, Int)])
@@ -55,9 +55,9 @@ import Testing
     }
 
     @Test(
-        "C7: what is malformed, or leaves something over, asks for nothing",
+        "C7: malformed headers, and those that leave some quota, ask for nothing",
         arguments: [
-            // A named policy that lacks a number takes it from no other, whatever its name looks like.
+            // A named policy without a number does not take it from another, whatever its name looks like.
             (200, ["RateLimit": #""a=b";r=0, "c=d";t=9"#]),
             (200, [:]), (200, ["Retry-After": "30"]), (404, ["Retry-After": "30"]), (429, ["Retry-After": ""]),
             (429, ["Retry-After": "-1"]), (429, ["Retry-After": "+3"]), (429, ["Retry-After": "1.5"]),
@@ -84,7 +84,7 @@ import Testing
         #expect(Self.pause(200, headers) == .seconds(60))
     }
 
-    @Test("C7: a wait beyond the ceiling counts as if it had not been asked for, and is told")
+    @Test("C7: a wait beyond the ceiling counts as if it had not been asked for, and is reported")
     func ceiling() {
         let date = Self.date
         func pacing(_ status: Int, _ headers: HTTPHeaders) -> (Duration?, Duration?) {
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(
-        "C15: a date in each of its three forms; a rounded-up second is never too soon",
+        "C15: a date in each of its three forms; the wait is rounded up, so it never ends too early",
         arguments: [
             "Sun, 09 Sep 2001 01:47:40 GMT", "Sunday, 09-Sep-01 01:47:40 GMT", "Sun Sep  9 01:47:40 2001",
         ])
@@ -109,7 +109,7 @@ import Testing
         #expect(Self.pause(503, ["Retry-After": text]) == .seconds(60))
     }
 
-    @Test("C15: a date in the past is no wait at all")
+    @Test("C15: a date in the past is no wait")
     func past() {
         #expect(Self.pause(429, ["Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT"]) == .zero)
     }

@@ -1,7 +1,7 @@
 @testable import Errand
 import Testing
 
-/// The rule itself, by brute force: what was taken and kept, and whether a window would hold one more.
+/// The rule itself, by brute force: everything that was taken, and whether a window has room for one more.
 private struct WindowModel {
     let windows: [RateLimit.Window]
     var taken: [(at: Int64, cost: Int)] = []
@@ -24,7 +24,8 @@ private struct WindowModel {
         return instant >= last.at + window.period.wholeNanoseconds / Int64(window.permits) * Int64(last.cost)
     }
 
-    /// The first instant at which so many can be taken: nothing changes but where a token comes back, or a slot.
+    /// Returns the first instant at which `cost` can be taken. Only the instants at which a token or a slot comes back
+    /// matter.
     func earliest(_ cost: Int, from now: Int64) -> Int64? {
         var candidates = [now]
         for window in windows {
@@ -41,10 +42,9 @@ private struct WindowModel {
     }
 }
 
-// One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time
-// waiting.
-@Suite("The bucket against a brute-force model", .serialized) struct TokenBucketPropertyTests {
-    /// One to three limits, of periods so short that instants often coincide.
+// Serialized: each seed is a long piece of work, and hundreds at once would delay the tests that use real time.
+@Suite("The bucket and a brute-force model", .serialized) struct TokenBucketPropertyTests {
+    /// Returns one to three limits with periods so short that instants often coincide.
     private static func limit(_ random: inout SeededRandom, smooth: Bool) -> RateLimit {
         let limits = (0..<random.int(1...3)).map { _ in
             let (permits, period) = (random.int(1...6), Duration.nanoseconds(random.int(4...60)))
@@ -71,7 +71,7 @@ private struct WindowModel {
             #expect(isTaken == isAllowed, "step \(step) of \(limit)")
             guard isAllowed else { continue }
             model.taken.append((now, cost))
-            // What is given back is given back at the instant at which it was taken, as the limiter does.
+            // Tokens are returned at the instant at which they were taken, as the limiter does.
             if random.chance(15) {
                 bucket.giveBack(cost, takenAt: instant)
                 model.taken.removeLast()
@@ -80,7 +80,7 @@ private struct WindowModel {
         #expect(model.isKept)
     }
 
-    @Test("C1: with drains and give-backs at any time, no window is ever exceeded", arguments: UInt64(1)...300)
+    @Test("C1: with drains and returns at any time, no window is ever exceeded", arguments: UInt64(1)...300)
     func keepsWindowsThroughDrains(seed: UInt64) {
         var random = SeededRandom(seed)
         let limit = Self.limit(&random, smooth: seed % 2 == 0)
@@ -100,13 +100,13 @@ private struct WindowModel {
                 #expect(model.used(in: window, endingAt: now) <= window.permits, "step \(step) of \(limit)")
             }
         }
-        // Nothing is lost for good: when all has come back, the bucket is full.
+        // Nothing is lost permanently: when all tokens have come back, the bucket is full.
         let isFull = bucket.take(limit.largestCost, at: Instant(nanoseconds: now + 1000))
         #expect(isFull)
         #expect(bucket.available(at: Instant(nanoseconds: now + 2000)) == limit.largestCost)
     }
 
-    @Test("C5: the moment of the last in line is never told too late", arguments: UInt64(1)...300)
+    @Test("C5: the estimate for the last waiter is never too late", arguments: UInt64(1)...300)
     func momentOfTheLast(seed: UInt64) {
         var random = SeededRandom(seed)
         let limit = Self.limit(&random, smooth: seed % 2 == 0)

@@ -1,7 +1,7 @@
 @testable import Errand
 import Testing
 
-/// A bucket by reference: an expectation can then take from it.
+/// A bucket as a reference type, so that an expectation can take from it.
 private final class Bucket {
     private var value: TokenBucket
 
@@ -15,7 +15,7 @@ private final class Bucket {
     func earliest(ofLast total: Int, at instant: Instant) -> Instant { value.earliest(ofLast: total, at: instant) }
 }
 
-@Suite("A bucket of tokens") struct TokenBucketTests {
+@Suite("Token bucket") struct TokenBucketTests {
     @Test("C1: a burst empties the bucket, and each token comes back one period after it was taken")
     func burst() {
         let bucket = Bucket(.requests(5, per: .seconds(1)))
@@ -46,7 +46,7 @@ private final class Bucket {
         #expect(bucket.take(3, at: .zero))
     }
 
-    @Test("no limit has no number of tokens, and takes any cost")
+    @Test("an unlimited bucket has no number of tokens, and allows any cost")
     func unlimited() {
         let bucket = Bucket(.unlimited)
         #expect(bucket.available(at: .zero) == nil)
@@ -54,7 +54,7 @@ private final class Bucket {
         #expect(bucket.earliest(taking: .max, at: .ms(3)) == .ms(3))
     }
 
-    @Test("what is given back can be taken again at once, and what others took stays taken")
+    @Test("returned tokens can be taken again at once, and those that others took stay taken")
     func giveBack() {
         let bucket = Bucket(.requests(3, per: .seconds(1)))
         _ = bucket.take(2, at: .zero)
@@ -64,7 +64,7 @@ private final class Bucket {
         #expect(bucket.earliest(taking: 3, at: .ms(1)) == .ms(1001))
     }
 
-    @Test("giving back to a smooth limit gives the slot back too")
+    @Test("returning tokens to a smooth limit returns the slot too")
     func giveBackSlot() {
         let bucket = Bucket(.smooth(4, per: .seconds(1)))
         _ = bucket.take(1, at: .zero)
@@ -84,7 +84,7 @@ private final class Bucket {
         }
     }
 
-    @Test("C6: a drain does not bring back sooner what was taken before")
+    @Test("C6: a drain does not bring earlier tokens back sooner")
     func drainKeepsWindows() {
         let bucket = Bucket(.requests(2, per: .seconds(10)))
         _ = bucket.take(2, at: .ms(9000))
@@ -92,7 +92,7 @@ private final class Bucket {
         #expect(bucket.earliest(taking: 1, at: .ms(9500)) == .ms(19_000))
     }
 
-    @Test("C3: tokens that a drain has spread since cannot be given back twice over")
+    @Test("C3: tokens that a drain has rescheduled since cannot be returned twice")
     func giveBackAfterDrain() {
         let bucket = Bucket(.requests(5, per: .seconds(1)))
         _ = bucket.take(3, at: .zero)
@@ -103,7 +103,7 @@ private final class Bucket {
         #expect(bucket.available(at: .ms(5000)) == 4)
     }
 
-    @Test("C6: what is given back after a drain is not there before the drain's end")
+    @Test("C6: tokens that are returned after a drain are not available before the drain's end")
     func giveBackWithinDrain() {
         let bucket = Bucket(.requests(5, per: .seconds(1)))
         _ = bucket.take(3, at: .zero)
@@ -115,7 +115,7 @@ private final class Bucket {
         #expect(bucket.take(1, at: .ms(600)))
     }
 
-    @Test("a limit that makes no sense lets nothing through, and does not trap", arguments: [0, -1, .min])
+    @Test("an invalid limit grants nothing, and does not trap", arguments: [0, -1, .min])
     func senseless(permits: Int) {
         for limit in [RateLimit.requests(permits, per: .seconds(1)), .smooth(permits, per: .zero)] {
             let bucket = Bucket(limit)
@@ -129,7 +129,7 @@ private final class Bucket {
         }
     }
 
-    @Test("a cost of none takes nothing, and a negative one does not fill the bucket", arguments: [0, -3, .min])
+    @Test("a cost of zero takes nothing, and a negative one does not fill the bucket", arguments: [0, -3, .min])
     func senselessCost(cost: Int) {
         let bucket = Bucket(.requests(5, per: .seconds(1)))
         #expect(bucket.take(cost, at: .zero) == (cost == 0))
@@ -138,7 +138,7 @@ private final class Bucket {
         #expect(bucket.available(at: .zero) == 5)
     }
 
-    @Test("numbers at the edge of what fits do not trap")
+    @Test("numbers at the limits of their range do not trap")
     func edges() {
         let bucket = Bucket(.requests(.max, per: .seconds(Int64.max)))
         #expect(bucket.take(.max, at: .zero))
@@ -147,9 +147,9 @@ private final class Bucket {
         #expect(bucket.earliest(ofLast: .max, at: .zero) == .distantFuture)
     }
 
-    @Test("what a bucket remembers does not grow with the number of tokens that were taken")
+    @Test("the memory of a bucket does not grow with the number of tokens that were taken")
     func memory() {
-        /// How many values are in there, however they are kept.
+        /// Returns how many values it contains, however they are stored.
         func size(of value: Any) -> Int {
             Mirror(reflecting: value).children.reduce(1) { $0 + size(of: $1.value) }
         }

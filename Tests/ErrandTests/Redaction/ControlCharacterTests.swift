@@ -4,10 +4,10 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Control characters of a server: in nothing that a person or a log reads")
+@Suite("Control characters of a server: in no output")
 struct ControlCharacterTests {
-    /// As JSON escapes them: NUL, BEL, BS, ESC, DEL, CSI of C1, marks, embeddings, overrides and isolates, and line
-    /// ends.
+    /// The JSON escapes of NUL, BEL, BS, ESC, DEL, the C1 control CSI, directional marks, embeddings, overrides and
+    /// isolates, and line separators.
     static let words =
         #"a\u0000\u0007\b\u001b[31m\u007f\u009b2J\u200e\u202e\u2066\u061c\ufeff\u2028\u2029\r\n\tz"#
 
@@ -30,7 +30,7 @@ struct ControlCharacterTests {
     }
 
     @Test(
-        "they are escaped in messages, codes, errors of fields, paths and snippets, in events and in a log",
+        "they are escaped in messages, codes, field errors, paths and snippets, in events and in a log",
         arguments: [
             (422, #"{"message":"WORDS"}"#), (422, #"{"message":"x","code":"WORDS"}"#), (503, #"{"error":"WORDS"}"#),
             (429, #"{"message":"WORDS"}"#), (422, #"{"errors":{"WORDS":["WORDS"]}}"#), (200, #"{"WORDS":{"x":"y"}}"#),
@@ -70,7 +70,7 @@ struct ControlCharacterTests {
         #expect(failure.snippet == #"\u{1B}[2J\u{9B}\u{202E} <html>\u{0}"#)
     }
 
-    @Test("a line break is a space, and what is no control character stays")
+    @Test("a line break becomes a space, and other characters stay")
     func readable() async throws {
         let network = scripted()
         network.onAny {
@@ -81,7 +81,7 @@ struct ControlCharacterTests {
         #expect(error.description == "Erste zweite Ärger 👩‍💻")
     }
 
-    @Test("errors that are made by hand, and headers, are escaped when they are shown")
+    @Test("errors that a user creates, and headers, are escaped when they are shown")
     func byHand() {
         let words = "a\u{1B}[31m\u{202E}\n"
         let failures: [ServiceError] = [
@@ -95,7 +95,7 @@ struct ControlCharacterTests {
         #expect("\(["X-A": words] as HTTPHeaders)" == #"X-A: a\u{1B}[31m\u{202E} "#)
     }
 
-    @Test("an event of a failure has neither the headers nor the body of the answer")
+    @Test("an event of a failure has neither the headers nor the body of the response")
     func content() async throws {
         let network = scripted()
         network.onAny {

@@ -3,23 +3,24 @@ import Testing
 
 @testable import Errand
 
-/// How long the thread has worked. Other threads and a busy machine do not count.
+/// Returns the processor time of the thread. Other threads and a busy machine do not count.
 private func cpuTime() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-@Suite("Hostile texts: the work is in proportion to their length")
+@Suite("Hostile texts: the work is proportional to their length")
 struct HostileTextTests {
-    /// What made, or could make, work that grows with the square of the length.
+    /// Patterns that caused, or could cause, work that grows with the square of the length.
     static let texts = [
         "\u{1F1E6}", "\"", "\\", "{", "bearer ", "\u{301}", "%25", "&", "+", "=", "//", "\":", "password=", "\"pin\":",
         "<",
         ";", " ", "👩‍", "0123456789",
     ]
 
-    /// Times the work for a text and for one four times as long: in proportion that is a factor of 4, by the square 16.
+    /// Times the work for a text and for one four times as long: linear work takes 4 times as long, quadratic work 16
+    /// times.
     private func expectProportion(_ text: String, _ name: String, _ work: (String) -> Void) {
         let lengths = [1 << 12, 1 << 14]
         let times = lengths.map { length in
@@ -30,7 +31,7 @@ struct HostileTextTests {
                 return cpuTime() - start
             }.min() ?? 0
         }
-        // What takes no time at all has no factor.
+        // Work that takes almost no time has no meaningful factor.
         #expect(times[1] < max(0.02, times[0] * 10), "\(name) of \(text.debugDescription): \(times)")
     }
 
@@ -42,7 +43,8 @@ struct HostileTextTests {
         expectProportion(text, "printable") { _ = $0.printable }
     }
 
-    @Test("C70: what a server says in an error, and where an answer cannot be decoded", arguments: texts)
+    @Test(
+        "C70: the server's message in an error, and the position where a response cannot be decoded", arguments: texts)
     func answers(text: String) {
         let interpreter = ResponseInterpreter(
             decoder: JSONDecoder(), acceptedContentTypes: ["application/json"], time: .system)
@@ -81,7 +83,7 @@ struct HostileTextTests {
         expectProportion(text, "description") { _ = "\(["X-A": $0, "Location": $0] as HTTPHeaders)" }
     }
 
-    @Test("a token's answer", arguments: texts)
+    @Test("a token response", arguments: texts)
     func token(text: String) {
         expectProportion(text, "answer") { value in
             let text = ["access_token": value, "scope": value, "expires_in": value]

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Errand
 
-@Suite("PercentEncoding: which characters stand as they are")
+@Suite("PercentEncoding: which characters are not escaped")
 struct PercentEncodingTests {
     @Test(
-        "a value is escaped in full where it could be read as a separator",
+        "a value is escaped completely where it could be read as a separator",
         arguments: [
             ("abcXYZ019-._~", "abcXYZ019-._~"),
             ("/", "%2F"), ("?", "%3F"), ("#", "%23"), ("%", "%25"), ("+", "%2B"), ("&", "%26"), ("=", "%3D"),
@@ -17,7 +17,7 @@ struct PercentEncodingTests {
         #expect(PercentEncoding.queryPart.encode(text) == expected)
     }
 
-    @Test("what was written out keeps its separators and its escapes")
+    @Test("a literal keeps its separators and its escapes")
     func written() {
         #expect(PercentEncoding.path.keepingEscapes("/a/b;c=1,d:e@f/%2f/é ?") == "/a/b;c=1,d:e@f/%2f/%C3%A9%20%3F")
         #expect(PercentEncoding.query.keepingEscapes("a=1&b=/?&c=%20 #") == "a=1&b=/?&c=%20%20%23")
@@ -30,7 +30,7 @@ struct PercentEncodingTests {
     }
 
     @Test(
-        "decoding reads escapes and leaves what is none",
+        "decoding reads escapes and leaves everything else",
         arguments: [
             ("%41%c3%A9", "Aé"), ("100%", "100%"), ("%4", "%4"), ("%zz", "%zz"), ("a+b", "a+b"), ("%2525", "%25"),
         ])

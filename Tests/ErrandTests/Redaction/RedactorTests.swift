@@ -5,12 +5,12 @@ import Testing
 
 @testable import Errand
 
-@Suite("Secrets: found in whatever form they stand in a text")
+@Suite("Secrets: found in any encoding")
 struct RedactorTests {
-    /// A secret that every kind of escape changes.
+    /// A secret that every kind of escaping changes.
     static let secret = "pä<7q>\"o/r\\&d+7 zz😀"
 
-    /// The secret as a server may repeat it, as the inside of a string of JSON.
+    /// The secret as a server may repeat it, as the content of a JSON string.
     static let echoes: [String] = [
         #"pä<7q>\"o/r\\&d+7 zz😀"#,
         #"p\u00e4\u003c7q\u003E\u0022o\/r\u005c\u0026d+7 zz\ud83d\ude00"#,
@@ -22,7 +22,7 @@ struct RedactorTests {
         #"p\\u00e4<7q>\\\"o\\/r\\\\&d+7 zz😀"#,
     ]
 
-    /// Where a server may put it.
+    /// The places where a server may repeat it.
     static let bodies: [(status: Int, text: String)] = [
         (422, #"{"message":"no ECHO, sorry"}"#), (422, #"{"message":"no","code":"ECHO"}"#),
         (422, #"{"errors":{"name":["ECHO is short"]}}"#), (422, #"{"errors":{"ECHO":"x"}}"#),
@@ -70,7 +70,7 @@ struct RedactorTests {
     }
 
     @Test(
-        "C90: a value is hidden by the name before it",
+        "C90: a value is hidden because of the name before it",
         arguments: [
             ("pin=1234 is wrong", "pin=‹redacted› is wrong"),
             ("otp = 998877, try again", "otp = ‹redacted› try again"),
@@ -121,14 +121,14 @@ struct RedactorTests {
         #expect(shown.unicodeScalars.count <= 200 && shown.hasPrefix(String(repeating: "ä", count: step)))
     }
 
-    @Test("what is short enough is shown whole, and not said to be cut")
+    @Test("a short text is shown whole, and not marked as cut")
     func whole() {
         let (shown, isCut) = Redactor.standard.beginning(of: "äöü".utf8, length: 3)
         #expect(shown == "äöü" && !isCut)
         #expect(Redactor.standard.beginning(of: "äöüx".utf8, length: 3) == ("äöü", true))
     }
 
-    @Test("C90: a text that is cut behind a long secret does not end in half a character", arguments: 0..<4)
+    @Test("C90: a text that is cut after a long secret does not end in half a character", arguments: 0..<4)
     func cutBehindASecret(shift: Int) {
         let secret = String(repeating: "0123456789", count: 150)
         let text = String(repeating: "x", count: shift) + secret + String(repeating: "€", count: 10_000)
@@ -137,7 +137,7 @@ struct RedactorTests {
     }
 
     @Test(
-        "C90: a secret is found behind a false start, and where it overlaps with itself",
+        "C90: a secret is found after a partial match, and where it overlaps with itself",
         arguments: [
             ("aab1aab2", "no aab1aab1aab2, sorry", "no aab1‹redacted›, sorry"),
             ("ab1ab1ab", "ab1ab1ab1ab", "‹redacted›"), ("0000", "x0000000x", "x‹redacted›x"),
@@ -146,7 +146,7 @@ struct RedactorTests {
         #expect(Redactor(hiding: [secret]).text(text) == shown)
     }
 
-    @Test("C90: what was sent as a secret, and is no more than a word of JSON, does not hide that word")
+    @Test("C90: a secret that is merely a JSON keyword does not hide that keyword")
     func ordinaryWords() async throws {
         let network = scripted()
         network.onAny { .json(#"{"message":"the date is null, and that is true or false"}"#, status: 422) }

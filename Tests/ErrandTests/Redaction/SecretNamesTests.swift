@@ -9,7 +9,7 @@ struct SecretNamesTests {
     private let names = SecretNames.standard
 
     @Test(
-        "C90: a name that says so is secret in every place",
+        "C90: a secret name is secret in every place",
         arguments: [
             "pwd", "pass", "pin", "otp", "passcode", "device_code", "code_verifier", "app_key", "sid", "password",
             "newPassword", "user_pin", "smsOtp", "api_key", "X-ApiKey", "apikey2", "access_token", "accessToken",
@@ -23,7 +23,7 @@ struct SecretNamesTests {
     }
 
     @Test(
-        "C90: a header one of whose words is secret is not shown",
+        "C90: a header with a secret word in its name is not shown",
         arguments: [
             "Authorization", "Proxy-Authorization", "WWW-Authenticate", "Proxy-Authenticate", "Authentication-Info",
             "Cookie", "Set-Cookie", "X-Functions-Key", "Ocp-Apim-Subscription-Key", "X-Auth-Key", "DPoP", "X-Session",
@@ -88,7 +88,7 @@ struct SecretNamesTests {
         #expect(!printed(error).contains("hush"))
     }
 
-    @Test("C90: a client's own names are hidden in what is sent, in what comes and in what is told of it")
+    @Test("C90: a client's own names are hidden in requests, in responses and in all output about them")
     func ownInACall() async throws {
         let network = scripted()
         let location = "https://api.test/b?partner_code=hush-1&page=2"

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Redirects and the body")
 struct RedirectBodyTests {
-    @Test("C52: a body that can be sent only once does not go along", arguments: [307, 308])
+    @Test("C52: a body that can be sent only once is not sent to the redirect's target", arguments: [307, 308])
     func oneShotBody(status: Int) async throws {
         struct OneShot: Middleware {
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {

@@ -3,9 +3,9 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Redirects: no secret travels to another origin")
+@Suite("Redirects: no secret goes to another origin")
 struct RedirectSecretsTests {
-    /// Whatever is not known to be harmless. `Range` is, but the client marks it.
+    /// Every header that is not known to be harmless. `Range` is harmless, but the client marks it as secret.
     private static let secrets = [
         "Authorization", "Cookie", "Proxy-Authorization", "X-Partner-Key", "X-Api-Key", "X-Auth-Token",
         "X-Functions-Key", "Ocp-Apim-Subscription-Key", "X-Auth-Key", "DPoP", "X-Session", "X-Plain", "Host", "Referer",
@@ -73,7 +73,7 @@ struct RedirectSecretsTests {
         #expect(network.sent.map { $0.request.headers["Authorization"] } == ["secret", nil])
     }
 
-    @Test("C50: the store's token is not sent to another origin, and what that answers refreshes nothing")
+    @Test("C50: the store's token is not sent to another origin, and the response from there triggers no refresh")
     func token() async throws {
         let network = scripted()
         network.on(.get, "https://api.test/a") { .status(302, headers: ["Location": "https://other.test/b"]) }
@@ -90,7 +90,7 @@ struct RedirectSecretsTests {
         #expect(network.sent.map { $0.request.headers["Authorization"] } == ["Bearer old", nil])
     }
 
-    @Test("C50: a 401 on the way back is no word about the token, which the last hop did not carry")
+    @Test("C50: a 401 on the way back says nothing about the token, which the last hop did not carry")
     func tokenOnTheWayBack() async throws {
         let network = scripted()
         network.on(.get, "https://api.test/a") { .status(302, headers: ["Location": "https://other.test/b"]) }
@@ -108,7 +108,7 @@ struct RedirectSecretsTests {
         #expect(network.sent.map { $0.request.headers["Authorization"] } == ["Bearer old", nil, nil])
     }
 
-    @Test("C90: a password that a redirect has left behind is not shown when the next response repeats it")
+    @Test("C90: a password in a redirected URL is not shown when the next response repeats it")
     func passwordOfTheFirstRequest() async throws {
         let network = scripted()
         network.on(.post, "/login") { .status(303, headers: ["Location": "/welcome"]) }

@@ -29,7 +29,7 @@ struct RedirectTests {
         let hasBody = row.method != .get && row.method != .head
         var endpoint = Endpoint<NoContent>(row.method, "a", body: hasBody ? .json([1]) : nil)
         if hasBody {
-            // A length of one's own may be given, if it is right.
+            // The user may set a Content-Length if it is correct.
             endpoint.headers["Content-Length"] = "3"
             for name in ["Content-Encoding", "Content-Language", "Content-Location"] { endpoint.headers[name] = "x" }
         }
@@ -45,7 +45,7 @@ struct RedirectTests {
         try network.verify()
     }
 
-    @Test("other 3xx are answers, and told as a redirect that was not followed", arguments: [300, 305, 306, 399])
+    @Test("other 3xx are final, and reported as a redirect that was not followed", arguments: [300, 305, 306, 399])
     func unfollowedStatuses(status: Int) async throws {
         let reply = ScriptedReply.status(status, headers: ["Location": "/b"])
         let error = try await outcome(reply, as: Int.self).failure
@@ -55,7 +55,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "C51: where a redirect must not lead, it is refused with its status and the reason",
+        "C51: a redirect to a forbidden target is refused with its status and the reason",
         arguments: [
             ("http://api.test/b", "https to plain http"), ("http://other.test/b", "https to plain http"),
             ("file:///etc/passwd", "neither https nor http"), ("ftp://api.test/b", "neither https nor http"),
@@ -76,7 +76,7 @@ struct RedirectTests {
         #expect(network.sent.count == 1)
     }
 
-    @Test("C51: a body goes to no other server; what became a GET has none", arguments: [301, 302, 303, 307, 308])
+    @Test("C51: a body is sent to no other server; a redirected GET has none", arguments: [301, 302, 303, 307, 308])
     func bodyStays(status: Int) async throws {
         let network = scripted()
         network.on(.post, "/token") { .status(status, headers: ["Location": "https://other.test/token"]) }
@@ -95,7 +95,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "C51: a body goes along where that is encrypted now, but only to the same host", arguments: [307, 308],
+        "C51: a body is sent along if that is encrypted now, but only to the same host", arguments: [307, 308],
         ["api.test", "other.test"])
     func bodyIsEncrypted(status: Int, host: String) async throws {
         let network = scripted()
@@ -225,7 +225,7 @@ struct RedirectTests {
         #expect(network.sent.map(\.request.url.path) == ["/a", "/b", "/c", "/c"])
     }
 
-    @Test("http may lead to https, and to http again on this machine")
+    @Test("http may lead to https, and back to http on this machine")
     func upgrades() async throws {
         let network = scripted()
         network.on(.get, "http://localhost/a") { .status(302, headers: ["Location": "http://localhost:81/b"]) }

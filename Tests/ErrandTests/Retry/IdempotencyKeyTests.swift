@@ -27,7 +27,7 @@ import Testing
         #expect(keys[0].count == 36)
     }
 
-    @Test("C12: a key of the caller's own is sent as it is; a call without one sends none")
+    @Test("C12: the caller's own key is sent unchanged; a call without one sends none")
     func fixed() async throws {
         let (clock, network) = (TestClock(), scripted())
         network.on(.post, "/x") { ScriptedReply.json("1").times(2) }

@@ -4,12 +4,12 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-/// Whoever pays again because nothing can have been done must be able to rely on it.
-@Suite("Whether the server may have acted, when it was not the last attempt that reached it")
+/// A caller that pays again because nothing can have happened must be able to rely on it.
+@Suite("Whether the server may have acted, if an earlier attempt reached it")
 struct ReachedServerTests {
     private let clock = TestClock(seed: 3)
 
-    /// Lets the first send through, and holds the others.
+    /// Lets the first send through, and delays the others for ever.
     private struct Stall: Middleware {
         let sends = Noted(0)
 
@@ -20,7 +20,7 @@ struct ReachedServerTests {
         }
     }
 
-    /// How a payment with a key ends whose attempts end so.
+    /// Returns the error of a payment with a key whose attempts fail in this way.
     private func error(
         after replies: [ScriptedReply], method: HTTPMethod = .post, deadline: Duration? = nil,
         _ configure: (inout Configuration) -> Void = { _ in }
@@ -64,7 +64,8 @@ struct ReachedServerTests {
         #expect(limited.status == nil && error.mayHaveReachedServer)
     }
 
-    @Test("a network that is gone since: where a repetition does harm, it is not said that nothing was sent")
+    @Test(
+        "a network that was lost meanwhile: if a repetition may do harm, the error does not say that nothing was sent")
     func offline() async throws {
         for method in [HTTPMethod.post, .put] {
             let isOnline = Noted([true, false])
@@ -76,7 +77,7 @@ struct ReachedServerTests {
         }
     }
 
-    /// Breaks every request but the first.
+    /// Throws for every request but the first.
     private struct Breaking: Middleware {
         let sends = Noted(0)
         let asCleartext: Bool
@@ -92,7 +93,7 @@ struct ReachedServerTests {
     }
 
     @Test(
-        "a middleware that breaks a retry, a replay, or the request after a redirect", arguments: [503, 401, 307],
+        "a middleware that throws in a retry, a replay, or the request after a redirect", arguments: [503, 401, 307],
         [true, false])
     func broken(status: Int, asCleartext: Bool) async throws {
         let tokens = TokenStore(time: clock) { _ in Token(access: "new") }

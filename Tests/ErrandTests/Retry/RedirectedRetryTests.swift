@@ -3,13 +3,13 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Whether a call that was redirected is tried again") struct RedirectedRetryTests {
+@Suite("Whether a redirected call is retried") struct RedirectedRetryTests {
     static let failures: [ServiceError] = [
         .transport(TransportFailure(.refused)), .transport(TransportFailure(.dns)),
         .timedOut(Timeout(.attempt, limit: .seconds(10), phase: .connecting)),
     ]
 
-    /// What is sent when the way on from `/a` fails so.
+    /// Returns what is sent if the request after the redirect from `/a` fails in this way.
     private func sent(_ method: HTTPMethod, _ status: Int, key: String? = nil, _ error: ServiceError) async -> [String]
     {
         let (clock, network) = (TestClock(), ScriptedTransport())
@@ -22,14 +22,14 @@ import Testing
         let call = endpoint
         await clock.run {
             let thrown = await #expect(throws: ServiceError.self) { _ = try await client.run(call) }
-            // 307 and 308 leave the request to another.
+            // 307 and 308 leave the request to another server.
             #expect(thrown?.mayHaveReachedServer == (status < 307))
         }
         return network.sent.map { "\($0.request.method) \($0.request.url.path)" }
     }
 
     @Test(
-        "C10: a POST that was answered by a redirect is not sent again because the way on failed",
+        "C10: a POST that was redirected to a GET is not retried if that GET fails",
         arguments: [301, 302, 303], failures)
     func posted(status: Int, error: ServiceError) async {
         #expect(await sent(.post, status, error) == ["POST /a", "GET /b"])
@@ -37,7 +37,7 @@ import Testing
         #expect(await sent(.put, status, error).count == 6)
     }
 
-    @Test("C10: one that was only sent on, by 307 or 308, is", arguments: [307, 308], failures)
+    @Test("C10: a POST that was only passed on, by 307 or 308, is retried", arguments: [307, 308], failures)
     func sentOn(status: Int, error: ServiceError) async {
         #expect(await sent(.post, status, error).count == 6)
     }

@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("A server that says when to come back") struct RetryAfterTests {
+@Suite("Retry-After") struct RetryAfterTests {
     @Test(
         "C15: it is waited for, as seconds and as each of the three forms of a date",
         arguments: [
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "C15: no wait, a date in the past, and what cannot be read leave the usual backoff",
+        "C15: no wait, a date in the past, and an unreadable value leave the usual backoff",
         arguments: ["0", "Sun, 06 Nov 1994 08:49:37 GMT", "a while"])
     func noWait(text: String) async throws {
         func instants(_ headers: HTTPHeaders) async throws -> [Instant] {
@@ -40,7 +40,7 @@ import Testing
         #expect(try await instants(["Retry-After": text]) == usual)
     }
 
-    @Test("C15: the pause is the longer of what the server asks for and the backoff")
+    @Test("C15: the pause is the longer of Retry-After and the backoff")
     func longerOfTheTwo() async throws {
         let (clock, network) = (TestClock(seed: 3), scripted())
         network.on(.get, "/x") {
@@ -57,7 +57,7 @@ import Testing
             network.sent.map(\.at) == [.zero, .zero.advanced(by: pauses[0]), .zero.advanced(by: pauses[0] + pauses[1])])
     }
 
-    @Test("C15: longer than the policy's patience, it fails at once, with the figure", arguments: [429, 503, 500])
+    @Test("C15: beyond the policy's patience the call fails at once, with the wait", arguments: [429, 503, 500])
     func tooLong(status: Int) async throws {
         let (clock, network) = (TestClock(), scripted())
         network.on(.get, "/x") { .status(status, headers: ["Retry-After": "61"]) }
@@ -83,7 +83,7 @@ import Testing
         #expect(network.sent.map(\.at) == [.zero, .ms(60_000)])
     }
 
-    @Test("C15: twenty digits read the same in the error, in its sentence and in the limiter's own refusal")
+    @Test("C15: twenty digits read the same in the error, in its description and in the limiter's own refusal")
     func absurd() async throws {
         let (clock, network) = (TestClock(), scripted())
         network.on(.get, "/x") { .status(429, headers: ["Retry-After": "99999999999999999999"]) }
@@ -117,7 +117,7 @@ import Testing
         #expect(clock.elapsed == .seconds(90))
     }
 
-    @Test("a pause that does not fit before the deadline is not begun: the server's answer is the result")
+    @Test("a pause that does not fit before the deadline is not begun: the server's response is the result")
     func beyondDeadline() async throws {
         let (clock, network) = (TestClock(), scripted())
         network.on(.get, "/x") { .status(503, headers: ["Retry-After": "5"]) }

@@ -4,11 +4,11 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("Whether a call is tried again") struct RetryDecisionTests {
+@Suite("Whether a call is retried") struct RetryDecisionTests {
     private static let safe: [HTTPMethod] = [.get, .head, .put, .delete, .options]
     private static let unsafe: [HTTPMethod] = [.post, .patch]
 
-    /// How many attempts a call makes whose every attempt ends so.
+    /// Returns how many attempts a call makes if every attempt ends in this way.
     private func attempts(
         _ method: HTTPMethod, key: String? = nil, _ reply: ScriptedReply,
         _ configure: (inout Configuration) -> Void = { _ in }
@@ -25,7 +25,7 @@ import Testing
         return network.sent.count
     }
 
-    @Test("C13: these statuses are retried, where it is safe", arguments: [408, 429, 500, 502, 503, 504], safe)
+    @Test("C13: these statuses are retried, if that is safe", arguments: [408, 429, 500, 502, 503, 504], safe)
     func transient(status: Int, method: HTTPMethod) async {
         #expect(await attempts(method, .status(status)) == 3)
     }
@@ -35,7 +35,7 @@ import Testing
         #expect(await attempts(method, .status(status)) == 1)
     }
 
-    @Test("C10: a status from which nobody knows what was done is retried with a key only", arguments: unsafe)
+    @Test("C10: a status that leaves open what was done is retried with a key only", arguments: unsafe)
     func keys(method: HTTPMethod) async {
         for status in [408, 429, 500, 502, 503, 504] {
             #expect(await attempts(method, .status(status)) == 1)
@@ -62,20 +62,20 @@ import Testing
         }
     }
 
-    @Test("C10: it is the failure that knows whether the request may have reached the server")
+    @Test("C10: the failure itself says whether the request may have reached the server")
     func reachedServer() async {
         #expect(await attempts(.post, .failure(.reset, mayHaveReachedServer: false)) == 3)
         #expect(await attempts(.post, .failure(.refused, mayHaveReachedServer: true)) == 1)
     }
 
-    @Test("an attempt's timeout is retried where that is safe")
+    @Test("an attempt's timeout is retried if that is safe")
     func timeouts() async {
         #expect(await attempts(.get, .silence) == 3)
         #expect(await attempts(.post, .silence) == 1)
         #expect(await attempts(.post, key: "k", .silence) == 3)
     }
 
-    @Test("what no second attempt can mend is not retried")
+    @Test("errors that a second attempt cannot change are not retried")
     func hopeless() async {
         for error in [ServiceError.cancelled, .noInternetConnection, .signInRequired] {
             #expect(await attempts(.get, .error(error)) == 1)
@@ -86,7 +86,7 @@ import Testing
                 .get, .error(DecodingError.valueNotFound(Int.self, .init(codingPath: [], debugDescription: "")))) == 1)
     }
 
-    @Test("C18: an answer that cannot be decoded is not asked for again")
+    @Test("C18: a call whose response cannot be decoded is not retried")
     func decodingFailed() async throws {
         let (clock, network) = (TestClock(), scripted())
         network.on(.get, "/x") { .json("{") }
@@ -117,7 +117,7 @@ import Testing
         #expect([once, often] == [1, 3])
     }
 
-    @Test("a policy's number of attempts is kept to, and one of none is told", arguments: [1, 2, 5, 0, -3])
+    @Test("a policy's number of attempts is respected, and zero attempts are reported", arguments: [1, 2, 5, 0, -3])
     func number(attempts limit: Int) async {
         let sent = await attempts(.get, .status(503)) { $0.retry = RetryPolicy(attempts: limit) }
         #expect(sent == max(limit, 0))

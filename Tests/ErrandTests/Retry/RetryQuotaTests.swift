@@ -76,7 +76,7 @@ import Testing
             for _ in 0..<100 {
                 await #expect(throws: ServiceError.self) { _ = try await client.run(Endpoint<NoContent>.get("x")) }
             }
-            // 35 retries were paid for: two each for the first seventeen calls, one for the next.
+            // It paid for 35 retries: two each for the first seventeen calls, one for the next.
             #expect(network.sent.count == 135)
             isDown.value = false
             for _ in 0..<4 { _ = try await client.run(Endpoint<NoContent>.get("x")) }
@@ -87,7 +87,7 @@ import Testing
         #expect(network.sent.count == 135 + 4 + 2)
     }
 
-    @Test("C16: a connection that ended before the server worked on the request costs nothing of it")
+    @Test("C16: a connection that ended before the server processed the request does not use up the quota")
     func turnedAway() async throws {
         let (clock, network) = (TestClock(seed: 2), scripted())
         network.on(.get, "/x") { ScriptedReply.failure(.reset, mayHaveReachedServer: false).always }

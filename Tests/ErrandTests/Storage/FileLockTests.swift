@@ -16,7 +16,7 @@ struct FileLockTests {
         file = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .milliseconds(200))
     }
 
-    @Test("deleting the lock file does not let a second one in while the first is at work")
+    @Test("deleting the lock file does not let a second process in while the first holds the lock")
     func deleted() async throws {
         try file.save(session)
         try await file.exclusively {
@@ -32,7 +32,7 @@ struct FileLockTests {
         let old = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
         #expect(flock(old, LOCK_EX) == 0)
         async let waiter = waitProblem { try await patient.exclusively { Issue.record("two at once") } }
-        // Long enough for the waiter to have opened the file; if it has not, there is less to see.
+        // Long enough for the waiter to open the file; if it has not, the test is weaker, but does not fail.
         try await Task.sleep(for: .milliseconds(100))
         #expect(unlink(scratch.path("session.lock")) == 0)
         let new = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
@@ -49,7 +49,7 @@ struct FileLockTests {
         let old = open(scratch.path("session"), O_RDONLY)
         #expect(flock(old, LOCK_EX) == 0)
         async let waiter = waitProblem { try await patient.exclusively { Issue.record("two at once") } }
-        // Long enough for the waiter to have opened the file; if it has not, there is less to see.
+        // Long enough for the waiter to open the file; if it has not, the test is weaker, but does not fail.
         try await Task.sleep(for: .milliseconds(100))
         try scratch.write("{}", to: "other")
         let new = open(scratch.path("other"), O_RDONLY)
@@ -60,7 +60,7 @@ struct FileLockTests {
         #expect(close(new) == 0)
     }
 
-    @Test("many who are at work in turn are waited for, although together they take longer than one may")
+    @Test("holders that work in turn are waited for, although together they exceed the time limit")
     func busy() async throws {
         let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .seconds(3))
         try file.save(session)
@@ -68,7 +68,7 @@ struct FileLockTests {
         #expect(flock(other, LOCK_EX) == 0)
         async let waiter = waitProblem { try await patient.exclusively {} }
         for _ in 0..<8 {
-            // Far shorter than the wait, and longer than it in all.
+            // Each holds the lock for far less than the time limit; together they hold it for longer.
             try await Task.sleep(for: .milliseconds(500))
             try file.save(session)
         }
@@ -76,7 +76,8 @@ struct FileLockTests {
         #expect(await waiter == nil)
     }
 
-    @Test("C83: twenty processes refresh while somebody keeps deleting the lock file; no refresh token comes twice")
+    @Test(
+        "C83: twenty processes refresh while another one keeps deleting the lock file; no refresh token is used twice")
     func keepsBeingDeleted() async throws {
         try file.save(session)
         let children = try (0..<20).map { _ in
@@ -98,7 +99,7 @@ struct FileLockTests {
         #expect(came == came.indices.map { "refresh.\($0)" })
     }
 
-    @Test("C80: a symbolic link or a folder where the lock is to be is refused, and nothing is done without the lock")
+    @Test("C80: a symbolic link or a folder at the lock's path is refused, and nothing is done without the lock")
     func lockInTheWay() async throws {
         let link = scratch.path("session.lock")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scratch.path("target"))
@@ -109,7 +110,7 @@ struct FileLockTests {
         #expect(await waitProblem { try await file.exclusively { Issue.record("without a lock") } } == .notAFile)
     }
 
-    @Test("a folder that nobody can write needs no lock", .enabled(if: geteuid() != 0, "root may write everywhere"))
+    @Test("a folder that is not writable needs no lock", .enabled(if: geteuid() != 0, "root may write everywhere"))
     func readOnly() async throws {
         try scratch.setMode(0o500, of: ".")
         let ran = Noted(false)
@@ -132,7 +133,7 @@ struct FileLockTests {
     }
 
     #if os(Linux)
-    @Test("nothing stays open after the lock was had, or could not be had")
+    @Test("no descriptor stays open, whether the lock was acquired or not")
     func closed() async throws {
         try file.save(session)
         for _ in 0..<3 {

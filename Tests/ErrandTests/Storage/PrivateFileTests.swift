@@ -17,7 +17,7 @@ struct PrivateFileTests {
         file = FileTokenPersistence(path: scratch.path("session"))
     }
 
-    @Test("C80: what is saved is what is loaded; nothing is left when it is removed, and removing twice is fine")
+    @Test("C80: a saved session can be loaded; removing it leaves nothing, and removing it twice is fine")
     func roundTrip() throws {
         #expect(try file.load() == nil)
         try file.save(session)
@@ -28,7 +28,7 @@ struct PrivateFileTests {
         #expect(try file.load() == nil)
     }
 
-    @Test("C80: file and lock have mode 0600, the folders that are made for them 0700")
+    @Test("C80: the file and the lock have mode 0600, and folders that are created for them have 0700")
     func modes() async throws {
         let deep = FileTokenPersistence(path: scratch.path("app/tokens/session"))
         try await deep.exclusively {}
@@ -39,7 +39,7 @@ struct PrivateFileTests {
         #expect(try scratch.mode("app/tokens/session.lock") == 0o600)
     }
 
-    @Test("C80: a file that others could read is for its owner alone after the next save")
+    @Test("C80: a file that others could read is private after the next save")
     func widerMode() throws {
         try file.save(session)
         try scratch.setMode(0o644, of: "session")
@@ -49,7 +49,7 @@ struct PrivateFileTests {
         #expect(try scratch.mode(".") == 0o755, "a folder that was there is used as it is")
     }
 
-    @Test("C80: a symbolic link in the way is neither read nor written through")
+    @Test("C80: a symbolic link at the file's path is neither read nor written through")
     func symbolicLink() throws {
         try scratch.write("treasure", to: "target")
         try FileManager.default.createSymbolicLink(
@@ -59,7 +59,7 @@ struct PrivateFileTests {
         #expect(try scratch.read("target") == "treasure")
     }
 
-    @Test("C80: a symbolic link where the draft is to be is not written through")
+    @Test("C80: a symbolic link at the draft's path is not written through")
     func draftLink() throws {
         try scratch.write("treasure", to: "target")
         try FileManager.default.createSymbolicLink(
@@ -69,7 +69,7 @@ struct PrivateFileTests {
         #expect(try file.load() == session)
     }
 
-    @Test("C80: a folder in the way is told, and left alone")
+    @Test("C80: a folder at the file's path is reported, and left alone")
     func folderInTheWay() throws {
         try FileManager.default.createDirectory(
             atPath: scratch.path("session/inner"), withIntermediateDirectories: true)
@@ -79,14 +79,14 @@ struct PrivateFileTests {
         #expect(scratch.exists("session/inner"))
     }
 
-    @Test("C80: a pipe in the way is told, and nobody waits for its other end", .timeLimit(.minutes(1)))
+    @Test("C80: a pipe at the file's path is reported, and opening it does not block", .timeLimit(.minutes(1)))
     func pipeInTheWay() throws {
         #expect(mkfifo(scratch.path("session"), 0o600) == 0)
         #expect(problem { try file.load() } == .notAFile)
         #expect(problem { try file.save(session) } == .notAFile)
     }
 
-    @Test("C80: a folder that cannot be made or written", arguments: ["plain/session", "plain/deep/session"])
+    @Test("C80: a folder that cannot be created or written", arguments: ["plain/session", "plain/deep/session"])
     func unwritable(path: String) throws {
         try scratch.write("", to: "plain")
         let file = FileTokenPersistence(path: scratch.path(path))
@@ -95,7 +95,7 @@ struct PrivateFileTests {
         try file.save(nil)
     }
 
-    @Test("C80: a session that cannot be saved goes on in memory, and is refreshed there; each failure is told")
+    @Test("C80: a session that cannot be saved continues in memory, and is refreshed there; each failure is reported")
     func memoryGoesOn() async throws {
         try scratch.write("", to: "plain")
         let clock = TestClock()

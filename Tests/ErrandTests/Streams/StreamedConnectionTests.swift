@@ -13,7 +13,7 @@ import Testing
         client = APIClient(server.baseURL) { $0.rateLimit = .unlimited }
     }
 
-    @Test("a body of 200 MB is read while it comes, and is whole")
+    @Test("a body of 200 MB is read while it arrives, and is complete")
     func large() async throws {
         let count = 200 << 20
         server.on(.get, "/x") { _ in
@@ -29,7 +29,7 @@ import Testing
         #expect(received == count)
     }
 
-    @Test("C33: a body that breaks off is truncated, after what came of it")
+    @Test("C33: a body that is cut off is truncated, after the chunks that arrived")
     func brokenOff() async throws {
         server.on(.get, "/x") { _ in
             LoopbackReply([.write(LoopbackReply.head(200, ["Content-Length": "10"]) + Data("12345".utf8)), .close])
@@ -55,12 +55,12 @@ import Testing
         #expect(server.openConnections == 0)
     }
 
-    @Test("a body that nobody reads does not come")
+    @Test("a body that is not read is not received")
     func backPressure() async throws {
         server.on(.get, "/x") { _ in .endless() }
         server.on(.get, "/other") { _ in .json("1") }
         let response = try await client.stream(.get("x"))
-        // The other calls show that the transport had its turn.
+        // The other calls show that the transport has run meanwhile.
         var sent = -1 << 20
         while server.bytesSent - sent >= 1 << 20 {
             sent = server.bytesSent

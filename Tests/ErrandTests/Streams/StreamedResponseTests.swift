@@ -8,7 +8,7 @@ import Testing
     private let clock = TestClock()
     private let network = scripted()
 
-    /// A body of `count` chunks, each of which comes after the pause.
+    /// Returns a body of `count` chunks with a pause before each.
     private func body(_ count: Int, every pause: Duration) -> HTTPBody {
         .stream(opening: { [clock] in
             let left = Noted(count)
@@ -54,7 +54,7 @@ import Testing
         #expect(ends.count { if case .succeeded = $0 { true } else { false } } == 1)
     }
 
-    @Test("a call is retried, and replayed, until its head is there; an error that is answered has its words")
+    @Test("a call is retried, and replayed, until its head is there; an error status carries its message")
     func untilTheHead() async throws {
         network.on(.get, "/logs", .status(503), stream(1))
         network.on(.get, "/gone", .json(#"{"message": "The log was deleted"}"#, status: 410))
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("a stream may last longer than its timeout, but no pause of it; a timeout ends the call")
+    @Test("a stream may last longer than its timeout, but no pause in it; a timeout ends the call")
     func pauses() async throws {
         network.on(.get, "/steady", stream(60))
         network.on(.get, "/silent", stream(1, every: .seconds(31)))
@@ -83,7 +83,7 @@ import Testing
             let expected = Timeout(.attempt, limit: .seconds(30), phase: .receiving, mayHaveReachedServer: true)
             await #expect(throws: ServiceError.timedOut(expected)) { try await chunks.next() }
             #expect(clock.elapsed - start == .seconds(30))
-            // Once it is told, the sequence is at its end.
+            // After it has thrown, the sequence is at its end.
             #expect(try await chunks.next() == nil)
             await client.shutdown()
         }
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(
-        "C17: the deadline bounds the whole call: a reader who waits, and one who does not come",
+        "C17: the deadline covers the whole call, whether its reader waits or does not read",
         arguments: [true, false])
     func deadline(isReading: Bool) async throws {
         network.on(.get, "/logs", stream(100))
@@ -157,7 +157,7 @@ import Testing
             reader.cancel()
             await #expect(throws: ServiceError.cancelled) { try await reader.value }
             for try await _ in try await client.stream(.get("logs")).chunks { break }
-            // There is nothing left to wait for.
+            // Nothing is left to wait for.
             await client.shutdown()
         }
         var ends: [ServiceError] = []
@@ -166,7 +166,7 @@ import Testing
         #expect(clock.alarmCount == 0)
     }
 
-    @Test("a body is read once; a second iterator says so, and takes nothing from the first")
+    @Test("a body is read once; a second iterator throws, and takes nothing from the first")
     func once() async throws {
         network.on(.get, "/logs", stream(2))
         let client = testClient(network, clock)
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test("a middleware sees the stream; an error of the body's own ends the call with it")
+    @Test("a middleware sees the stream; an error of the body itself ends the call with it")
     func brokenOff() async throws {
         struct Doubling: Middleware {
             func intercept(

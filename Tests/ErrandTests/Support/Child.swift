@@ -12,7 +12,7 @@ final class Child: Sendable {
         try self.init("TokenSharer", arguments)
     }
 
-    /// Starts one. A proxy that the tests' own environment names is none of its business.
+    /// Starts a program. Proxies in the environment of the tests are not passed on.
     init(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws {
         process = try Subprocess(
             Self.executable(program).path, arguments,
@@ -21,7 +21,7 @@ final class Child: Sendable {
                 .merging(environment) { $1 })
     }
 
-    /// Waits for the end; the lines that were printed, and the status or the signal that ended it.
+    /// Waits for the end and returns the printed lines, and the status or the signal that ended the process.
     func end() async throws -> (lines: [String], status: Int32) {
         let (said, status) = try await process.outcome()
         return (String(decoding: said, as: UTF8.self).split(separator: "\n").map(String.init), status)
@@ -32,17 +32,17 @@ final class Child: Sendable {
         _ = process.output.availableData
     }
 
-    /// Lets one go on that waits for a word.
+    /// Lets a process continue that waits for a line of input.
     func go() {
         process.input.write(Data("go\n".utf8))
     }
 
-    /// Ends it as a power cut would, as far as the process can tell.
+    /// Kills the process; for the process, that is like a power cut.
     func kill() {
         process.stop()
     }
 
-    /// The executable lies beside the tests' own, wherever that was built.
+    /// Returns the path of the executable, which is in the same folder as that of the tests.
     private static func executable(_ program: String) throws -> URL {
         let neighbours = CommandLine.arguments.prefix(1) + Bundle.allBundles.map(\.bundlePath)
         let places = neighbours.map {

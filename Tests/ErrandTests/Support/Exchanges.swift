@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What a client makes of an answer to a GET.
+/// Returns the result that a client gets for a response to a GET.
 func outcome<Response: Decodable & Sendable>(
     _ reply: ScriptedReply, as type: Response.Type, below keys: String...
 ) async throws -> Result<Response, ServiceError> {
@@ -19,7 +19,7 @@ func outcome<Response: Decodable & Sendable>(
     }
 }
 
-/// The error of a call of which nothing may be sent.
+/// Returns the error of a call that must not send anything.
 func refusal<Response>(
     of endpoint: Endpoint<Response>, _ configure: (inout Configuration) -> Void = { _ in }
 ) async throws -> InvalidRequest {
@@ -31,7 +31,7 @@ func refusal<Response>(
     return invalid
 }
 
-/// The request that a client sends for an endpoint, and its body.
+/// Returns the request that a client sends for an endpoint, and its body.
 func request<Response>(
     for endpoint: Endpoint<Response>, _ configure: (inout Configuration) -> Void = { _ in }
 ) async throws -> ScriptedTransport.Sent {
@@ -43,19 +43,19 @@ func request<Response>(
 }
 
 extension ScriptedTransport.Sent {
-    /// The body as the members of a JSON object whose values are all text.
+    /// The body as the members of a JSON object whose values are all strings.
     var members: [String: String] {
         get throws { try JSONDecoder().decode([String: String].self, from: body) }
     }
 }
 
 extension Result where Failure == ServiceError {
-    /// The error, if that is what it is.
+    /// The error, if the result is a failure.
     var failure: ServiceError? {
         if case .failure(let error) = self { error } else { nil }
     }
 
-    /// What could not be decoded, if that is the error.
+    /// The decoding failure, if that is the error.
     var decodingFailure: DecodingFailure? {
         if case .failure(.decodingFailed(let failure)) = self { failure } else { nil }
     }

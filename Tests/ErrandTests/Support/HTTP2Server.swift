@@ -3,23 +3,23 @@ import Errand
 import ErrandTesting
 import Foundation
 
-/// nginx, which speaks HTTP/2 over TLS and passes each request on to a `LoopbackServer`.
+/// An nginx that speaks HTTP/2 over TLS and passes each request on to a `LoopbackServer`.
 ///
-/// There the header `X-Connection` tells on which connection to nginx a request came.
+/// There the header `X-Connection` identifies the connection to nginx that a request came on.
 final class HTTP2Server: Sendable {
     /// Its URL, without a path.
     let url: String
-    /// Where the requests end up.
+    /// The server that receives the requests.
     let backend: LoopbackServer
 
     private let scratch: Scratch
     private let process: ServerProcess
 
-    /// Starts one, with `settings` of nginx's for the whole server.
+    /// Starts a server, with additional `settings` for the nginx `server` block.
     init(_ certificate: TestCertificate, _ settings: String...) throws {
         (scratch, backend) = (try Scratch(), try LoopbackServer())
         var failure: any Error = CancellationError()
-        // A port that was free a moment ago may be somebody else's now.
+        // A port that was free a moment ago may be in use now.
         for _ in 0..<5 {
             let probe = try LoopbackServer()
             let port = probe.port
@@ -37,10 +37,10 @@ final class HTTP2Server: Sendable {
         throw failure
     }
 
-    /// The connections to nginx on which those requests came that have arrived.
+    /// The connections to nginx of the requests that have arrived.
     var connections: Set<String> { Set(backend.received.compactMap { $0.headers["X-Connection"] }) }
 
-    /// Nothing of it lies outside of the folder, and it needs no privilege.
+    /// Everything is inside the folder, and needs no privileges.
     private static func configuration(
         in scratch: Scratch, _ port: Int, _ certificate: TestCertificate, _ settings: [String], backend: Int
     ) -> String {

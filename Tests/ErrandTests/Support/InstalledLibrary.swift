@@ -3,13 +3,13 @@ import Errand
 import Foundation
 import Testing
 
-/// The libcurl that this process has opened.
+/// The libcurl that this process has loaded.
 enum InstalledLibrary {
-    /// Where it lies.
+    /// Its path.
     static var path: String {
         get throws {
             try #require(CurlTransport.libraryVersion != nil)
-            // The system says that the file is empty, so it is read to its end.
+            // The system reports a size of zero for this file, so it is read to its end.
             let file = try #require(FileHandle(forReadingAtPath: "/proc/self/maps"))
             let map = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
             let line = try #require(map.split(separator: "\n").first { $0.contains("/libcurl.so.4") })

@@ -2,31 +2,31 @@
 import ErrandTestSupport
 import Foundation
 
-/// A program of the system that tests work with where it is installed; where it is not, they are skipped.
+/// A program of the system that tests use; if it is not installed, these tests are skipped.
 enum Program: String {
     case openssl, nginx, clang, gzip, bash, curl, python3
 
-    /// It ended with another status than 0.
+    /// The program ended with a status other than 0.
     struct Failure: Error {
         let program: Program
         let said: String
     }
 
-    /// Where it is.
+    /// The path; `nil` if it is not installed.
     var path: String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
-        // Servers lie where a user's path does not always lead.
+        // Servers are in folders that a user's PATH may not contain.
         return (folders + ["/usr/sbin", "/usr/local/sbin"]).map { "\($0)/\(rawValue)" }
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
     var isInstalled: Bool { path != nil }
 
-    /// Runs it to its end; what it wrote to its standard output.
+    /// Runs the program to its end and returns its standard output.
     @discardableResult
     func run(_ arguments: [String], input: Data = Data()) throws -> Data {
         let process = try Subprocess(found, arguments, errors: .apart)
-        // What is written here, and said of errors, fits into a pipe.
+        // All of the output, and of the errors, fits into a pipe.
         process.input.write(input)
         try process.input.close()
         let data = try process.said()
@@ -35,7 +35,7 @@ enum Program: String {
         return data
     }
 
-    /// Where it is, if it is installed.
+    /// Its path, if it is installed.
     fileprivate var found: String {
         get throws {
             guard let path else { throw Failure(program: self, said: "it is not installed") }
@@ -46,13 +46,13 @@ enum Program: String {
 
 /// A server in a process of its own, which ends with its owner.
 final class ServerProcess: Sendable {
-    /// What it said until it was ready.
+    /// The output of the server until it was ready.
     let greeting: String
     private let process: Subprocess
 
-    /// Starts a program and waits until it has said `word`, wherever it says such things.
+    /// Starts a program and waits until it has printed `word`, to its output or its errors.
     init(_ program: Program, _ arguments: [String], readyAfter word: String) throws {
-        // Its output is held: a server that finds nobody at the other end of its pipe may give up.
+        // The pipe for its output stays open: a server may exit when that has no reader.
         process = try Subprocess(program.found, arguments, errors: .withOutput)
         try process.input.close()
         var said = ""
@@ -64,14 +64,14 @@ final class ServerProcess: Sendable {
         greeting = said
     }
 
-    /// Ends it; what it has said since it was ready.
+    /// Ends the server and returns what it has printed since it was ready.
     func stop() -> String {
         process.stop()
         return String(decoding: (try? process.said()) ?? Data(), as: UTF8.self)
     }
 
     deinit {
-        // A process inherits what the thread that starts it has blocked: SIGTERM, if that is one of Dispatch's.
+        // A child process inherits the signal mask of the thread that starts it; threads of Dispatch block SIGTERM.
         process.stop()
         _ = process.end()
     }

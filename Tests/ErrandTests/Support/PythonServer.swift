@@ -4,15 +4,15 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// A server of a few lines of Python, for what no honest program does: TLS, and HTTP/2 frame by frame.
+/// A server in a few lines of Python, for what no proper server does: TLS, and HTTP/2 frame by frame.
 final class PythonServer: Sendable {
     /// Its URL, without a path.
     let url: String
     private let scratch: Scratch
     private let process: ServerProcess
 
-    /// Starts one. `script` defines `serve(connection, number)`, which has a thread of its own for each connection over
-    /// TLS; what it tells with `note` can be had in the end.
+    /// Starts a server. `script` defines `serve(connection, number)`, which runs on a thread of its own for each
+    /// connection over TLS; `stop()` returns what it has passed to `note`.
     init(_ certificate: TestCertificate, speaking protocols: String = "http/1.1", _ script: String) throws {
         scratch = try Scratch()
         try scratch.write(Self.library + "\n" + script + "\nrun()\n", to: "server.py")
@@ -22,8 +22,8 @@ final class PythonServer: Sendable {
         url = "https://localhost:\(try #require(digits.flatMap { Int($0) }))"
     }
 
-    /// Puts TLS in front of a `LoopbackServer`: each connection is passed on, byte by byte. At its end comes an alert
-    /// that says so, unless it is `abrupt`.
+    /// Puts TLS in front of a `LoopbackServer`: each connection is forwarded, byte by byte. It ends with a TLS closing
+    /// alert, unless it is `abrupt`.
     static func front(
         of server: LoopbackServer, _ certificate: TestCertificate, isAbrupt: Bool = false
     ) throws -> PythonServer {
@@ -47,7 +47,7 @@ final class PythonServer: Sendable {
             """)
     }
 
-    /// Ends it; what it has noted.
+    /// Ends the server and returns its notes.
     func stop() -> [String] {
         process.stop().split(separator: "\n").map(String.init)
     }

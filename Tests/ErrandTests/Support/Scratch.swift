@@ -2,7 +2,7 @@ import Errand
 import Foundation
 import Testing
 
-/// A folder for one test, which goes with it.
+/// A folder for one test, which is deleted with this object.
 final class Scratch: Sendable {
     let folder: String
 
@@ -32,12 +32,12 @@ final class Scratch: Sendable {
     }
 
     deinit {
-        // What cannot be removed is left to the system's own tidying of its temporary folder.
+        // A folder that cannot be removed is left to the system, which cleans its temporary folder.
         try? FileManager.default.removeItem(atPath: folder)
     }
 }
 
-/// What kind of problem a persistence met while it waited; `nil` if it met none.
+/// Returns the kind of error that a persistence threw while it waited; `nil` if it threw none.
 func waitProblem(_ body: () async throws -> Void) async -> TokenPersistenceError.Kind? {
     do {
         try await body()
@@ -47,7 +47,7 @@ func waitProblem(_ body: () async throws -> Void) async -> TokenPersistenceError
     }
 }
 
-/// What kind of problem a persistence met; `nil` if it met none.
+/// Returns the kind of error that a persistence threw; `nil` if it threw none.
 func problem<Value>(_ body: () throws -> Value) -> TokenPersistenceError.Kind? {
     do {
         _ = try body()

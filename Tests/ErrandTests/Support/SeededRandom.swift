@@ -1,7 +1,7 @@
 import Errand
 import ErrandTesting
 
-/// Random numbers that follow from a seed, for tests over many cases that must fail the same way twice.
+/// A random number generator with a seed, for tests over many cases that must be reproducible.
 struct SeededRandom: RandomNumberGenerator {
     private let clock: TestClock
 
@@ -21,6 +21,6 @@ struct SeededRandom: RandomNumberGenerator {
 }
 
 extension Instant {
-    /// An instant that is written as a number of milliseconds.
+    /// Creates an instant from a number of milliseconds.
     static func ms(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 }

@@ -1,12 +1,12 @@
 #if os(Linux)
 import Foundation
 
-/// A `libcurl.so.4` that is not what it should be, in a folder where a process of its own finds it first.
+/// A fake `libcurl.so.4`, in a folder where a child process finds it first.
 final class StubLibrary: Sendable {
     private let scratch: Scratch
 
-    /// One whose every function is there, but says that this is version `version`, knows none of the options `lacking`,
-    /// and ends each transfer with `result`, after that line of a head if there is one.
+    /// Creates a library with every function that reports version `version`, does not know the options `lacking`, and
+    /// ends each transfer with `result`, after the header line `line` if there is one.
     convenience init(version: Int = 0x075801, lacking: [Int] = [], line: String = "", result: Int = 0) throws {
         try self.init(
             source: """
@@ -17,8 +17,8 @@ final class StubLibrary: Sendable {
                 """)
     }
 
-    /// One that works as the library at `path` does, but says that it is version `version` and knows none of the
-    /// options `lacking`.
+    /// Creates a library that works like the one at `path`, but reports version `version` and does not know the options
+    /// `lacking`.
     convenience init(version: Int, lacking: [Int], before path: String) throws {
         try self.init(
             source: """
@@ -28,7 +28,7 @@ final class StubLibrary: Sendable {
                 """)
     }
 
-    /// One that is made of that C code.
+    /// Creates a library from C code.
     init(source: String) throws {
         scratch = try Scratch()
         try scratch.write(source, to: "stub.c")
@@ -36,26 +36,26 @@ final class StubLibrary: Sendable {
             ["-shared", "-fPIC", "-o", scratch.path("libcurl.so.4"), scratch.path("stub.c")])
     }
 
-    /// One that is no library at all.
+    /// Creates a file that is no library.
     init(text: String) throws {
         scratch = try Scratch()
         try scratch.write(text, to: "libcurl.so.4")
     }
 
-    /// What a process needs to find it.
+    /// The environment with which a process finds the library.
     var environment: [String: String] {
         let others = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"].map { ":\($0)" } ?? ""
         return ["LD_LIBRARY_PATH": scratch.folder + others]
     }
 
-    /// What a process with that library makes of a GET.
+    /// Returns what a process with that library prints about a GET.
     func probe(_ arguments: String...) async throws -> String {
         let probe = try Child(
             "TransportProbe", ["get", "https://service.test/"] + arguments, environment: environment)
         return try await probe.end().lines.joined(separator: "\n")
     }
 
-    /// What both have: the version, and which options are not known.
+    /// The common part of both: the version, and the unknown options.
     private static func beginning(_ version: Int, _ lacking: [Int]) -> String {
         """
         #include <stdarg.h>

@@ -2,9 +2,9 @@
 import Foundation
 import Testing
 
-/// OpenSSL's own server: it shows a certificate, and answers each GET of `/` with a page.
+/// OpenSSL's own server: it presents a certificate, and responds to each GET of `/` with a page.
 final class TLSServer: Sendable {
-    /// The port of 127.0.0.1 that it listens on.
+    /// The port on 127.0.0.1 that it listens on.
     let port: Int
     /// Its URL, without a path.
     var url: String { "https://localhost:\(port)" }

@@ -17,9 +17,9 @@ struct TestCertificate: Sendable {
     }
 }
 
-/// A certificate authority of a test's own, and what it vouches for. All of it goes with the test.
+/// A certificate authority for one test, and its certificates. Its files are deleted with it.
 final class TestAuthority: Sendable {
-    /// When a certificate is good for nothing any more.
+    /// The dates of a certificate that has expired.
     static let longAgo = ["-startdate", "20200101000000Z", "-enddate", "20210101000000Z"]
 
     private let scratch: Scratch
@@ -27,7 +27,7 @@ final class TestAuthority: Sendable {
 
     init() throws {
         scratch = try Scratch()
-        // What `openssl ca` insists on; it is the one command whose every version takes dates.
+        // `openssl ca` requires this configuration; it is the only command that accepts dates in every version.
         try scratch.write(
             """
             [ca]
@@ -48,10 +48,10 @@ final class TestAuthority: Sendable {
         try makeOwnCertificate("authority", subject: "Errand's tests")
     }
 
-    /// The file of its own certificate, for those who trust it.
+    /// The file of the authority's certificate, for clients that trust it.
     var file: String { scratch.path("authority.pem") }
 
-    /// A certificate that it signs.
+    /// Issues a certificate that the authority signs.
     func issue(to host: String = "localhost", dates: [String] = []) throws -> TestCertificate {
         let name = UUID().uuidString
         let (request, certificate) = (scratch.path("\(name).csr"), certificate(name))
@@ -64,13 +64,13 @@ final class TestAuthority: Sendable {
         return certificate
     }
 
-    /// A certificate that nobody vouches for but its own key.
+    /// Creates a certificate that only its own key signs.
     func selfSigned() throws -> TestCertificate {
         try makeOwnCertificate("own", subject: "localhost", ["-addext", "subjectAltName=DNS:localhost"])
         return certificate("own")
     }
 
-    /// A transport that trusts it, and uses no proxy.
+    /// Creates a transport that trusts the authority, and uses no proxy.
     func transport() -> CurlTransport {
         var options = CurlTransport.Options()
         options.certificateAuthorities = file

@@ -2,7 +2,7 @@
 import ErrandTestSupport
 import Foundation
 
-/// A proxy on 127.0.0.1 that makes tunnels: it answers each CONNECT and then passes bytes on, both ways.
+/// A proxy on 127.0.0.1 that makes tunnels: it responds to each CONNECT and then forwards bytes in both directions.
 final class TunnelProxy: Sendable {
     struct StartFailure: Error {}
 
@@ -38,16 +38,16 @@ final class TunnelProxy: Sendable {
         }
     }
 
-    /// From now on the tunnels that there are stay open and pass nothing on; new ones work.
+    /// Freezes the existing tunnels: they stay open and forward nothing; new ones work.
     func freeze() {
         frozen.value = tunnels.value
     }
 
-    /// The heads of the requests that it got, as they came.
+    /// The heads of the requests that it received.
     var received: [String] { heads.value }
 
     deinit {
-        // Wakes the thread that waits on it.
+        // Wakes the thread that waits for a connection.
         shutdown(listener, CInt(SHUT_RDWR))
     }
 
@@ -62,7 +62,7 @@ final class TunnelProxy: Sendable {
         }
         let text = String(decoding: head, as: UTF8.self)
         heads.update { $0.append(text) }
-        // CONNECT localhost:8443 HTTP/1.1: whatever the name, nothing but this machine is meant.
+        // The line is "CONNECT localhost:8443 HTTP/1.1"; whatever the name, the proxy connects to this machine.
         let target = text.split(separator: " ").dropFirst().first?.split(separator: ":").last.flatMap { UInt16($0) }
         guard text.hasPrefix("CONNECT "), let target, let server = connection(to: target) else {
             _ = write(Array("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n".utf8)[...], to: client)
@@ -79,7 +79,7 @@ final class TunnelProxy: Sendable {
         isDone.wait()
     }
 
-    /// Until one of the two has gone; then the other has nobody to talk to.
+    /// Forwards bytes until one side has closed, and then shuts both sides down.
     private static func pass(from source: CInt, to target: CInt, unless isFrozen: () -> Bool) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while case let count = recv(source, &buffer, buffer.count, 0), count > 0 {

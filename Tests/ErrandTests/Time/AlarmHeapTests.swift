@@ -2,8 +2,7 @@
 import ErrandTestSupport
 import Testing
 
-// One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time
-// waiting.
+// Serialized: each seed is a long piece of work, and hundreds at once would delay the tests that use real time.
 @Suite("The heap of alarms", .serialized) struct AlarmHeapTests {
     private struct Entry {
         var at: Instant
@@ -12,7 +11,7 @@ import Testing
         var ticket: AlarmHeap.Ticket
     }
 
-    @Test("alarms fire as from a sorted array, whatever is set and taken back", arguments: UInt64(1)...30)
+    @Test("alarms fire as from a sorted array, however they are set and cancelled", arguments: UInt64(1)...30)
     func model(seed: UInt64) {
         var random = SeededRandom(seed)
         var heap = AlarmHeap()
@@ -34,7 +33,7 @@ import Testing
                 #expect(isRemoved)
                 gone.append(entry.ticket)
             case 7:
-                // A ticket that has been used up, whose slot somebody else may have now, takes nothing back.
+                // A used ticket, whose slot another alarm may have now, cancels nothing.
                 guard let ticket = gone.randomElement(using: &random) else { continue }
                 let isRemoved = heap.remove(ticket) != nil
                 #expect(!isRemoved)
@@ -53,14 +52,14 @@ import Testing
         }
     }
 
-    /// Takes back another alarm as it goes.
+    /// Cancels another alarm when it is deallocated.
     private final class Owner: Sendable {
         let alarm: Alarm
         init(_ alarm: Alarm) { self.alarm = alarm }
         deinit { alarm.cancel() }
     }
 
-    @Test("an alarm that is taken back may be the last to hold the owner of another")
+    @Test("a cancelled alarm may hold the last reference to the owner of another")
     func lastReference() {
         let heap = AlarmHeap.Shared()
         let inner = Alarm(heap: heap, ticket: heap.withLock { $0.insert(at: .zero, for: .watch) {} })

@@ -4,7 +4,7 @@ import ErrandTesting
 import Testing
 
 @Suite("The pause before a retry") struct BackoffTests {
-    @Test("C14: it is a random part of a time that doubles, up to the cap", arguments: UInt64(0)..<20)
+    @Test("C14: it is a random part of a duration that doubles, up to the cap", arguments: UInt64(0)..<20)
     func bounds(seed: UInt64) {
         let (backoff, clock) = (Backoff(), TestClock(seed: seed))
         var longest: [Duration] = []

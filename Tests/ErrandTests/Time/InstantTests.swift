@@ -2,7 +2,7 @@
 import Testing
 
 @Suite("Instants and durations") struct InstantTests {
-    @Test("arithmetic saturates where it would overflow")
+    @Test("arithmetic saturates instead of overflowing")
     func saturation() {
         let (past, future) = (Instant(nanoseconds: .min), Instant.distantFuture)
         #expect(future.advanced(by: .nanoseconds(1)) == future)
@@ -16,7 +16,7 @@ import Testing
         #expect(past < .zero && .zero < future)
     }
 
-    @Test("a duration in whole nanoseconds keeps within what can be said")
+    @Test("a duration in whole nanoseconds stays within the representable range")
     func wholeNanoseconds() {
         #expect(Duration.seconds(Int64.max).wholeNanoseconds == .max)
         #expect(Duration.seconds(Int64.min).wholeNanoseconds == .min)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "a duration as a person would say it",
+        "durations are formatted as people say them",
         arguments: [
             (.zero, "0 ms"), (.nanoseconds(1), "1 ns"), (.nanoseconds(999), "999 ns"), (.microseconds(250), "250 µs"),
             (.milliseconds(250), "250 ms"), (.milliseconds(999), "999 ms"), (.seconds(1), "1 s"),

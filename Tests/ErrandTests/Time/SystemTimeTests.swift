@@ -2,9 +2,9 @@
 import ErrandTestSupport
 import Testing
 
-/// Real time, so the bounds are generous: what is tested is that nothing fires early or is forgotten.
-@Suite("The machine's own clock", .timeLimit(.minutes(1))) struct SystemTimeTests {
-    /// One of its own: an alarm that is forgotten would be woken by what others set.
+/// Real time, so the bounds are generous: the tests check that nothing fires early or is forgotten.
+@Suite("The system clock", .timeLimit(.minutes(1))) struct SystemTimeTests {
+    /// An instance of its own: in the shared one, other alarms would wake an alarm that was forgotten.
     private let time = SystemTime()
 
     @Test("a sleep takes as long as it should, and time never goes back")
@@ -17,7 +17,7 @@ import Testing
         #expect(time.random() != time.random())
     }
 
-    @Test("an earlier alarm that is set later fires first; one that is taken back never does")
+    @Test("an earlier alarm that is set later fires first; one that is cancelled never does")
     func order() async throws {
         let fired = Noted<[Int]>([])
         let start = time.now
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "an instant so far away that nobody will see it does not come at once",
+        "an instant in the far future does not come at once",
         arguments: [Duration.seconds(9_000_000_000), .seconds(9_223_372_035), .seconds(Int64.max)])
     func farAway(duration: Duration) async throws {
         let hasFired = Noted(false)
@@ -49,7 +49,7 @@ import Testing
         alarm.cancel()
     }
 
-    @Test("a cancelled sleep ends at once, also one that is cancelled before it begins")
+    @Test("a cancelled sleep ends at once, also if it is cancelled before it begins")
     func cancelled() async {
         let task = Task { [time] in try await time.sleep(until: .distantFuture) }
         task.cancel()
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("an alarm that is far away holds up none that is near")
+    @Test("a distant alarm does not delay a near one")
     func near() async throws {
         let far = time.schedule(at: time.now.advanced(by: .seconds(3600)), for: .watch) {}
         let flight = Flight<Void, ServiceError>()

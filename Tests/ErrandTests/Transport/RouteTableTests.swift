@@ -2,7 +2,7 @@
 @testable import Errand
 import Testing
 
-@Suite("The kernel's tables of routes") struct RouteTableTests {
+@Suite("The kernel's routing tables") struct RouteTableTests {
     private static let head = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
     private static let zeros = "00000000000000000000000000000000"
 
@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(
-        "a route leads out unless it is the loopback's, link-local, down or a refusal",
+        "a route leads out unless it is of the loopback interface, link-local, down or a refusal",
         arguments: [
             ("no table to read", nil, nil, true),
             ("empty tables", head, "", false),

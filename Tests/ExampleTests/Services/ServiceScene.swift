@@ -4,12 +4,12 @@ import ExampleServer
 import ExampleServices
 import Testing
 
-/// A scripted network that reports what it did not expect.
+/// Returns a scripted network that reports unexpected requests.
 func script() -> ScriptedTransport {
     ScriptedTransport { Issue.record("\($0)") }
 }
 
-/// The rules of a client that speaks to `network` in virtual time.
+/// Returns the configuration of a client that uses `network` in virtual time.
 func scripted(_ network: ScriptedTransport, _ clock: TestClock) -> @Sendable (inout Configuration) -> Void {
     {
         $0.transport = network
@@ -18,14 +18,14 @@ func scripted(_ network: ScriptedTransport, _ clock: TestClock) -> @Sendable (in
     }
 }
 
-/// The rules of a client that speaks to a real server: as many calls as a test has, and real time is no reason to fail.
+/// The configuration of a client for a real server: no rate limit, and generous timeouts because time is real.
 let overTheWire: @Sendable (inout Configuration) -> Void = {
     $0.rateLimit = .unlimited
     $0.retry = .never
     $0.timeout = .seconds(60)
 }
 
-/// The error with which the operation ends, if it does.
+/// Returns the error with which the operation ends, if it does.
 func failure<Value: Sendable>(
     of operation: () async throws(ServiceError) -> Value
 ) async -> ServiceError? {
@@ -38,7 +38,7 @@ func failure<Value: Sendable>(
 }
 
 extension ServiceError {
-    /// What the server said, and with which status.
+    /// The server's message and its status.
     var refusal: (status: Int, message: String?)? {
         switch self {
         case .rejected(let rejection), .serverFailure(let rejection): (rejection.status, rejection.message)

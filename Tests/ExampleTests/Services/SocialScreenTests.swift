@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// Where a load is when it is cancelled.
+    /// The stage at which a load is cancelled.
     enum Stage: CaseIterable {
         case notBegun, inLine, waiting, backingOff
     }

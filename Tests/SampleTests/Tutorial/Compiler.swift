@@ -2,22 +2,21 @@
 import ErrandTestSupport
 import Foundation
 
-/// The toolchain's compiler, which checks what a reader would type against the modules that these tests were built
-/// with.
+/// The toolchain's compiler, which checks the reader's code against the modules that these tests were built with.
 struct Compiler {
     private let program: URL
     private let built: URL
-    /// Where the files lie that it is given, and the module that it makes of them.
+    /// The folder for the reader's files, and for the module that they are compiled into.
     private let folder: URL
 
-    /// Where it is, if it is installed.
+    /// The path of the compiler, if it is installed.
     static var program: URL? {
         (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
             .map { URL(filePath: String($0)).appending(path: "swiftc") }
             .first { FileManager.default.isExecutableFile(atPath: $0.path) }
     }
 
-    /// The folder of the test executable, where the modules lie too.
+    /// The folder of the test executable, which also contains the modules.
     static var built: URL {
         get throws {
             URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
@@ -25,13 +24,13 @@ struct Compiler {
         }
     }
 
-    /// Makes one that works in that folder.
+    /// Creates a compiler that works in that folder.
     init(_ program: URL, in folder: URL) throws {
         (self.program, self.folder) = (program, folder)
         built = try Self.built
     }
 
-    /// What is wrong with those files as one state of the reader's package; nothing, if that would build.
+    /// Returns the compiler's errors for one state of the reader's package; empty if it builds.
     func problems(of state: Walkthrough.State) async throws -> String {
         for (name, text) in state {
             try Data(text.utf8).write(to: folder.appending(path: name))
@@ -40,7 +39,7 @@ struct Compiler {
             "-parse-as-library", "-I", built.appending(path: "Modules").path, "-Xcc",
             "-fmodule-map-file=\(built.appending(path: "CCurl.build/module.modulemap").path)",
         ]
-        // As a whole module, because otherwise the bodies of functions would not be looked at.
+        // Compiled as a whole module, because otherwise the compiler skips function bodies.
         let library = [
             "-emit-module", "-wmo", "-enable-testing", "-module-name", "Friends", "-o", "Friends.swiftmodule",
         ]
@@ -51,8 +50,8 @@ struct Compiler {
             + compile(state.tests, tests + modules)
     }
 
-    /// Where the toolchain keeps what a manifest imports. What is in the PATH may be no more than a link to a program
-    /// that chooses between toolchains.
+    /// The folder of the modules that a manifest imports. The compiler in the PATH may be a link to a program that
+    /// chooses between toolchains.
     private var manifestModules: String {
         get async throws {
             struct Target: Decodable {
@@ -72,10 +71,10 @@ struct Compiler {
     }
 
     private func run(_ arguments: [String]) async throws -> (status: Int32, said: Data) {
-        // It writes where it is started.
+        // The compiler writes into its working directory.
         let there = ["-c", "cd \"$0\" && exec \"$@\"", folder.path, program.path]
         var environment = ProcessInfo.processInfo.environment
-        // The compiler's driver of Swift 6.3.1 crashes where its folder for temporary files is not named in ASCII.
+        // The driver of Swift 6.3.1 crashes if the path of its folder for temporary files is not ASCII.
         if let place = environment["TMPDIR"], !place.utf8.allSatisfy({ $0 < 0x80 }) { environment["TMPDIR"] = "/tmp" }
         let (said, status) = try await Subprocess(
             "/bin/sh", there + arguments, environment: environment, errors: .withOutput

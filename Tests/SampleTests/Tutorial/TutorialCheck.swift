@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Holds the tutorial to its word: each step builds, and what comes out in the end is what the tests here run.
+/// Checks that each step of the tutorial builds, and that its result is the code that the tests here run.
 @Suite("Tutorial")
 struct TutorialCheck {
     private static let here = URL(filePath: #filePath).deletingLastPathComponent()
@@ -46,14 +46,14 @@ struct TutorialCheck {
     @Test("what the reader has in the end is what is tested here")
     func end() throws {
         let last = try #require(try walkthrough.states(reading: Self.resource).last).state
-        // No test can import what a manifest does; that it compiles is all there is to say of it.
+        // A test cannot import a package manifest; `compiling()` checks that it compiles.
         for (name, text) in last where name != "Package.swift" {
             let tested = try String(contentsOf: Self.here.appending(path: name), encoding: .utf8)
             #expect(Self.code(of: tested) == Self.code(of: text), "\(name) differs from the tutorial's")
         }
     }
 
-    /// All lines but those that import: the reader's tests import the reader's library.
+    /// Returns all lines except imports, because the reader's tests import the reader's library.
     private static func code(of text: String) -> [String] {
         text.split(separator: "\n").map(String.init).filter(\.isCode)
     }
@@ -65,7 +65,7 @@ struct TutorialCheck {
     func compiling() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tutorial-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // A temporary folder that stays is no reason to fail.
+        // A temporary folder that cannot be removed is no reason to fail.
         defer { try? FileManager.default.removeItem(at: folder) }
         let compiler = try Compiler(try #require(Compiler.program), in: folder)
         for (step, state) in try walkthrough.states(reading: Self.resource) {

@@ -50,6 +50,10 @@ public final class URLSessionTransport: Transport {
 
     /// Sends the request, and returns the response when its body is complete or, as a stream, when its head is.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
+        try await context.bounded { try await respond(to: request, context) }
+    }
+
+    private func respond(to request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
         let body = try await request.body?.collect(upTo: .max)
         let exchange = URLSessionExchange(context, readAhead: options.readAhead)
         let outgoing = try URLRequest(request, body: body)

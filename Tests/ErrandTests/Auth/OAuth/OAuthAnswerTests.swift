@@ -3,13 +3,13 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("OAuth: what is answered")
+@Suite("OAuth: responses")
 struct OAuthAnswerTests {
     private func token(_ json: String, tokenType: String = "Bearer") async throws -> Token {
         try await OAuthScene(.json(json), tokenType: tokenType).signIn(scopes: ["read", "write"])
     }
 
-    @Test("a whole answer: every member is in the token, and the lifetime counts from now")
+    @Test("a complete response: every member is in the token, and the lifetime counts from now")
     func whole() async throws {
         let scene = OAuthScene(
             .json(
@@ -24,7 +24,7 @@ struct OAuthAnswerTests {
     }
 
     @Test(
-        "what may be missing, and what that means",
+        "optional members, and what their absence means",
         arguments: [
             #"{"access_token":"a"}"#, #"{"access_token":"a","token_type":null,"expires_in":null,"scope":null}"#,
             #"{"access_token":"a","refresh_token":"","token_type":"","scope":""}"#,
@@ -35,7 +35,7 @@ struct OAuthAnswerTests {
     }
 
     @Test(
-        "a lifetime is a number, or a text with a number; a century is the longest",
+        "a lifetime is a number, or a string with a number; a century is the maximum",
         arguments: [
             ("60", 60), ("60.5", 60.5), (#""60""#, 60), (#""3599.5""#, 3599.5), ("1e300", 3_155_760_000),
             (#""99999999999999999999""#, 3_155_760_000),
@@ -46,7 +46,7 @@ struct OAuthAnswerTests {
     }
 
     @Test(
-        "an answer that is none is decodingFailed, with the place; no token comes of it",
+        "an invalid response is decodingFailed with the coding path, and yields no token",
         arguments: [
             (#"{}"#, "access_token"), (#"{"access_token":null}"#, "access_token"),
             (#"{"access_token":""}"#, "access_token"), (#"{"access_token":7}"#, "access_token"),
@@ -72,12 +72,12 @@ struct OAuthAnswerTests {
     func wrong(json: String, path: String) async throws {
         let error = try await #require(throws: ServiceError.self) { try await token(json) }
         guard case .decodingFailed(let failure) = error else { throw error }
-        // Where a number beyond range stands is told by some versions of Foundation only.
+        // Only some versions of Foundation report where a number out of range is.
         #expect(failure.path == path || (path.isEmpty && failure.path == "expires_in"))
         #expect(failure.status == 200)
     }
 
-    @Test("a page of HTML with a success is told as such")
+    @Test("a page of HTML with a success status is reported as such")
     func html() async throws {
         let page = ScriptedReply.status(200, headers: ["Content-Type": "text/html"], body: "<html>Sign in</html>")
         let error = try await #require(throws: ServiceError.self) { try await OAuthScene(page).signIn() }
@@ -85,7 +85,7 @@ struct OAuthAnswerTests {
         #expect(failure.found == "text/html")
     }
 
-    @Test("the type that is taken can be another one, and is spelled as the app does")
+    @Test("another token type can be accepted, and is spelled as the app spells it")
     func otherType() async throws {
         #expect(try await token(#"{"access_token":"a","token_type":"jwt"}"#, tokenType: "JWT").type == "JWT")
         #expect(try await token(#"{"access_token":"a"}"#, tokenType: "JWT").type == "JWT")
@@ -105,7 +105,7 @@ struct OAuthAnswerTests {
         #expect("\(error)".hasSuffix("expected Bearer at token_type, found another type"))
     }
 
-    @Test("a client whose decoder turns names into camelCase reads the same")
+    @Test("a client whose decoder converts keys to camelCase reads the same")
     func camelCase() async throws {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -115,7 +115,7 @@ struct OAuthAnswerTests {
     }
 
     @Test(
-        "a refusal keeps the server's words and its code (RFC 6749, 5.2)",
+        "a refusal keeps the server's message and its code (RFC 6749, 5.2)",
         arguments: [
             (
                 400, #"{"error":"invalid_grant","error_description":"Wrong password"}"#, "invalid_grant",
@@ -138,7 +138,7 @@ struct OAuthAnswerTests {
         #expect(scene.network.sent.count == 1)
     }
 
-    @Test("what fails otherwise is told as by every call, and is not repeated if it may have arrived")
+    @Test("other failures are reported as for every call, and a request that may have arrived is not repeated")
     func failures() async throws {
         let cases: [(ScriptedReply, ServiceError, Int)] = [
             (.status(503), .serverFailure(Rejection(status: 503)), 1),

@@ -14,7 +14,7 @@ struct OAuthRefreshTests {
     }
 
     @Test(
-        "T1: fifty calls that meet an expired token wait for one refresh, at the head of a shared limiter's line",
+        "T1: fifty calls that meet an expired token wait for one refresh, at the head of a shared limiter's queue",
         arguments: UInt64(0)..<5)
     func fifty(seed: UInt64) async throws {
         let scene = OAuthScene(.json(Self.rotated).after(.seconds(1)), seed: seed) {
@@ -42,13 +42,13 @@ struct OAuthRefreshTests {
             #expect(token.scopes == ["read"])
         }
         #expect(scene.network.sent.map(\.request.url.path) == ["/token"] + Array(repeating: "/me", count: 50))
-        // The first call gives its permit to the refresh. Once the answer is there, the calls go on at the limit's
+        // The first call gives its permit to the refresh. Once the response is there, the calls continue at the limit's
         // pace.
         let instants = scene.network.sent.map { start.duration(to: $0.at) }
         #expect(instants == (0...50).map { .seconds($0) })
     }
 
-    @Test("T10: an answer without a new refresh token or scopes keeps the old ones; one that has them rotates")
+    @Test("T10: a response without a new refresh token or scopes keeps the old ones; one that has them rotates")
     func rotation() async throws {
         let scene = OAuthScene(
             .json(#"{"access_token":"a2"}"#), .json(#"{"access_token":"a3","refresh_token":"r3","scope":"less"}"#))
@@ -60,7 +60,7 @@ struct OAuthRefreshTests {
     }
 
     @Test(
-        "T8: a refused refresh ends the session with one event, and the calls with the server's words",
+        "T8: a refused refresh ends the session with one event, and the calls with the server's message",
         arguments: [400, 401, 403, 200])
     func refusedRefresh(status: Int) async throws {
         let scene = OAuthScene(.json(Self.refused, status: status))
@@ -84,7 +84,7 @@ struct OAuthRefreshTests {
         #expect(scene.network.sent.count == 1)
     }
 
-    @Test("a session without a refresh token ends when its token does, and nothing is sent", arguments: [nil, ""])
+    @Test("a session without a refresh token ends when its token expires, and nothing is sent", arguments: [nil, ""])
     func noRefreshToken(refresh: String?) async throws {
         let scene = OAuthScene()
         let tokens = store(scene)
@@ -97,7 +97,7 @@ struct OAuthRefreshTests {
     }
 
     @Test(
-        "T9: what fails in passing leaves the store and what it has saved untouched; the next call tries again",
+        "T9: a temporary failure leaves the store and its saved session untouched; the next call tries again",
         arguments: [
             .failure(.reset), .status(503), .status(403, body: #"{"error":"forbidden"}"#), .status(429),
             .json(#"{"access_token":"a","token_type":"mac"}"#), .json("{}"), .json(#"{"access_token":7}"#),

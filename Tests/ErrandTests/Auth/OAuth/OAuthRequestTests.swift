@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("OAuth: what is asked")
+@Suite("OAuth: requests")
 struct OAuthRequestTests {
     @Test("each grant, with the credentials in each place, byte for byte")
     func forms() async throws {
@@ -46,7 +46,7 @@ struct OAuthRequestTests {
         #expect(String(decoding: bytes, as: UTF8.self) == pair)
     }
 
-    @Test("in the body they are escaped once, as every other parameter")
+    @Test("in the body they are escaped once, like every other parameter")
     func escapingInBody() async throws {
         let scene = OAuthScene(.json(OAuthScene.answer), id: "a:b", secret: "c%é&", credentials: .inBody)
         _ = try await scene.oauth.token(.password(user: "a&b=c", "p+q %"))
@@ -57,7 +57,7 @@ struct OAuthRequestTests {
             ])
     }
 
-    @Test("further parameters go with every request, those of one request only with that, and win there")
+    @Test("extra parameters go with every request; those of a single request take precedence")
     func parameters() async throws {
         let scene = OAuthScene(
             .json(OAuthScene.answer).always, parameters: ["audience": "all", "resource": ["x", "y"]])
@@ -73,7 +73,7 @@ struct OAuthRequestTests {
     }
 
     @Test(
-        "what is missing is named, and nothing is sent",
+        "a missing parameter is named, and nothing is sent",
         arguments: [
             ("", "s", OAuth.Credentials.inHeader, OAuth.Grant.ann, "the client id is empty"),
             ("", "s", .inBody, .clientCredentials, "the client id is empty"),
@@ -95,7 +95,7 @@ struct OAuthRequestTests {
         #expect(scene.network.sent.isEmpty)
     }
 
-    @Test("an empty id or secret is told by a refresh too, and ends no session")
+    @Test("a refresh reports an empty id or secret too, and does not end the session")
     func missingAtRefresh() async throws {
         let scene = OAuthScene(secret: "")
         let tokens = TokenStore(time: scene.clock) { [oauth = scene.oauth] in try await oauth.refreshed($0) }
@@ -107,7 +107,7 @@ struct OAuthRequestTests {
         }
     }
 
-    @Test("a parameter that is there already is named, and nothing is sent", arguments: ["username", "scope"])
+    @Test("a parameter that is already set is named, and nothing is sent", arguments: ["username", "scope"])
     func twice(name: String) async throws {
         let scene = OAuthScene(parameters: QueryItems([QueryItems.Item(name: name, value: "x")]))
         let error = await failure { () async throws(ServiceError) in try await scene.signIn(scopes: ["read"]) }
@@ -117,7 +117,7 @@ struct OAuthRequestTests {
     }
 
     @Test(
-        "nothing goes over plain http to another machine, wherever the secrets stand",
+        "nothing is sent over plain http to another machine, wherever the secrets are",
         arguments: OAuth.Credentials.allCases)
     func cleartext(credentials: OAuth.Credentials) async throws {
         let network = scripted()
@@ -145,7 +145,7 @@ struct OAuthRequestTests {
         #expect(scene.network.sent.first?.request.headers["Authorization"] == nil)
     }
 
-    @Test("a cancelled task asks for nothing")
+    @Test("a cancelled task sends nothing")
     func cancelled() async throws {
         let scene = OAuthScene()
         let task = Task {

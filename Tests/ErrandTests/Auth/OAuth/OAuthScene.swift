@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Foundation
 
-/// An authorization server in a script, and the grants against it.
+/// A scripted authorization server, and the grants that use it.
 struct OAuthScene: Sendable {
     static let answer = #"{"access_token":"a","token_type":"Bearer","expires_in":3600,"refresh_token":"r"}"#
 
@@ -12,7 +12,7 @@ struct OAuthScene: Sendable {
     let login: APIClient
     private let make: @Sendable (APIClient) -> OAuth
 
-    /// Sets the scene; `replies` are what the token endpoint answers, one after the other.
+    /// Creates the scene; `replies` are the responses of the token endpoint, in order.
     init(
         _ replies: ScriptedReply..., seed: UInt64 = 0, id: String = "pins", secret: String = "s3cret",
         credentials: OAuth.Credentials = .inHeader, tokenType: String = "Bearer", parameters: QueryItems = [:],
@@ -29,7 +29,7 @@ struct OAuthScene: Sendable {
 
     var oauth: OAuth { make(login) }
 
-    /// Asks for a token with a password that is right.
+    /// Asks for a token with a correct password.
     func signIn(scopes: [String] = []) async throws(ServiceError) -> Token {
         try await oauth.token(.ann, scopes: scopes)
     }

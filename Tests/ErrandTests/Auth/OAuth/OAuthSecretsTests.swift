@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("OAuth: secrets in nothing that a person reads")
+@Suite("OAuth: no secrets in any output")
 struct OAuthSecretsTests {
     private static let secret = "s3cret%-5bé"
     private static let escaped = "s3cret%25-5b%C3%A9"
@@ -16,7 +16,7 @@ struct OAuthSecretsTests {
         for secret in Self.planted where text.contains(secret) { Issue.record("\(secret) is in \(place): \(text)") }
     }
 
-    @Test("C90: the grants, and what has them, print without their secrets", arguments: OAuth.Credentials.allCases)
+    @Test("C90: the grants, and values that contain them, print without secrets", arguments: OAuth.Credentials.allCases)
     func values(credentials: OAuth.Credentials) {
         let scene = OAuthScene(
             secret: Self.secret, credentials: credentials, parameters: ["otp_token": Planted.access])
@@ -27,7 +27,7 @@ struct OAuthSecretsTests {
         #expect("\(grant)".contains("username=ann"))
     }
 
-    /// Answers that give back what was sent, wherever an error shows words of the server.
+    /// Responses that echo what was sent, in every place where an error shows text of the server.
     static let answers = [
         "{\"error\":\"invalid_grant\",\"error_description\":\"bad \(planted.joined(separator: ", "))\"}",
         "{\"error\":\"\(secret)\"}", "{\"error\":\"\(Planted.password)\",\"error_description\":\"\(Planted.refresh)\"}",
@@ -39,7 +39,7 @@ struct OAuthSecretsTests {
     ]
 
     @Test(
-        "C90: an answer that echoes them brings them into no error, event, explanation or line of a log",
+        "C90: a response that echoes secrets brings them into no error, event, explanation or log line",
         arguments: answers, [OAuth.Credentials.inHeader, .inBody])
     func echoed(answer: String, credentials: OAuth.Credentials) async throws {
         let own = [Self.secret, Self.escaped] + (credentials == .inHeader ? [Self.basic] : [])
@@ -50,7 +50,7 @@ struct OAuthSecretsTests {
             let tokens = TokenStore(time: scene.clock) { [oauth = scene.oauth] in try await oauth.refreshed($0) }
             let told = tokens.events
             try await scene.clock.play {
-                // An answer can repeat only what was in its own request.
+                // A response can echo only what was in its own request.
                 let grant = OAuth.Grant.password(user: "ann", Planted.password)
                 let signIn = await failure { () async throws(ServiceError) in try await scene.oauth.token(grant) }
                 expect(signIn, hides: own + [Planted.password])

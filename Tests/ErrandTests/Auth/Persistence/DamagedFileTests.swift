@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What the cases are made of.
+/// The valid file that the cases are derived from.
 private let wholeFile = """
     {"version":1,"session":{"id":"6F6D3C2E-7B6B-4F0C-8B1B-0123456789AB","revision":1,"received":0,\
     "token":{"access":"a","type":"Bearer","scopes":[]}}}
@@ -19,14 +19,14 @@ struct DamagedFileTests {
         file = FileTokenPersistence(path: scratch.path("session"))
     }
 
-    @Test("C82: the file that the other cases are made of is a good one")
+    @Test("C82: the file that the other cases are based on is valid")
     func good() throws {
         try scratch.write(wholeFile, to: "session")
         #expect(try file.load()?.token.access == "a")
     }
 
     @Test(
-        "C82: a damaged file is a typed error, and is kept aside as it was",
+        "C82: a damaged file is a typed error, and is kept aside unchanged",
         arguments: [
             "", "{", "[]", "null", "\0\0\0", "not JSON", #"{"version":1}"#, #"{"version":"1"}"#, #"{"session":{}}"#,
             String(wholeFile.dropLast(30)), wholeFile + "x",
@@ -41,7 +41,7 @@ struct DamagedFileTests {
         #expect(try file.load() == nil)
     }
 
-    @Test("C82: what another process has put in the place of a damaged file meanwhile is not put out of the way")
+    @Test("C82: a file that another process put in place of a damaged one meanwhile is not moved aside")
     func mended() throws {
         try scratch.write(wholeFile, to: "session")
         try scratch.write("older", to: "session.damaged")
@@ -51,13 +51,13 @@ struct DamagedFileTests {
         #expect(!scratch.exists("session.damaged"))
         #expect(try file.setAside(.damaged, "is damaged", ifStillHolding: Data(wholeFile.utf8))?.kind == .damaged)
         #expect(try scratch.read("session.damaged") == wholeFile)
-        // By now it is gone: what is kept aside stays as it is.
+        // The damaged file is gone by now, and the copy that was kept aside stays unchanged.
         #expect(try file.setAside(.damaged, "is damaged", ifStillHolding: Data("{".utf8))?.kind == .damaged)
         #expect(try scratch.read("session.damaged") == wholeFile)
         #expect(!scratch.exists("session"))
     }
 
-    @Test("C82: every truncation of a good file is told, none is taken for a session")
+    @Test("C82: every truncation of a valid file is reported, and none is read as a session")
     func truncated() throws {
         for count in 0..<wholeFile.utf8.count {
             try scratch.write(String(wholeFile.prefix(count)), to: "session")
@@ -65,7 +65,7 @@ struct DamagedFileTests {
         }
     }
 
-    @Test("C82: a file of a later version is told as such, and is kept aside as it was")
+    @Test("C82: a file of a later version is reported as such, and is kept aside unchanged")
     func future() throws {
         let content = #"{"version":2,"vault":"of the future"}"#
         try scratch.write(content, to: "session")
@@ -73,7 +73,7 @@ struct DamagedFileTests {
         #expect(try scratch.read("session.damaged") == content)
     }
 
-    @Test("C82: the message names the place, and holds nothing of the content")
+    @Test("C82: the message names the position, and contains nothing of the content")
     func message() throws {
         try scratch.write("hunter2", to: "session")
         let error = #expect(throws: TokenPersistenceError.self) { try file.load() }
@@ -82,7 +82,7 @@ struct DamagedFileTests {
         #expect(!message.contains("hunter2"))
     }
 
-    @Test("C82: the store tells it once; then nobody is signed in, until somebody is")
+    @Test("C82: the store reports it once; then the user is signed out, until the next sign-in")
     func store() async throws {
         try scratch.write("{", to: "session")
         let clock = TestClock()

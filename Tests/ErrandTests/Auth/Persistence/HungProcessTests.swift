@@ -17,7 +17,7 @@ struct HungProcessTests {
     }
 
     @Test(
-        "T9: a refresh fails in passing with an error that says why; a token that is still good is used",
+        "T9: a refresh fails temporarily with an error that says why; a token that is still valid is used",
         .timeLimit(.minutes(1)))
     func refresh() async throws {
         let tokens = store()
@@ -44,7 +44,7 @@ struct HungProcessTests {
     }
 
     @Test(
-        "signing in and out changes the session in memory and returns; what could not be saved is told",
+        "signing in and out changes the session in memory and returns; a failed save is reported",
         .timeLimit(.minutes(1)))
     func signInAndOut() async throws {
         let tokens = store()
@@ -66,7 +66,7 @@ struct HungProcessTests {
         #expect(try file.load() == nil)
     }
 
-    @Test("a session that was never saved is nobody else's: it is refreshed in memory", .timeLimit(.minutes(1)))
+    @Test("a session that was never saved belongs to this process: it is refreshed in memory", .timeLimit(.minutes(1)))
     func unsaved() async throws {
         let tokens = store()
         let hung = try hang()
@@ -93,12 +93,12 @@ struct HungProcessTests {
         #expect(try file.load() == nil)
         hung.kill()
         _ = try await hung.end()
-        // Takes its turn after the saving above.
+        // Waits for its turn after the save above.
         await tokens.signIn(Token(access: "b"))
         #expect(try file.load()?.token.access == "b")
     }
 
-    @Test("what a process has saved before it hung is used, though it holds the lock", .timeLimit(.minutes(1)))
+    @Test("a session that a process saved before it hung is used, though it holds the lock", .timeLimit(.minutes(1)))
     func savedBefore() async throws {
         let (here, there) = (store(), store())
         let old = server.signIn("ann")

@@ -12,13 +12,13 @@ struct KilledProcessTests {
         file = FileTokenPersistence(path: scratch.path("session"))
     }
 
-    @Test("C81: killed at any point of a write, the file holds the old session or the new one, whole")
+    @Test("C81: after a kill at any point of a write, the file holds the old session or the new one, whole")
     func killedWhileWriting() async throws {
         var last = 0
         for _ in 0..<40 {
             let child = try Child("rewrite", scratch.path("session"))
             child.firstWord()
-            // Another process is killed at a moment of real time: any point of its write may be hit.
+            // Another process is killed at a moment of real time, so that any point of its write may be hit.
             try await Task.sleep(for: .microseconds(Int.random(in: 0...8000)))
             child.kill()
             let (_, status) = try await child.end()
@@ -30,7 +30,7 @@ struct KilledProcessTests {
         }
     }
 
-    @Test("C81: what a killed process has half written goes with the session")
+    @Test("C81: the draft that a killed process left half written is removed with the session")
     func draftGoes() async throws {
         try scratch.write("{\"version\":1,", to: "session.new")
         let session = SavedSession(id: UUID(), token: Token(access: "a"), received: Date())
@@ -43,7 +43,8 @@ struct KilledProcessTests {
         #expect(!scratch.exists("session.new"))
     }
 
-    @Test("T14: the process dies as soon as the first waiter goes on; the new token is on the disk", arguments: 0..<10)
+    @Test(
+        "T14: the process dies as soon as the first waiter continues; the new token is on the disk", arguments: 0..<10)
     func diesAfterRotation(_: Int) async throws {
         let old = SavedSession(id: UUID(), token: Token(access: "old", refresh: "old"), received: Date())
         try file.save(old)
@@ -55,7 +56,7 @@ struct KilledProcessTests {
         #expect(saved.revision == 1)
     }
 
-    @Test("C80: the disk is full after a rotation; the new token is used from memory, and the error is told")
+    @Test("C80: the disk is full after a rotation; the new token is used from memory, and the error is reported")
     func fullDisk() async throws {
         let old = SavedSession(id: UUID(), token: Token(access: "old", refresh: "old"), received: Date())
         try file.save(old)

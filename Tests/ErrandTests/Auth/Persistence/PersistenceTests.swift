@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The store and its persistence")
 struct PersistenceTests {
-    @Test("what was saved is the session of the next run; it is read once, when the first call needs it")
+    @Test("the saved session is used by the next run; it is read once, when the first call needs it")
     func nextRun() async throws {
         let clock = TestClock()
         let disk = CountingPersistence()
@@ -23,7 +23,7 @@ struct PersistenceTests {
         #expect(disk.loads == 1)
     }
 
-    @Test("a saved session of the largest revision there is can be refreshed")
+    @Test("a saved session with the largest possible revision can be refreshed")
     func largestRevision() async throws {
         let clock = TestClock()
         let disk = MemoryTokenPersistence()
@@ -37,7 +37,7 @@ struct PersistenceTests {
         }
     }
 
-    @Test("a task that is cancelled while the session is read is not told that nobody is signed in")
+    @Test("a task that is cancelled while the session is read still learns that a user is signed in")
     func cancelledQuestion() async throws {
         let clock = TestClock()
         let disk = SlowPersistence(clock)
@@ -50,7 +50,7 @@ struct PersistenceTests {
         }
     }
 
-    @Test("a save that fails is told, and the session goes on in memory")
+    @Test("a failed save is reported, and the session continues in memory")
     func saveFails() async throws {
         let clock = TestClock()
         let disk = CountingPersistence()
@@ -71,7 +71,7 @@ struct PersistenceTests {
         }
     }
 
-    @Test("a foreign error of a persistence is told by its type, not by what it carries")
+    @Test("a foreign error of a persistence is reported by its type, without its content")
     func foreignError() async throws {
         struct Odd: Error { var secret = "hunter2" }
         let clock = TestClock()
@@ -91,7 +91,7 @@ struct PersistenceTests {
         }
     }
 
-    @Test("a session that cannot be read is an error each time, until it can be")
+    @Test("a session that cannot be read is an error each time, until it can be read")
     func loadFails() async throws {
         let clock = TestClock()
         let disk = CountingPersistence()
@@ -111,7 +111,7 @@ struct PersistenceTests {
     }
 
     @Test(
-        "a damaged session is an error once; then nobody is signed in",
+        "a damaged session is an error once; then the user is signed out",
         arguments: [.damaged, .futureVersion] as [TokenPersistenceError.Kind])
     func damaged(kind: TokenPersistenceError.Kind) async throws {
         let clock = TestClock()
@@ -127,7 +127,7 @@ struct PersistenceTests {
         #expect(disk.loads == 1)
     }
 
-    @Test("somebody signs in while the old session is being read; what is read is of the past", arguments: 0..<20)
+    @Test("a user signs in while the old session is being read; the old session is discarded", arguments: 0..<20)
     func signInDuringLoad(seed: UInt64) async throws {
         let clock = TestClock(seed: seed)
         let disk = SlowPersistence(clock)
@@ -157,7 +157,7 @@ struct PersistenceTests {
                     return try? await tokens.token().access
                 }
             }
-            // A task of low priority signs in, and its save waits while those of high priority go on.
+            // A task of low priority signs in, and its save waits while tasks of high priority continue.
             let bo = Task(executorPreference: clock.executor, priority: .background) {
                 await tokens.signIn(Token(access: "bo", expiry: clock.date))
             }
@@ -186,7 +186,7 @@ struct PersistenceTests {
         #expect(disk.mostAtOnce == 1)
     }
 
-    @Test("what could not be read again was kept aside: that is no sign-out by another process")
+    @Test("a damaged file that is kept aside does not count as a sign-out by another process")
     func damagedWhileInUse() async throws {
         let clock = TestClock()
         let disk = CountingPersistence()

@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A session file that somebody else may have put there, or taken away")
+@Suite("A session file that somebody else may have planted or removed")
 struct PlantedFileTests {
     private let scratch: Scratch
     private let file: FileTokenPersistence
@@ -28,10 +28,10 @@ struct PlantedFileTests {
         #expect(try file.load() == session)
     }
 
-    @Test("C80: a file of another user is not used, and a sign-out leaves it there")
+    @Test("C80: a file of another user is not used, and a sign-out does not remove it")
     func owner() throws {
         try file.save(session)
-        // Only root can give a file away; others find one of root's.
+        // Only root can give a file away; other users read a file of root's instead.
         let isRoot = geteuid() == 0
         if isRoot { #expect(chown(scratch.path("app/session"), 65534, 65534) == 0) }
         let planted = isRoot ? file : FileTokenPersistence(path: "/etc/passwd")
@@ -43,7 +43,7 @@ struct PlantedFileTests {
         #expect(scratch.exists("app/session") && !scratch.exists("app/session.damaged"))
     }
 
-    @Test("C80: the store tells why, signs nobody in, and a new sign-in makes the file private again")
+    @Test("C80: the store says why, the user is signed out, and a new sign-in makes the file private again")
     func store() async throws {
         try file.save(session)
         try scratch.setMode(0o666, of: "app/session")
@@ -54,7 +54,7 @@ struct PlantedFileTests {
         #expect(try scratch.mode("app/session") == 0o600)
     }
 
-    @Test("nobody is signed in where there has never been a folder; looking makes none")
+    @Test("without a folder nobody is signed in, and looking for it does not create it")
     func firstStart() async throws {
         let tokens = TokenStore(persistence: file) { $0 }
         #expect(await tokens.isSignedIn == false)
@@ -92,11 +92,11 @@ struct PlantedFileTests {
         #expect(try file.load()?.token.access == "ann.1")
     }
 
-    @Test("T15: the refresh is refused, but another process has saved a newer token meanwhile: that is used")
+    @Test("T15: the refresh is refused, but another process has saved a newer token meanwhile, and that is used")
     func refusedButNewer() async throws {
         let clock = TestClock()
         let tokens = TokenStore(persistence: file, time: clock) { [file] _ in
-            // One who ran without the lock was faster.
+            // Another process that ran without the lock was faster.
             let saved = try #require(try file.load())
             try file.save(saved.continued(with: Token(access: "theirs", refresh: "r2"), at: clock.date))
             throw ServiceError.refused
@@ -111,7 +111,7 @@ struct PlantedFileTests {
         #expect(try file.load()?.token.access == "theirs")
     }
 
-    @Test("T15: what the other process has saved has expired as well; its refresh token is used then")
+    @Test("T15: the token that the other process saved has expired as well; its refresh token is used then")
     func refusedButNewerExpired() async throws {
         let clock = TestClock()
         let tokens = TokenStore(persistence: file, time: clock) { [file] old in
@@ -132,10 +132,10 @@ struct PlantedFileTests {
 
     #if os(Linux)
     @Test(
-        "C81: the file is synced before it takes its name, the folder after it",
+        "C81: the file is synced before it is renamed, and the folder afterwards",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"))
     func synced() async throws {
-        // Preloaded, it notes what the process syncs and renames.
+        // The preloaded library records what the process syncs and renames.
         try scratch.write(
             """
             #define _GNU_SOURCE
@@ -174,7 +174,7 @@ struct PlantedFileTests {
     }
 
     @Test(
-        "C81: where the new file cannot take the old one's name, the old one stays and nothing else is left",
+        "C81: if the new file cannot replace the old one, the old one stays and nothing else is left",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"))
     func notRenamed() async throws {
         try scratch.write(

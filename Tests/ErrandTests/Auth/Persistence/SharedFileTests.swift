@@ -13,7 +13,7 @@ struct SharedFileTests {
         file = FileTokenPersistence(path: scratch.path("session"))
     }
 
-    @Test("T15: another process has refreshed meanwhile; its token is read again and used, without a refresh")
+    @Test("T15: another process has refreshed meanwhile; its token is read and used, without a refresh")
     func readAgain() async throws {
         let clock = TestClock()
         let server = AuthServer(clock)
@@ -50,7 +50,7 @@ struct SharedFileTests {
         #expect(server.refreshes == ["refresh.ann.0"])
     }
 
-    @Test("T15: what the other process has got is expired too; its refresh token is used, not the old one")
+    @Test("T15: the token that the other process saved has expired too; its refresh token is used, not the old one")
     func expiredMeanwhile() async throws {
         let clock = TestClock()
         let server = AuthServer(clock, lifetime: .seconds(600))
@@ -68,7 +68,7 @@ struct SharedFileTests {
         #expect(server.refreshes == ["refresh.ann.0", "refresh.ann.1"])
     }
 
-    @Test("T15: the other process has signed out, or somebody else in; that holds here too", arguments: [true, false])
+    @Test("T15: the other process has signed out, or another user in; that applies here too", arguments: [true, false])
     func changedMeanwhile(signsIn: Bool) async throws {
         let clock = TestClock()
         let server = AuthServer(clock)
@@ -89,7 +89,7 @@ struct SharedFileTests {
         #expect(server.refreshes.isEmpty)
     }
 
-    @Test("C83: twenty processes, one file; one refresh, no reuse, and all end with the same token")
+    @Test("C83: twenty processes share a file: one refresh, no reuse, and all end with the same token")
     func sameToken() async throws {
         let children = try twenty(times: 1)
         for child in children {
@@ -101,7 +101,7 @@ struct SharedFileTests {
         #expect(try file.load()?.token.access == "access.1")
     }
 
-    @Test("C83: twenty processes refresh again and again; no refresh token comes twice")
+    @Test("C83: twenty processes refresh again and again; no refresh token is used twice")
     func again() async throws {
         let children = try twenty(times: 4)
         for child in children { #expect(try await child.end().status == 0) }
@@ -111,7 +111,7 @@ struct SharedFileTests {
         #expect(try file.load()?.token.refresh == "refresh.\(came.count)")
     }
 
-    /// Twenty processes that have all read the file, and have just been told to have their token replaced.
+    /// Starts twenty processes that have all read the file, and then tells them to replace their token.
     private func twenty(times: Int) throws -> [Child] {
         let token = Token(access: "access.0", refresh: "refresh.0")
         try file.save(SavedSession(id: UUID(), token: token, received: Date()))

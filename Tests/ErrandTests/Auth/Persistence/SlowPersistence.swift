@@ -2,7 +2,7 @@ import Errand
 import ErrandTesting
 import Synchronization
 
-/// A persistence that takes a while, and gives up when its task is cancelled.
+/// A slow persistence that throws when its task is cancelled.
 final class SlowPersistence: TokenPersistence {
     let saved = MemoryTokenPersistence()
     private let clock: TestClock
@@ -14,7 +14,7 @@ final class SlowPersistence: TokenPersistence {
         self.takes = takes
     }
 
-    /// How many loads and saves ran at once at most.
+    /// The largest number of loads and saves that ran at once.
     var mostAtOnce: Int { running.withLock { $0.most } }
 
     func load() async throws -> SavedSession? {
@@ -34,7 +34,7 @@ final class SlowPersistence: TokenPersistence {
     }
 }
 
-/// The next elements of a stream.
+/// Returns the next elements of a stream.
 func first<Element: Sendable>(_ count: Int, of stream: AsyncStream<Element>) async -> [Element] {
     var elements: [Element] = []
     for await element in stream {

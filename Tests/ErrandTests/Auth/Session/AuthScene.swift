@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Foundation
 
-/// A server, a store with its tokens, and a client that is signed by it.
+/// A server, a store with its tokens, and a client that the store signs.
 struct AuthScene: Sendable {
     let clock: TestClock
     let server: AuthServer
@@ -12,7 +12,7 @@ struct AuthScene: Sendable {
     let tokens: TokenStore
     let client: APIClient
 
-    /// Sets the scene; every GET of `/me` is answered with the name of the user whose token it carries.
+    /// Creates the scene; the response to every GET of `/me` is the name of the user whose token it carries.
     init(
         seed: UInt64 = 0, lifetime: Duration? = nil, takes: Duration = .seconds(1), answering: Bool = true,
         _ configure: (inout Configuration) -> Void = { _ in }
@@ -44,7 +44,7 @@ extension Endpoint where Response == String {
 }
 
 extension TestClock {
-    /// Runs a test on autopilot. Unlike `run` it throws even if the body happens not to, so every test reads alike.
+    /// Runs a test on autopilot. Unlike `run` it always counts as throwing, so that all tests read alike.
     func play(_ body: @Sendable () async throws -> Void) async throws {
         try await run(body)
     }

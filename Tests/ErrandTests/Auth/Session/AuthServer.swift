@@ -3,12 +3,12 @@ import ErrandTesting
 import Foundation
 import Synchronization
 
-/// A server that gives out access tokens, rotates refresh tokens with every use, and revokes the whole session when
-/// one of them comes a second time.
+/// A server that issues access tokens, rotates refresh tokens with every use, and revokes the whole session when a
+/// refresh token is used twice.
 ///
-/// Its tokens tell where they come from: `ann.2` is the third access token of Ann, `refresh.ann.2` came with it.
+/// The names of its tokens tell their origin: `ann.2` is the third access token of Ann, `refresh.ann.2` came with it.
 final class AuthServer: Sendable {
-    /// What a refresh comes to; it rotates unless a test says otherwise.
+    /// The result of a refresh; by default it rotates.
     enum Answer: Sendable {
         case rotate
         /// A new access token without a new refresh token.
@@ -18,10 +18,10 @@ final class AuthServer: Sendable {
 
     struct Account: Sendable {
         var generation = 0
-        /// Older access tokens than this one are refused.
+        /// The number of the oldest access token that is accepted.
         var oldestGood = 0
         var isRevoked = false
-        /// How often each refresh token came.
+        /// How often each refresh token was used.
         var uses: [String: Int] = [:]
     }
 
@@ -38,7 +38,7 @@ final class AuthServer: Sendable {
     private let lifetime: Duration?
     private let takes: @Sendable () -> Duration
 
-    /// Makes a server whose access tokens live so long, and each of whose refreshes takes so long.
+    /// Creates a server with that lifetime for access tokens and that duration for each refresh.
     init(
         _ clock: TestClock, lifetime: Duration? = nil,
         takes: @autoclosure @escaping @Sendable () -> Duration = .seconds(1)
@@ -48,25 +48,25 @@ final class AuthServer: Sendable {
         self.takes = takes
     }
 
-    /// The refresh tokens that came, in order.
+    /// The refresh tokens that were used, in order.
     var refreshes: [String] { state.withLock { $0.refreshes } }
-    /// How many refreshes of one session ran at once at most.
+    /// The largest number of refreshes of one session that ran at once.
     var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
 
     func account(_ user: String) -> Account? { state.withLock { $0.accounts[user] } }
 
-    /// What the next refreshes come to, in order; those after them rotate.
+    /// Sets the results of the next refreshes, in order; those after them rotate.
     func plan(_ answers: Answer...) {
         state.withLock { $0.answers += answers }
     }
 
-    /// Signs a user in: a new session with its first token.
+    /// Signs a user in: creates a new session with its first token.
     func signIn(_ user: String) -> Token {
         state.withLock { $0.accounts[user] = Account() }
         return token(user, 0)
     }
 
-    /// Refuses the access tokens that the user has by now.
+    /// Refuses the access tokens that the user has so far.
     func refuseAccess(of user: String) {
         state.withLock { state in
             guard let generation = state.accounts[user]?.generation else { return }
@@ -80,7 +80,7 @@ final class AuthServer: Sendable {
             expiry: lifetime.map { clock.date.addingTimeInterval($0.inSeconds) })
     }
 
-    /// Trades a refresh token for a new pair.
+    /// Exchanges a refresh token for a new pair.
     func refresh(_ old: Token) async throws -> Token {
         let parts = (old.refresh ?? "").split(separator: ".").map(String.init)
         guard parts.count == 3, let generation = Int(parts[2]) else { throw ServiceError.refused }
@@ -108,7 +108,7 @@ final class AuthServer: Sendable {
         }
     }
 
-    /// Answers a call with the name of the user whose good token it carries, or with 401.
+    /// Responds with the name of the user whose valid token the request carries, or with 401.
     func answer(_ request: HTTPRequest) -> HTTPResponse {
         let parts = (request.headers["Authorization"] ?? "").dropFirst("Bearer ".count).split(separator: ".")
         let isGood = state.withLock { state in
@@ -139,19 +139,19 @@ final class AuthServer: Sendable {
 }
 
 extension ServiceError {
-    /// What a server says to a refresh token that it does not take (RFC 6749, 5.2).
+    /// The error for a refresh token that the server refuses (RFC 6749, 5.2).
     static let refused = ServiceError.rejected(
         Rejection(status: 400, message: "the refresh token is invalid", code: "invalid_grant"))
     static let reset = ServiceError.transport(TransportFailure(.reset, "scripted"))
 
-    /// Why the session is over, if that is what this error says.
+    /// The reason why the session has ended, if this error says so.
     var reason: SessionExpiry.Reason? {
         guard case .sessionExpired(let expiry) = self else { return nil }
         return expiry.reason
     }
 }
 
-/// How an operation failed; `nil` if it did not.
+/// Returns the error that an operation throws; `nil` if it throws none.
 func failure<Value>(of operation: () async throws(ServiceError) -> Value) async -> ServiceError? {
     do throws(ServiceError) {
         _ = try await operation()

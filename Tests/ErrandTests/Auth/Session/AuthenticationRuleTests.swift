@@ -6,7 +6,7 @@ import Testing
 @Suite("Whether a call is signed")
 struct AuthenticationRuleTests {
     @Test(
-        "what is sent, by the call's rule and whether somebody is signed in",
+        "the token that is sent, by the call's rule and whether a user is signed in",
         arguments: [
             (CallOptions.Authentication?.none, true, "ann.0"), (.required, true, "ann.0"), (.optional, true, "ann.0"),
             (CallOptions.Authentication.none, true, "unsigned"), (.optional, false, "unsigned"),
@@ -28,7 +28,7 @@ struct AuthenticationRuleTests {
         #expect(scene.sentTokens.map { $0 ?? "unsigned" } == (sent == "nothing" ? [] : [sent]))
     }
 
-    @Test("a client without tokens signs nothing, and cannot make a call that has to be signed")
+    @Test("a client without tokens signs nothing, and cannot make a call that requires signing")
     func noTokens() async throws {
         let clock = TestClock()
         let network = scripted()
@@ -68,7 +68,7 @@ struct AuthenticationRuleTests {
         #expect(scene.network.sent.first?.request.headers["Authorization"] == "JWT abc")
     }
 
-    @Test("T9: a call whose refresh fails in passing is not sent, and is not tried again by the retry policy")
+    @Test("T9: a call whose refresh fails temporarily is not sent, and the retry policy does not repeat it")
     func noRetryAroundRefresh() async throws {
         let scene = AuthScene(lifetime: .seconds(600))
         scene.server.plan(.fail(.reset))
@@ -81,7 +81,7 @@ struct AuthenticationRuleTests {
         #expect(scene.server.refreshes.count == 1)
     }
 
-    @Test("T4: a deadline ends the wait for a refresh, which goes on")
+    @Test("T4: a deadline ends the wait for a refresh, which continues")
     func deadline() async throws {
         let scene = AuthScene(lifetime: .seconds(600), takes: .seconds(5))
         try await scene.clock.play {

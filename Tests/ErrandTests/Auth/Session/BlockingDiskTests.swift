@@ -2,10 +2,10 @@
 import Foundation
 import Testing
 
-// One after the other: each case blocks one of the few threads that tasks run on.
+// Serialized: each case blocks one of the few threads that tasks run on.
 @Suite("A disk that blocks its thread", .serialized)
 struct BlockingDiskTests {
-    @Test("who needs the store does not wait for file work", .timeLimit(.minutes(1)), arguments: BlockingDisk.Work.all)
+    @Test("calls on the store do not wait for file work", .timeLimit(.minutes(1)), arguments: BlockingDisk.Work.all)
     fileprivate func storeIsFree(work: BlockingDisk.Work) async {
         let disk = BlockingDisk(blocking: work)
         let tokens = TokenStore(persistence: disk) { $0 }
@@ -14,7 +14,7 @@ struct BlockingDiskTests {
             await tokens.signIn(Token(access: "ann"))
         }
         await disk.hasBegun.landed()
-        // It needs a turn on the actor, and no disk.
+        // This call needs a turn on the actor, but no disk.
         await tokens.refreshBeside(UUID())
         disk.goOn.signal()
         await call.value
@@ -22,7 +22,7 @@ struct BlockingDiskTests {
     }
 }
 
-/// A persistence that blocks its thread in one kind of work until it is told to go on, or a while has passed.
+/// A persistence that blocks its thread in one kind of work until it is told to continue, or a time limit has passed.
 private final class BlockingDisk: TokenPersistence {
     enum Work: Sendable, Hashable {
         case load, save, lock
@@ -52,7 +52,7 @@ private final class BlockingDisk: TokenPersistence {
     private func block(in work: Work) {
         guard work == blocking else { return }
         hasBegun.land(.success(()))
-        // Without a bound, the test would hang instead of failing.
+        // Without the time limit, the test would hang instead of failing.
         if goOn.wait(timeout: .now() + 20) == .success { wasFreed.land(.success(())) }
     }
 }

@@ -4,23 +4,22 @@ import Foundation
 import Synchronization
 import Testing
 
-// One after the other: each seed is a long piece of work, and hundreds at once would keep the tests in real time
-// waiting.
+// Serialized: each seed is a long piece of work, and hundreds at once would delay the tests that use real time.
 @Suite("Interleavings of a token store", .serialized)
 struct InterleavingTests {
-    @Test("T1-T10: 100,000 random steps of ten tasks keep every promise of the store", arguments: UInt64(0)..<20)
+    @Test("T1-T10: 100,000 random steps of ten tasks break no guarantee of the store", arguments: UInt64(0)..<20)
     func walk(batch: UInt64) async throws {
         for seed in batch * 10..<batch * 10 + 10 {
             let walk = Walk(seed: seed)
             try await walk.run(tasks: 10, steps: 50)
             #expect(walk.violations.isEmpty, "seed \(seed): \(walk.violations)")
-            // A walk that never gets anywhere proves nothing.
+            // A walk that makes no progress proves nothing.
             #expect(walk.tokensHandedOut > 20, "seed \(seed)")
         }
     }
 }
 
-/// One random run: ten tasks use a store in every way there is, beside a server that revokes a session on reuse.
+/// One random run: ten tasks use a store in every possible way, with a server that revokes a session on reuse.
 private struct Walk: Sendable {
     private struct Notes {
         var violations: [String] = []
@@ -51,7 +50,7 @@ private struct Walk: Sendable {
             case 3: server.plan(.withoutRefreshToken)
             default: server.plan(.rotate)
             }
-            // Some closures do not care that they are cancelled.
+            // Some closures ignore their cancellation.
             guard clock.random() % 3 == 0 else { return try await server.refresh(old) }
             return try await Task(executorPreference: clock.executor) { try await server.refresh(old) }.value
         }
@@ -69,7 +68,7 @@ private struct Walk: Sendable {
                     notes.value.withLock { $0.finished += 1 }
                 }
             }
-            // No pause of the store, and none of ours, adds up to as much as this.
+            // Longer than all pauses of the store and of this test together.
             try await clock.sleep(for: .seconds(3600 * 24))
             let finished = notes.value.withLock { $0.finished }
             if finished != tasks { note("\(tasks - finished) tasks wait for ever") }
@@ -97,7 +96,7 @@ private struct Walk: Sendable {
         await tokens.signIn(server.signIn("user\(number)"))
     }
 
-    /// A call: bound to a session, a while in some line, then signed.
+    /// A call: bound to a session, a while in a queue, then signed.
     private func ask() async {
         guard let (id, user, _) = present() else { return }
         await pause(upTo: 2000)
@@ -114,7 +113,7 @@ private struct Walk: Sendable {
         if let newer, newer.access == token.access { note("\(token.access) replaced by itself") }
     }
 
-    /// A call that is cancelled somewhere on its way.
+    /// A call that is cancelled at some point.
     private func leaveEarly() async {
         guard let (id, user, token) = present() else { return }
         let isRefused = clock.random() % 2 == 0
@@ -138,7 +137,7 @@ private struct Walk: Sendable {
         }
     }
 
-    /// What a call is handed must be a token of its own user, and must have been saved before.
+    /// The token that a call gets must belong to its own user, and must have been saved before.
     @discardableResult
     private func check(_ user: Substring, _ ask: () async throws(ServiceError) -> Token) async -> Token? {
         do throws(ServiceError) {
@@ -167,7 +166,7 @@ private struct Walk: Sendable {
     }
 
     private func pause(upTo milliseconds: UInt64) async {
-        // Cancelled or not, the walk goes on.
+        // The walk continues, cancelled or not.
         try? await clock.sleep(for: .milliseconds(Int64(clock.random() % milliseconds)))
     }
 
@@ -176,14 +175,14 @@ private struct Walk: Sendable {
     }
 }
 
-/// Lets a value that holds a lock be copied.
+/// A wrapper that makes a value with a lock copyable.
 private final class Shared<State: Sendable>: Sendable {
     let value: Mutex<State>
 
     init(_ state: State) { value = Mutex(state) }
 }
 
-/// A persistence that takes a random while, and remembers what it has ever saved.
+/// A persistence with random delays that remembers everything it has saved.
 private final class JournalPersistence: TokenPersistence {
     private struct State {
         var present: SavedSession?
@@ -220,7 +219,7 @@ private final class JournalPersistence: TokenPersistence {
             state.running += 1
             state.mostAtOnce = max(state.mostAtOnce, state.running)
         }
-        // A disk finishes what it has begun, cancelled or not.
+        // A disk completes what it has begun, cancelled or not.
         let flight = Flight<Void, ServiceError>()
         let end = clock.now.advanced(by: .milliseconds(Int64(clock.random() % 100)))
         let alarm = clock.schedule(at: end, for: .watch) { flight.land(.success(())) }

@@ -18,7 +18,7 @@ struct LastingTokenTests {
         client = testClient(network, clock) { $0.tokens = tokens }
     }
 
-    @Test("a 401 is the answer, in the server's own words; the session stays until the app ends it")
+    @Test("a 401 is the result, with the server's own message; the session stays until the app ends it")
     func refused() async throws {
         network.on(.get, "/me") { .json(#"{"message": "the token was taken back"}"#, status: 401) }
         try await clock.play {
@@ -32,7 +32,7 @@ struct LastingTokenTests {
         #expect(network.sent.map { $0.request.headers["Authorization"] } == ["JWT one-that-lasts"])
     }
 
-    @Test("a token that turns out to be no good ends its own session only")
+    @Test("a token that turns out to be invalid ends only its own session")
     func ownSession() async throws {
         let (old, new) = (Token(access: "old-one"), Token(access: "new-one"))
         await tokens.signIn(old)
@@ -43,7 +43,7 @@ struct LastingTokenTests {
         #expect(await tokens.isSignedIn == false)
     }
 
-    @Test("after its expiry the session is over: nothing is sent, and one event tells")
+    @Test("after its expiry the session is over: nothing is sent, and one event reports it")
     func expired() async throws {
         let events = tokens.events
         network.on(.get, "/me") { .json(#""ann""#) }

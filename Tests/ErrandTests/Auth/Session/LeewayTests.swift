@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Tokens that are about to expire")
 struct LeewayTests {
-    @Test("T11: inside the leeway calls go out at once, and one refresh runs beside them", arguments: 0..<20)
+    @Test("T11: inside the leeway calls are sent at once, and one refresh runs in the background", arguments: 0..<20)
     func beside(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(600), takes: .seconds(5))
         let clock = scene.clock
@@ -42,7 +42,7 @@ struct LeewayTests {
         }
     }
 
-    @Test("T11: the token expires while the refresh beside runs; from then on calls wait for it", arguments: 0..<20)
+    @Test("T11: the token expires during the background refresh; from then on calls wait for it", arguments: 0..<20)
     func expiresMeanwhile(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(600), takes: .seconds(30))
         try await scene.clock.play {
@@ -57,7 +57,7 @@ struct LeewayTests {
         #expect(scene.clock.elapsed == .seconds(620))
     }
 
-    @Test("T11: a refresh beside that fails disturbs no call, and backs off while the token lasts")
+    @Test("T11: a failed background refresh affects no call, and backs off while the token is valid")
     func failsBeside() async throws {
         let scene = AuthScene(seed: 3, lifetime: .seconds(600), takes: .zero)
         for _ in 0..<100 { scene.server.plan(.fail(.reset)) }
@@ -70,11 +70,11 @@ struct LeewayTests {
             }
         }
         #expect(scene.sentTokens == Array(repeating: "ann.0", count: 500))
-        // The pauses double from 0.2 s to 20 s, half of each on average.
+        // The pauses double from 0.2 s to 20 s, and on average last half of that.
         #expect((4...20).contains(scene.server.refreshes.count), "\(scene.server.refreshes.count) refreshes")
     }
 
-    @Test("T12: a lifetime shorter than the leeway makes no storm: half of it is the leeway", arguments: 0..<5)
+    @Test("T12: a lifetime shorter than the leeway causes no storm: half of it is the leeway", arguments: 0..<5)
     func shortLife(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(20), takes: .zero)
         try await scene.clock.play {
@@ -109,7 +109,7 @@ struct LeewayTests {
         }
     }
 
-    @Test("a good token is had without a turn on the store's actor")
+    @Test("a valid token is returned without a turn on the store's actor")
     func fastPath() async throws {
         let scene = AuthScene(lifetime: .seconds(600))
         try await scene.clock.play {
@@ -145,7 +145,7 @@ struct LeewayTests {
         #expect(scene.server.refreshes.isEmpty)
     }
 
-    @Test("T9: after a refresh beside has failed, a call during the backoff asks for none")
+    @Test("T9: after a failed background refresh, a call during the backoff starts none")
     func noneInBackoff() async throws {
         let scene = AuthScene(seed: 1, lifetime: .seconds(600), takes: .zero)
         scene.server.plan(.fail(.reset))

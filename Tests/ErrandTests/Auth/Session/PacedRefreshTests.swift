@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The pace of calls that wait for a refresh") struct PacedRefreshTests {
     @Test(
-        "T13: no rolling second has a sixth send, the refresh and those who waited for it included",
+        "T13: no rolling second has a sixth send, the refresh and its waiters included",
         arguments: UInt64(0)..<10)
     func pace(seed: UInt64) async throws {
         let (clock, network) = (TestClock(seed: seed), scripted())
@@ -30,12 +30,12 @@ import Testing
         for end in instants {
             #expect(instants.count { $0 <= end && $0.duration(to: end) < .seconds(1) } <= 5)
         }
-        // Nobody who waits for the refresh keeps a permit from it.
+        // The waiters do not delay the refresh: it gets a permit at once.
         #expect(instants.first == .zero)
         try network.verify()
     }
 
-    @Test("T6: a call that waits in line after a refresh is not sent once its user has signed out")
+    @Test("T6: a call that waits in the queue after a refresh is not sent once its user has signed out")
     func signOutInLine() async throws {
         let scene = AuthScene(lifetime: .seconds(600), takes: .seconds(1)) {
             $0.rateLimit = .requests(1, per: .seconds(1))
@@ -56,7 +56,7 @@ import Testing
         #expect(scene.sentTokens == ["ann.1"])
     }
 
-    @Test("T6: a replay that waits in line is not sent once its user has signed out")
+    @Test("T6: a replay that waits in the queue is not sent once its user has signed out")
     func signOutBeforeReplay() async throws {
         let scene = AuthScene(takes: .seconds(1)) { $0.rateLimit = .requests(1, per: .seconds(5)) }
         let (clock, tokens) = (scene.clock, scene.tokens)
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "T13: a token that expires under those who wait in line is replaced before any of them is sent with it",
+        "T13: a token that expires while calls wait in the queue is replaced before any of them is sent with it",
         arguments: [true, false])
     func shortLived(isRefused: Bool) async throws {
         let (clock, network) = (TestClock(), scripted())

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("What a refresh closure may do")
 struct RefreshClosureTests {
-    @Test("a call of the same client inside the closure goes out unsigned and does not wait for itself")
+    @Test("a call of the same client inside the closure is sent unsigned and does not wait for itself")
     func sameClient() async throws {
         let clock = TestClock()
         let network = scripted()
@@ -58,7 +58,7 @@ struct RefreshClosureTests {
         try network.verify()
     }
 
-    @Test("a task that the closure has left behind is signed like any other once the refresh is over")
+    @Test("a task that outlives the closure is signed like any other once the refresh is over")
     func leftBehind() async throws {
         let clock = TestClock()
         let network = scripted()
@@ -100,7 +100,7 @@ struct RefreshClosureTests {
     }
 
     @Test(
-        "signing out or in inside the closure, or in a task of it, does not wait for the refresh that it is in",
+        "signing out or in inside the closure, or in one of its tasks, does not wait for the refresh that it is in",
         arguments: [true, false], [true, false])
     func changesSession(signsIn: Bool, inATask: Bool) async throws {
         let clock = TestClock()
@@ -111,7 +111,7 @@ struct RefreshClosureTests {
             let change = { @Sendable in
                 if signsIn { await store?.signIn(Token(access: "bo")) } else { await store?.signOut() }
             }
-            // When its session ends the refresh is cancelled, but no task that it has begun.
+            // The end of its session cancels the refresh, but no task that it has started.
             if inATask {
                 await Task(executorPreference: clock.executor) { await change() }.value
             } else {
@@ -161,7 +161,7 @@ struct RefreshClosureTests {
     }
 }
 
-/// What a task comes to, if it ends within a minute: a test that would hang fails instead.
+/// Returns a task's value if it ends within a minute: a test that would hang fails instead.
 func ends<Value: Sendable>(_ task: Task<Value, Never>, on clock: TestClock) async -> Value? {
     let flight = Flight<Value, ServiceError>()
     Task(executorPreference: clock.executor) { flight.land(.success(await task.value)) }
@@ -169,7 +169,7 @@ func ends<Value: Sendable>(_ task: Task<Value, Never>, on clock: TestClock) asyn
     return try? flight.outcome?.get()
 }
 
-/// A client that is made after the store whose closure uses it.
+/// A client that is created after the store whose closure uses it.
 private final class Later: Sendable {
     private let made = Mutex<APIClient?>(nil)
 

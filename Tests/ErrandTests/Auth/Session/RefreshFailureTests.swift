@@ -32,7 +32,7 @@ struct RefreshFailureTests {
     }
 
     @Test(
-        "T8: what says that the session is over",
+        "T8: which errors end the session",
         arguments: [
             (ServiceError.rejected(Rejection(status: 400)), true), (.rejected(Rejection(status: 401)), true),
             (.sessionExpired(SessionExpiry(.refreshRefused)), true), (.rejected(Rejection(status: 403)), false),
@@ -55,7 +55,7 @@ struct RefreshFailureTests {
         }
     }
 
-    @Test("T8: what was saved is removed even by a persistence that gives up when it is cancelled")
+    @Test("T8: the saved session is removed even by a persistence that throws when it is cancelled")
     func removalIsNotCancelled() async throws {
         let clock = TestClock()
         let disk = SlowPersistence(clock)
@@ -69,7 +69,7 @@ struct RefreshFailureTests {
         }
     }
 
-    @Test("T9: a refresh that fails in passing keeps the token; the next call tries again", arguments: 0..<20)
+    @Test("T9: a temporary failure keeps the token; the next call tries again", arguments: 0..<20)
     func passing(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(600))
         let (clock, tokens) = (scene.clock, scene.tokens)
@@ -89,7 +89,7 @@ struct RefreshFailureTests {
         #expect(scene.server.refreshes == ["refresh.ann.0", "refresh.ann.0"])
     }
 
-    @Test("T9: refreshes that keep failing come ever more seldom, however often they are asked for")
+    @Test("T9: refreshes that keep failing become less frequent, however often they are asked for")
     func backoff() async throws {
         let scene = AuthScene(seed: 7, lifetime: .seconds(600), takes: .milliseconds(10))
         let (clock, tokens) = (scene.clock, scene.tokens)
@@ -102,7 +102,7 @@ struct RefreshFailureTests {
                 try #require(await failure(of: tokens.token) == .reset, "200 failures were planned, all are used up")
             }
         }
-        // The pauses double from 0.2 s to 20 s, half of each on average: in 300 s that makes about 36.
+        // The pauses double from 0.2 s to 20 s, and on average last half of that: about 36 in 300 s.
         #expect((20...60).contains(scene.server.refreshes.count), "\(scene.server.refreshes.count) refreshes")
     }
 
@@ -116,7 +116,7 @@ struct RefreshFailureTests {
         #expect(pace.notBefore < Instant.zero.advanced(by: .milliseconds(200)))
     }
 
-    @Test("T9: a foreign error of the closure is told by its type; a cancellation there is none here")
+    @Test("T9: a foreign error of the closure is reported by its type; its CancellationError does not cancel the call")
     func foreignErrors() async throws {
         struct Odd: Error { var secret = "hunter2" }
         for error in [Odd(), CancellationError(), ServiceError.cancelled] as [any Error] {
@@ -137,7 +137,7 @@ struct RefreshFailureTests {
         }
     }
 
-    @Test("T10: an answer without a new refresh token keeps the old one")
+    @Test("T10: a response without a new refresh token keeps the old one")
     func noNewRefreshToken() async throws {
         let scene = AuthScene()
         scene.server.plan(.withoutRefreshToken)

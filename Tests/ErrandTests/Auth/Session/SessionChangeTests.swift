@@ -2,7 +2,7 @@
 import ErrandTesting
 import Testing
 
-@Suite("Signing out and in while calls are under way")
+@Suite("Signing out and in while calls are in flight")
 struct SessionChangeTests {
     @Test("T6: sign-out during a refresh discards its result; waiters get .sessionExpired", arguments: 0..<20)
     func signOutDuringRefresh(seed: UInt64) async throws {
@@ -47,7 +47,7 @@ struct SessionChangeTests {
         #expect(scene.sentTokens == ["bo.0"])
     }
 
-    @Test("T7: somebody else signs in after a call was sent and before its 401; it is not replayed", arguments: 0..<20)
+    @Test("T7: another user signs in after a call was sent and before its 401; it is not replayed", arguments: 0..<20)
     func signInBeforeRefusal(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, answering: false)
         scene.network.on(.get, "/me") { ScriptedReply.status(401).after(.seconds(5)) }
@@ -62,7 +62,7 @@ struct SessionChangeTests {
         #expect(scene.server.refreshes.isEmpty)
     }
 
-    @Test("T7: the user changes while a call waits in the limiter's line; it is never sent", arguments: 0..<20)
+    @Test("T7: the user changes while a call waits in the limiter's queue; it is never sent", arguments: 0..<20)
     func changeInLine(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed) { $0.rateLimit = .requests(1, per: .seconds(1)) }
         try await scene.clock.play {
@@ -111,7 +111,7 @@ struct SessionChangeTests {
         #expect(scene.server.refreshes.isEmpty)
     }
 
-    @Test("T6: what a closure brings that is deaf to its cancellation is not saved, not even for a moment")
+    @Test("T6: the result of a closure that ignores its cancellation is not saved, not even for a moment")
     func deafClosure() async throws {
         let clock = TestClock()
         let disk = CountingPersistence()

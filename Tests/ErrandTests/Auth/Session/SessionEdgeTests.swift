@@ -3,9 +3,9 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A session at the edge of what can happen to it")
+@Suite("A session: edge cases")
 struct SessionEdgeTests {
-    @Test("T9: that nothing of it is saved does not sign its user out, though somebody's was saved before")
+    @Test("T9: an unsaved session is not signed out because nothing is saved, though another one was saved before")
     func afterASavedOne() async throws {
         let (clock, disk) = (TestClock(), CountingPersistence())
         let server = AuthServer(clock, takes: .zero)
@@ -21,7 +21,7 @@ struct SessionEdgeTests {
         }
     }
 
-    @Test("T2: who asks for a refresh when another has just ended is given what came of that")
+    @Test("T2: a refresh that is requested just after another one ended gets the result of that one")
     func askedTooLate() async throws {
         let clock = TestClock()
         let server = AuthServer(clock, takes: .zero)
@@ -31,14 +31,14 @@ struct SessionEdgeTests {
             await tokens.signIn(old)
             let session = try #require(tokens.presentSession)
             _ = try await tokens.replacement(for: old)
-            // It had looked at the token before it was replaced, and enters the store after that.
+            // This call read the token before it was replaced, and enters the store afterwards.
             let flight = try await tokens.startRefresh(of: session, rejecting: old.access)
             #expect(try flight.outcome?.get().access == "ann.1")
         }
         #expect(server.refreshes.count == 1)
     }
 
-    @Test("a revision that is as large as it can be stays so, and ends no process")
+    @Test("the largest possible revision stays as it is, and does not trap")
     func largestRevision() {
         let session = SavedSession(id: UUID(), revision: .max, token: Token(access: "a"), received: Date())
         #expect(session.continued(with: Token(access: "b"), at: Date()).revision == .max)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The session as a value")
 struct SessionStateTests {
-    @Test("each event in each state: the state after it, and what the store has to do", arguments: transitions)
+    @Test("each event in each state: the next state, and the store's actions", arguments: transitions)
     func transition(_ row: Transition) {
         var state = row.start
         let actions = row.event(&state)
@@ -42,7 +42,7 @@ struct SessionStateTests {
         #expect(state.isCapped)
     }
 
-    @Test("T9: a failed refresh puts off the next, and keeps the one that nobody waits for from starting")
+    @Test("T9: a failed refresh delays the next, and keeps a background refresh from starting")
     func backoff() {
         var state = State.aging.refreshing
         _ = state.fail(1, with: .reset, at: .zero, random: 0.5)
@@ -51,7 +51,7 @@ struct SessionStateTests {
         #expect(state.startRefreshBeside(2, of: ann.id, at: instant) == [.start(2, notBefore: instant)])
     }
 
-    /// A state after that many new tokens that the server has refused.
+    /// Returns a state after that many new tokens that the server has refused.
     private func refused(tokens: Int, accepting: Bool = false) -> State {
         var state = State.good
         for number in 1...tokens {
@@ -82,7 +82,7 @@ struct Transition: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// The event happens in the state `start`, and leaves Ann's calls in the state `status`.
+    /// The event happens in the state `start`, and leaves the calls of Ann in the state `status`.
     fileprivate init(
         _ name: String, _ start: State, _ event: @escaping @Sendable (inout State) -> [State.Action],
         _ status: State.Status, of session: SavedSession? = nil, isSaved: Bool = false, _ actions: State.Action...
@@ -107,7 +107,7 @@ private let agingAnn = saved(ann.id, "ann.0", age: 3570)
 private let oldAnn = saved(ann.id, "ann.0", age: 3600)
 private let newerButExpired = saved(ann.id, "ann.1", revision: 1, age: 3600)
 
-/// A session whose token lives for an hour.
+/// Returns a session whose token is valid for an hour.
 private func saved(_ id: UUID, _ access: String, revision: Int = 0, age: Double = 0) -> SavedSession {
     let received = date.addingTimeInterval(-age)
     let token = Token(access: access, refresh: "r", expiry: received.addingTimeInterval(3600))
@@ -127,7 +127,7 @@ extension SessionState<Int> {
     fileprivate static var savedAndReplaced: Self { beingReplaced.after { $0.noteSaved(oldAnn) } }
     fileprivate static var ended: Self { good.after { _ = $0.signOut() } }
     fileprivate static var bobs: Self { good.after { _ = $0.signIn(bob) } }
-    /// Ann's refresh 1 has not come back, and Bob's refresh 2 is under way.
+    /// Refresh 1 (Ann) has not returned yet, and refresh 2 (Bob) is running.
     fileprivate static var bobsRefresh: Self {
         beingReplaced.after {
             _ = $0.signIn(bob)
@@ -143,7 +143,7 @@ extension SessionState<Int> {
         return state
     }
 
-    /// Whether the next refresh would be refused by the cap.
+    /// Whether the limit on refreshes would refuse the next one.
     fileprivate var isCapped: Bool {
         var state = self
         _ = state.startRefresh(99, of: ann.id)
@@ -167,7 +167,7 @@ private func failed(_ expiry: SessionExpiry) -> Result<Token, ServiceError> { .f
 
 private let transitions = lookups + signIns + answers + refreshes + results + readings
 
-/// An event that leaves the store nothing to do.
+/// Returns an event without any actions for the store.
 private func noting(
     _ note: @escaping @Sendable (inout State) -> Void
 ) -> @Sendable (inout State) -> [State.Action] {
@@ -177,7 +177,7 @@ private func noting(
     }
 }
 
-/// What a call sees when nothing has happened.
+/// What a call sees in each state, without an event.
 private let lookups: [Transition] = [
     Transition("nobody: a call has no session", .nobody, { _ in [] }, .ended(signedOut)),
     Transition("good: a call uses the token", .good, { _ in [] }, .good(ann.token), of: ann),

@@ -4,17 +4,17 @@ import Testing
 
 @Suite("The session as a value: random walks")
 struct SessionWalkTests {
-    @Test("T1-T11, T15: 100,000 random events in any order contradict nothing", arguments: UInt64(0)..<50)
+    @Test("T1-T11, T15: 100,000 random events in any order break no invariant", arguments: UInt64(0)..<50)
     func walk(seed: UInt64) {
         var walk = SessionWalk(seed: seed)
         for _ in 0..<2000 { walk.step() }
         #expect(walk.violations.isEmpty, "seed \(seed): \(walk.violations.prefix(3))")
-        // A walk that never gets anywhere proves nothing.
+        // A walk that makes no progress proves nothing.
         #expect(walk.completed > 20 && walk.ended > 20, "seed \(seed): \(walk.completed), \(walk.ended)")
     }
 }
 
-/// Reports events to a session, sensible or not, and compares what it does with the little that always holds.
+/// Reports events to a session, sensible or not, and checks the few invariants that always hold.
 private struct SessionWalk {
     private typealias State = SessionState<Int>
 
@@ -25,13 +25,13 @@ private struct SessionWalk {
     private var state = State(leeway: 60)
     private var now = Instant.zero
     private var date = Date(timeIntervalSince1970: 1_000_000_000)
-    /// The sessions that there were, the latest last.
+    /// All sessions so far, the latest last.
     private var sessions: [SavedSession] = []
     /// The number of the latest refresh.
     private var latest = 0
     /// The refresh that calls wait for, and the session that it began with.
     private var running: (refresh: Int, session: UUID)?
-    /// What is saved, as far as this process and another one agree on it.
+    /// The saved session, as far as this process and another one agree on it.
     private var disk: SavedSession?
 
     init(seed: UInt64) {
@@ -51,7 +51,7 @@ private struct SessionWalk {
     private mutating func event() -> [State.Action] {
         if state.session == nil, random.chance(80) { return state.signIn(newSession()) }
         let id = anySession().id
-        // Mostly the refresh under way, and sometimes one that is over.
+        // Usually the running refresh, and sometimes one that is over.
         let refresh = random.chance(80) ? running?.refresh ?? latest : random.int(0...latest)
         switch random.int(0...14) {
         case 0: return random.chance(50) ? state.signIn(newSession()) : []
@@ -87,7 +87,7 @@ private struct SessionWalk {
         return state.failReading(error, by: refresh, isAlone: random.chance(50), at: now, random: 0.5)
     }
 
-    /// Does what a store does, and notes what it could not do.
+    /// Carries out the store's actions, and records those that make no sense.
     private mutating func carryOut(_ actions: [State.Action]) {
         for action in actions {
             switch action {
@@ -136,13 +136,13 @@ private struct SessionWalk {
         }
     }
 
-    /// A session of now or of earlier, with one of its tokens.
+    /// Returns a current or an earlier session, with one of its tokens.
     private mutating func anySession() -> SavedSession {
         if let session = state.session, random.chance(70) { return session }
         return sessions.suffix(10).randomElement(using: &random) ?? newSession()
     }
 
-    /// What may be in a shared file by now.
+    /// Returns what a shared file may contain by now.
     private mutating func anyFile() -> SavedSession? {
         switch random.int(0...9) {
         case 0: nil
@@ -171,7 +171,7 @@ private struct SessionWalk {
 }
 
 extension [SessionState<Int>.Action] {
-    /// Whether they tell the listeners of another session, or of none.
+    /// Whether the actions report another session, or none, to the listeners.
     fileprivate var tellsOfAChange: Bool {
         contains { action in
             switch action {

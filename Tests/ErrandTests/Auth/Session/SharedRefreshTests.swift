@@ -6,7 +6,7 @@ import Testing
 
 @Suite("One refresh for many callers")
 struct SharedRefreshTests {
-    @Test("T1: fifty calls meet an expired token; one refresh, and all go on with its result", arguments: 0..<20)
+    @Test("T1: fifty calls meet an expired token: one refresh, and all continue with its result", arguments: 0..<20)
     func expired(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(600))
         try await scene.clock.play {
@@ -23,7 +23,7 @@ struct SharedRefreshTests {
         #expect(scene.clock.elapsed == .seconds(602))
     }
 
-    @Test("T1: fifty calls get a 401; one refresh, and all are replayed with its result", arguments: 0..<20)
+    @Test("T1: fifty calls get a 401: one refresh, and all are replayed with its result", arguments: 0..<20)
     func refused(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed)
         try await scene.clock.play {
@@ -56,7 +56,7 @@ struct SharedRefreshTests {
         #expect(scene.sentTokens == ["ann.0"] + Array(repeating: "ann.1", count: 50))
     }
 
-    @Test("T2: a 401 for a token that was replaced meanwhile is replayed with the present one", arguments: 0..<20)
+    @Test("T2: a 401 for a token that was replaced meanwhile is replayed with the current one", arguments: 0..<20)
     func lateRefusal(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, answering: false)
         scene.network.on(.get, "/slow") {
@@ -76,7 +76,7 @@ struct SharedRefreshTests {
         #expect(scene.sentTokens == ["ann.0", "ann.0", "ann.1", "ann.1"])
     }
 
-    @Test("T2: the store names the present token for one that it has replaced, without a refresh")
+    @Test("T2: for a token that it has replaced, the store returns the current one without a refresh")
     func replaced() async throws {
         let scene = AuthScene()
         try await scene.clock.play {
@@ -91,7 +91,7 @@ struct SharedRefreshTests {
         #expect(scene.server.refreshes.count == 2)
     }
 
-    @Test("T4: a waiter that is cancelled leaves at once; the refresh and the others go on", arguments: 0..<20)
+    @Test("T4: a cancelled waiter leaves at once; the refresh and the others continue", arguments: 0..<20)
     func cancelledWaiter(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(600), takes: .seconds(5))
         let (clock, tokens) = (scene.clock, scene.tokens)
@@ -109,7 +109,7 @@ struct SharedRefreshTests {
             }
             try await clock.sleep(for: .seconds(2))
             let moment = clock.now
-            // The first is among them: the refresh is not its own.
+            // The first waiter is among them: the refresh does not belong to it.
             for waiter in waiters.prefix(5) { waiter.cancel() }
             for (index, waiter) in waiters.enumerated() {
                 let (outcome, ended) = try await waiter.value
@@ -142,7 +142,7 @@ struct SharedRefreshTests {
         #expect(scene.sentTokens == ["ann.1"])
     }
 
-    @Test("T13: the limiter's line is full of calls; the refresh goes to its head", arguments: 0..<20)
+    @Test("T13: the limiter's queue is full of calls; the refresh goes to its head", arguments: 0..<20)
     func fullLine(seed: UInt64) async throws {
         let clock = TestClock(seed: seed)
         let network = scripted()
@@ -167,7 +167,8 @@ struct SharedRefreshTests {
                 for try await name in group { #expect(name == "ann") }
             }
         }
-        // One call goes at once and is refused; the next permit is the refresh's, and the one after it the replay's.
+        // One call is sent at once and refused; the next permit goes to the refresh, and the one after it to the
+        // replay.
         #expect(network.sent.prefix(3).map(\.request.url.path) == ["/me", "/token", "/me"])
         #expect(network.sent.dropFirst(2).allSatisfy { $0.request.headers["Authorization"] == "Bearer new" })
         #expect(network.sent.count == 22)

@@ -4,10 +4,10 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Tokens that do not live long")
+@Suite("Tokens with a short lifetime")
 struct ShortLifeTests {
     @Test(
-        "T12: a token that lives for seconds and is accepted works for ever, and is refreshed once in its lifetime",
+        "T12: a token that is valid for seconds and accepted works for ever, and is refreshed once in its lifetime",
         arguments: [2, 8])
     func accepted(seconds: Int64) async throws {
         let scene = AuthScene(lifetime: .seconds(seconds), takes: .milliseconds(100))
@@ -25,7 +25,7 @@ struct ShortLifeTests {
         #expect(scene.server.mostAtOnce == 1)
     }
 
-    @Test("T3: a server that says no lifetime, and refuses each token after two seconds, is asked for ever")
+    @Test("T3: a server that gives no lifetime, and refuses each token after two seconds, is asked for ever")
     func unknownLifetime() async throws {
         let (clock, network, issued) = (TestClock(), scripted(), Noted(0))
         let tokens = TokenStore(time: clock) { _ in
@@ -84,7 +84,7 @@ struct ShortLifeTests {
         }
     }
 
-    @Test("T12: where the device's clock is ahead every token comes expired; it is used until the server refuses it")
+    @Test("T12: if the device's clock is ahead, every token arrives expired and is used until the server refuses it")
     func clockAhead() async throws {
         let scene = AuthScene(lifetime: .seconds(-3600), takes: .milliseconds(100))
         try await scene.clock.play {
@@ -100,7 +100,7 @@ struct ShortLifeTests {
     }
 
     @Test(
-        "T12: a token that has expired while it was saved is sent once all the same, and not replaced without end",
+        "T12: a token that expired while it was saved is sent once all the same, and not replaced endlessly",
         arguments: [1, 2])
     func expiredWhileSaving(seconds: Int) async throws {
         let (clock, network) = (TestClock(), scripted())
@@ -120,7 +120,7 @@ struct ShortLifeTests {
         #expect(server.refreshes.count == 3)
     }
 
-    @Test("T12: a redirect is an acceptance too: where each token does for one download, nothing is capped")
+    @Test("T12: a redirect counts as an acceptance: tokens that are valid for one download each are not capped")
     func redirected() async throws {
         let (clock, network, server) = (TestClock(), scripted(), AuthServer(TestClock(), takes: .zero))
         let tokens = TokenStore(time: clock) { try await server.refresh($0) }

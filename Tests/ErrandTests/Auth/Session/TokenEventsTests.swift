@@ -2,7 +2,7 @@
 import ErrandTesting
 import Testing
 
-@Suite("What a store tells")
+@Suite("Events of a store")
 struct TokenEventsTests {
     @Test("each listener gets all events from its beginning on, in order, and the streams end with the store")
     func listeners() async throws {
@@ -17,13 +17,13 @@ struct TokenEventsTests {
         let late = try #require(tokens).events
         await tokens?.signOut()
         tokens = nil
-        // `store` above is the last to hold it.
+        // `store` above is the last reference.
         _ = consume store
         #expect(await first(10, of: early) == [.signedIn, .refreshed, .signedOut])
         #expect(await first(10, of: late) == [.signedOut])
     }
 
-    @Test("T1: one refresh for many is told once", arguments: 0..<5)
+    @Test("T1: one refresh for many calls is reported once", arguments: 0..<5)
     func once(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed)
         let events = scene.tokens.events
@@ -39,7 +39,7 @@ struct TokenEventsTests {
         }
     }
 
-    @Test("signing out when nobody is signed in is told to nobody")
+    @Test("signing out without a session reports nothing")
     func signedOutTwice() async throws {
         let scene = AuthScene()
         let events = scene.tokens.events
@@ -56,7 +56,7 @@ struct TokenEventsTests {
         }
     }
 
-    @Test("a discarded refresh is not told", arguments: 0..<10)
+    @Test("a discarded refresh is not reported", arguments: 0..<10)
     func discarded(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, takes: .seconds(5))
         let events = scene.tokens.events

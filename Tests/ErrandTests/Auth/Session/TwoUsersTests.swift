@@ -5,9 +5,9 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("What one user leaves to the next")
+@Suite("What one user's session leaves to the next")
 struct TwoUsersTests {
-    @Test("an old token of the user before signs out nobody")
+    @Test("an old token of the previous user signs nobody out")
     func oldToken() async throws {
         let scene = AuthScene()
         try await scene.clock.play {
@@ -21,7 +21,7 @@ struct TwoUsersTests {
         }
     }
 
-    @Test("of the tokens that were replaced a store remembers the last sixteen")
+    @Test("a store remembers the last sixteen tokens that were replaced")
     func memory() {
         var state = SessionState<Int>(leeway: 0)
         let (id, start) = (UUID(), Date(timeIntervalSince1970: 0))
@@ -37,7 +37,7 @@ struct TwoUsersTests {
         #expect(state.replaced == (4..<20).map { "\($0)" })
     }
 
-    @Test("the session cannot be saved; then the one before is removed, and the next start signs in nobody")
+    @Test("if the new session cannot be saved, the old one is removed, and the next start is signed out")
     func unsaved() async throws {
         let clock = TestClock()
         let disk = ReadOnlyPersistence()
@@ -58,7 +58,7 @@ struct TwoUsersTests {
     }
 
     @Test(
-        "signing out before anybody has asked for the session removes what was saved, and is told",
+        "signing out before the session was read removes the saved session, and is reported",
         .timeLimit(.minutes(1)))
     func signOutFirst() async throws {
         let clock = TestClock()
@@ -74,7 +74,7 @@ struct TwoUsersTests {
         }
     }
 
-    @Test("T6: the user signs out while the new token is saved; no refresh is told, and nothing stays saved")
+    @Test("T6: the user signs out while the new token is saved; no refresh is reported, and nothing stays saved")
     func signOutDuringSave() async throws {
         let clock = TestClock()
         let disk = StubbornPersistence(clock)
@@ -95,7 +95,7 @@ struct TwoUsersTests {
         }
     }
 
-    @Test("T14: what a refresh closure has left behind may wait for the new token while that is saved")
+    @Test("T14: a task that a refresh closure left behind may wait for the new token while that is saved")
     func leftBehind() async throws {
         let clock = TestClock()
         let disk = StubbornPersistence(clock)
@@ -120,7 +120,7 @@ struct TwoUsersTests {
     }
 }
 
-/// A persistence in memory that can remove when it is full, but not save.
+/// A persistence in memory that can remove, but not save, because it is full.
 private final class ReadOnlyPersistence: TokenPersistence {
     let isFull = Atomic(false)
     private let saved = MemoryTokenPersistence()
@@ -133,7 +133,7 @@ private final class ReadOnlyPersistence: TokenPersistence {
     }
 }
 
-/// A persistence that takes a second to save, and ends what it has begun.
+/// A persistence that takes a second to save, and ignores cancellation.
 private final class StubbornPersistence: TokenPersistence {
     let saved = MemoryTokenPersistence()
     private let clock: TestClock

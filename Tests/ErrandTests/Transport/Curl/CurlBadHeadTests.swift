@@ -4,8 +4,8 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// Heads that no honest server sends, and that libcurl takes for good ones.
-@Suite("Heads that libcurl takes for good ones", .timeLimit(.minutes(2))) struct CurlBadHeadTests {
+/// Heads that no proper server sends, and that libcurl accepts.
+@Suite("Heads that libcurl accepts although they are invalid", .timeLimit(.minutes(2))) struct CurlBadHeadTests {
     private let server: LoopbackServer
     private let transport = CurlTransport()
 
@@ -20,7 +20,7 @@ import Testing
         return try await transport.send(request, context: TransportContext(delivery: delivery))
     }
 
-    /// How the request ends that must fail.
+    /// Returns the failure of a request that must fail.
     private func failure(_ reply: LoopbackReply) async throws -> TransportFailure {
         server.on(.get, "/x", reply)
         do {
@@ -32,13 +32,13 @@ import Testing
         }
     }
 
-    @Test("a head that begins with a folded line does not end the process, whatever came before it")
+    @Test("a head that begins with a folded line does not crash the process, whatever came before it")
     func foldedFirst() async throws {
         server.on(.get, "/good", .json("[1]").always)
         server.on(
             .get, "/bad", .raw("HTTP/1.1 200 OK\r\n X: y\r\nContent-Length: 2\r\n\r\n[]", then: nil).always)
         let urls = ["/good", "/bad", "/good", "/bad", "/good"].map { server.baseURL + $0 }
-        // In a process of its own, because it ended the process.
+        // In a process of its own, because this used to crash it.
         let (lines, status) = try await Child("TransportProbe", ["series"] + urls).end()
         #expect(status == 0)
         #expect(lines == ["200", "malformed", "200", "malformed", "200"])
@@ -66,7 +66,7 @@ import Testing
         #expect(failure.message.contains("trailer"), "\(failure.message)")
     }
 
-    @Test("C34: a trailer that looks like the head of another response is none")
+    @Test("C34: a trailer that looks like the head of another response is not treated as one")
     func headInTheTrailer() async throws {
         let head = "HTTP/1.1 200 OK\r\nX-Mine: 1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n"
         server.on(.get, "/x", .raw(head + "HTTP/1.1: 500 Forged\r\nX-Forged: 1\r\n\r\n"))
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(
-        "a length that is not one number is malformed",
+        "a length that is not a single number is malformed",
         arguments: [
             "1, 2", "2, 2", "1x", "+2", "-1", "0x2", "", "2 2", "2\r\n 2", "2;", "1.0", "２", "9223372036854775808",
             "99999999999999999999",
@@ -87,7 +87,7 @@ import Testing
         #expect(failure.message.contains("not one number"), "\(failure.message)")
     }
 
-    @Test("spaces around a length are no part of it", arguments: ["2 ", "\t2", " 2\t "])
+    @Test("spaces around a length are ignored", arguments: ["2 ", "\t2", " 2\t "])
     func lengthWithSpaces(_ length: String) async throws {
         server.on(.get, "/x", .raw("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n[]", then: nil))
         #expect(try await send().body.length == 2)
@@ -102,7 +102,7 @@ import Testing
         #expect(rejection.status == status)
     }
 
-    @Test("a change of protocol that nobody asked for ends the call at once")
+    @Test("an upgrade that the client did not ask for ends the call at once")
     func unaskedUpgrade() async throws {
         let failure = try await failure(
             .raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", then: .silence))
@@ -119,7 +119,7 @@ import Testing
     }
 
     private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    /// `1`, packed.
+    /// `1`, compressed.
     private static let gzip = Data(base64Encoded: "H4sIAGbtAGsC/zMEALfv3IMBAAAA") ?? Data()
 
     private static func packed(_ body: Data) -> LoopbackReply {
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(
-        "each kind of nonsense has its own kind and its words",
+        "each kind of invalid response has its own failure kind and message",
         arguments: [
             Oddity(
                 name: "a chunk size with a prefix", reply: .raw(chunked + "0x2\r\n[]\r\n0\r\n\r\n"),
@@ -157,7 +157,7 @@ import Testing
         #expect(failure.message.contains(oddity.words), "\(failure)")
     }
 
-    @Test("a process that may open nothing more is told so; what it has open goes on")
+    @Test("a process without free descriptors gets an error that says so; its open connections continue")
     func noDescriptors() async throws {
         server.onAny { _ in .json("1") }
         let other = try LoopbackServer()
@@ -167,9 +167,9 @@ import Testing
         #expect(lines.last == "200 ")
     }
 
-    @Test("what a stream offers to unpack is what can be unpacked piece by piece; what is denser fails in words")
+    @Test("a stream accepts only encodings that can be unpacked in pieces; a denser body fails with a message")
     func denseStream() async throws {
-        // 1,000 blocks of Zstandard, each of which says in four bytes that a zero comes 128 Ki times.
+        // 1,000 blocks of Zstandard, each of which encodes 128 Ki zeros in four bytes.
         let block = Data([0x02, 0x00, 0x10, 0x00])
         let frame =
             Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x38]) + (0..<1000).reduce(into: Data()) { data, _ in data += block }
@@ -189,7 +189,7 @@ import Testing
         #expect(failure.kind == .tooLarge && failure.message.contains("densely"), "\(failure)")
     }
 
-    @Test("a gzip of two members is the sum of both, or an error that says so")
+    @Test("a gzip of two members is both contents joined, or an error that says so")
     func twoMembers() async throws {
         server.on(.get, "/x", Self.packed(Self.gzip + Self.gzip))
         do {

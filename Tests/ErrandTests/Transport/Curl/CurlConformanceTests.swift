@@ -3,10 +3,11 @@ import Errand
 import ErrandTesting
 import Testing
 
-@Suite("libcurl does on the wire what every transport must", .timeLimit(.minutes(3))) struct CurlConformanceTests {
-    /// What cannot be had of libcurl.
+@Suite("Transport conformance of libcurl", .timeLimit(.minutes(3))) struct CurlConformanceTests {
+    /// The cases that libcurl cannot pass.
     private static let known: Set<String> = [
-        // It takes the end of the connection for the end of the packed body, and shows the packed bytes to nobody.
+        // It takes the end of the connection for the end of the compressed body, and does not expose the compressed
+        // bytes.
         "C39: a packed body that breaks off is an error"
     ]
 

@@ -16,13 +16,13 @@ struct CurlEarlyResponseTests {
             $0.transport = transport
             $0.rateLimit = .unlimited
             $0.retry = .never
-            // Real time: a busy machine is no reason to fail.
+            // Real time: a busy machine must not fail the test.
             $0.timeout = .seconds(20)
         }
     }
 
     @Test(
-        "C42, C44: nginx answers over HTTP/2 without reading the body, and that is the response",
+        "C42, C44: nginx responds over HTTP/2 without reading the body, and that response is the result",
         .enabled(if: hasNginx, "openssl or nginx is not installed"), arguments: [10, 2_000, 100_000, 1_000_000])
     func nginx(count: Int) async throws {
         let authority = try TestAuthority()
@@ -66,7 +66,7 @@ struct CurlEarlyResponseTests {
     }
 
     @Test(
-        "C42, C44: a response that libcurl loses, because the end came along with it, is never taken for none",
+        "C42, C44: a response that libcurl loses, because the end came along with it, is reported as lost",
         .enabled(if: hasPython, "openssl or python3 is not installed"), arguments: [10, 100_000])
     func lost(count: Int) async throws {
         let authority = try TestAuthority()
@@ -84,9 +84,9 @@ struct CurlEarlyResponseTests {
         }
     }
 
-    /// How a response breaks off of which `[1]` has come.
+    /// How a response breaks off after the body `[1]`.
     enum Break: String, CaseIterable {
-        /// With an error of the stream, where nothing says how long the response is.
+        /// With a stream error, in a response without a length.
         case error = """
             connection.sendall(frame(HEADERS, END_HEADERS, stream, OK) + frame(DATA, 0, stream, b"[1]"))
             reset = frame(RESET, 0, stream, struct.pack(">I", 2))
@@ -99,7 +99,7 @@ struct CurlEarlyResponseTests {
     }
 
     @Test(
-        "C42: an early response that breaks off is none",
+        "C42: an early response that breaks off is a failure",
         .enabled(if: hasPython, "openssl or python3 is not installed"),
         arguments: Break.allCases, [10, 100_000])
     func brokenOff(way: Break, count: Int) async throws {
@@ -118,7 +118,7 @@ struct CurlEarlyResponseTests {
         }
     }
 
-    /// Sends a stream that does not end, and waits until it is let go.
+    /// Sends an endless stream, and waits until the stream is released.
     private func sendEndlessStream(to url: String, by transport: CurlTransport) async throws -> HTTPResponse {
         let ended = AsyncStream<Void>.makeStream()
         let response = try await transport.send(
@@ -127,8 +127,8 @@ struct CurlEarlyResponseTests {
         return response
     }
 
-    /// A request whose body's stream has nobody but its reader: a reader that is cancelled ends it, and so does a
-    /// response that comes before it is read; a reader that is forgotten waits for ever, and the stream stays.
+    /// Returns a request whose stream only its reader holds: the stream ends when the reader is cancelled, or when a
+    /// response arrives before it is read. If the transport forgot the reader, the stream would stay for ever.
     private func endless(_ url: String, finishing end: AsyncStream<Void>.Continuation) throws -> HTTPRequest {
         let chunks = HTTPBody.Chunks { feed in
             feed.yield(Data(count: 100))
@@ -138,7 +138,7 @@ struct CurlEarlyResponseTests {
     }
 
     @Test(
-        "C42: when a server refuses early, the stream that was being sent is let go",
+        "C42: when a server refuses early, the stream that was being sent is released",
         arguments: ["Content-Length: 0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"])
     func streamLetGo(rest: String) async throws {
         let server = try LoopbackServer()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A libcurl with known faults") struct CurlFaultTests {
     @Test(
-        "its version tells which of them a server can use",
+        "its version tells which faults a server can exploit",
         arguments: [
             ("7.68.0", ["CVE-2022-32206"]),
             ("7.69.0", ["#5039", "CVE-2022-32206"]),
@@ -37,7 +37,7 @@ import Testing
         #expect(CurlFault.warning(about: "7.88.1") == nil)
     }
 
-    @Test("it is told once, to the first client that is listened to, before its request")
+    @Test("it is reported once, to the first client with a listener, before its request")
     func told() async throws {
         let transport = NoticingTransport(notice: Notice("an old library"))
         func lines(isHeard: Bool) async throws -> [String] {
@@ -56,7 +56,7 @@ import Testing
         #expect(!second.contains { $0.contains("warning") })
     }
 
-    @Test("of many who ask for a notice at once, one has it")
+    @Test("of many that ask for a notice at once, one gets it")
     func once() async {
         let notice = Notice("x")
         let taken = await withTaskGroup(of: String?.self) { group in

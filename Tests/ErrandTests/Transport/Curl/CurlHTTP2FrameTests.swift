@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// HTTP/2 frame by frame: what no honest server sends, and what an honest one sends at the worst moment.
+/// HTTP/2 frame by frame: what no proper server sends, and what a proper one sends at the worst moment.
 @Suite(
     "HTTP/2 through libcurl, frame by frame",
     .enabled(
@@ -25,7 +25,7 @@ struct CurlHTTP2FrameTests {
             $0.transport = transport
             $0.rateLimit = .unlimited
             $0.retry = retry
-            // Real time: a busy machine is no reason to fail.
+            // Real time: a busy machine must not fail the test.
             $0.timeout = .seconds(60)
         }
     }
@@ -52,7 +52,7 @@ struct CurlHTTP2FrameTests {
                 connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 7)) if number == 1 else answer)
         """
 
-    @Test("C44: a request that is refused was sent once, and was not worked on")
+    @Test("C44: a refused request was sent once, and was not processed")
     func refused() async throws {
         let server = try server(Self.refusing)
         let failure = try await failure(Endpoint<Int>.get("x"), client(server))
@@ -61,7 +61,7 @@ struct CurlHTTP2FrameTests {
         #expect(server.stop() == ["request"])
     }
 
-    @Test("C44: a POST that is refused is tried again, on another connection")
+    @Test("C44: a refused POST is retried, on another connection")
     func refusedPost() async throws {
         let server = try server(Self.refusing)
         let reply = try await client(server, .standard).reply(to: Endpoint<Int>.post("x"))
@@ -83,7 +83,7 @@ struct CurlHTTP2FrameTests {
                 connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\n\\r\\n1")
         """
 
-    @Test("C44: a request that the server wants over HTTP/1.1 is not sent again unasked")
+    @Test("C44: a request that the server requires over HTTP/1.1 is not repeated without a retry policy")
     func downgradedOnce() async throws {
         let server = try PythonServer(authority.issue(), speaking: "h2,http/1.1", Self.preferringHTTP1)
         let failure = try await failure(Endpoint<Int>.get("x"), client(server))
@@ -91,7 +91,7 @@ struct CurlHTTP2FrameTests {
         #expect(server.stop() == ["HTTP/2"])
     }
 
-    @Test("C44: a retry uses HTTP/1.1 where the server wants it, and so do later calls")
+    @Test("C44: a retry uses HTTP/1.1 if the server requires it, and so do later calls")
     func downgraded() async throws {
         let server = try PythonServer(authority.issue(), speaking: "h2,http/1.1", Self.preferringHTTP1)
         let client = client(server, .standard)

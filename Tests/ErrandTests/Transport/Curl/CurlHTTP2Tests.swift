@@ -24,13 +24,13 @@ struct CurlHTTP2Tests {
         configuration.transport = transport
         configuration.rateLimit = .unlimited
         configuration.retry = .never
-        // Real time: a busy machine is no reason to fail.
+        // Real time: a busy machine must not fail the test.
         configuration.timeout = .seconds(60)
         configure(&configuration)
         return APIClient(configuration)
     }
 
-    /// How a hundred calls end that begin at once.
+    /// Returns the results of a hundred calls that begin at once.
     private func hundred(_ client: APIClient, _ endpoint: Endpoint<Int>) async -> [Result<Reply<Int>, ServiceError>] {
         await withTaskGroup(of: Result<Reply<Int>, ServiceError>.self) { group in
             for _ in 0..<100 {
@@ -45,7 +45,7 @@ struct CurlHTTP2Tests {
     @Test("C44: a hundred calls at once share one connection")
     func multiplexed() async throws {
         let server = try HTTP2Server(authority.issue())
-        // Nobody is answered before all have come: none of them waited for another.
+        // No response is sent before all requests have arrived, so none of them waited for another.
         let (arrived, gate) = (Noted(0), DispatchSemaphore(value: 0))
         server.backend.on(.get, "/x") { _ in
             arrived.update { count in
@@ -61,7 +61,7 @@ struct CurlHTTP2Tests {
         #expect(server.connections.count == 1)
     }
 
-    @Test("C44: a call that is cancelled resets its own stream; the others go on, and the connection stays")
+    @Test("C44: a cancelled call resets its own stream; the others continue, and the connection stays")
     func cancelled() async throws {
         let server = try HTTP2Server(authority.issue())
         let gate = DispatchSemaphore(value: 0)
@@ -77,16 +77,16 @@ struct CurlHTTP2Tests {
         await server.backend.received(atLeast: 2)
         silent.cancel()
         await #expect(throws: ServiceError.cancelled) { try await silent.value }
-        // libcurl 7.88 keeps the reset until the connection is used again.
+        // libcurl 7.88 sends the reset only when the connection is used again.
         #expect(try await client.run(.get("x")) == 1)
-        // nginx has heard of it: it has let go of the backend, which nobody is told.
+        // After the reset, nginx closes its connection to the backend. Nothing reports that, so the test polls.
         while server.backend.openConnections > 1 { await Task.yield() }
         gate.signal()
         #expect(try await held.value == 2)
         #expect(server.connections.count == 1)
     }
 
-    @Test("C44: a server that ends its connections after ten requests each costs no call its answer")
+    @Test("C44: a server that ends its connections after ten requests each fails no call")
     func goAway() async throws {
         let server = try HTTP2Server(authority.issue(), "keepalive_requests 10;")
         server.backend.on(.get, "/x") { _ in .json("1") }
@@ -96,7 +96,7 @@ struct CurlHTTP2Tests {
         #expect(server.connections.count >= 10)
     }
 
-    @Test("C11, C44: a POST is sent once at most, whenever the server ends its connections", arguments: ["", "body"])
+    @Test("C11, C44: a POST is sent at most once, whenever the server ends its connections", arguments: ["", "body"])
     func noSecondPost(body: String) async throws {
         let server = try HTTP2Server(authority.issue(), "keepalive_requests 10;")
         let ids = Noted(Set<String>())
@@ -112,7 +112,7 @@ struct CurlHTTP2Tests {
         #expect(ids.value.count >= answered)
     }
 
-    @Test("C39: a compressed answer is unpacked")
+    @Test("C39: a compressed response is unpacked")
     func compressed() async throws {
         let server = try HTTP2Server(authority.issue())
         let one = try #require(Data(base64Encoded: "H4sIAGbtAGsC/zMEALfv3IMBAAAA"))
@@ -145,7 +145,7 @@ struct CurlHTTP2Tests {
         #expect(server.backend.received.first?.body == parts.reduce(Data(), +))
     }
 
-    @Test("an answer is read while it comes; one that nobody reads holds up no other on its connection")
+    @Test("a response is read while it arrives; one that is not read delays no other on its connection")
     func download() async throws {
         let server = try HTTP2Server(authority.issue())
         let body = Data((0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
@@ -160,7 +160,7 @@ struct CurlHTTP2Tests {
         #expect(server.connections.count == 1)
     }
 
-    @Test("C33: a body that breaks off is truncated, and costs no other call its connection")
+    @Test("C33: a body that breaks off is truncated, and fails no other call on its connection")
     func truncated() async throws {
         let server = try HTTP2Server(authority.issue())
         server.backend.on(.get, "/x") { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123") }

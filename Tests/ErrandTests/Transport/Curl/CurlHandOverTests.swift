@@ -4,8 +4,8 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What goes to libcurl as it is, and what comes back from it when a call is over.
-@Suite("What libcurl is given and gives back", .timeLimit(.minutes(2))) struct CurlHandOverTests {
+/// What is passed to libcurl unchanged, and what is released when a call is over.
+@Suite("What libcurl gets and releases", .timeLimit(.minutes(2))) struct CurlHandOverTests {
     private let server: LoopbackServer
     private let transport = CurlTransport()
 
@@ -18,14 +18,14 @@ import Testing
         return try await transport.send(request, context: TransportContext())
     }
 
-    @Test("a path goes out as it is written", arguments: ["/a/../b", "/./a", "/a//b", "/a/%2e%2e/b"])
+    @Test("a path is sent as it is written", arguments: ["/a/../b", "/./a", "/a//b", "/a/%2e%2e/b"])
     func path(_ path: String) async throws {
         server.onAny { _ in .json("1") }
         _ = try await send(.get, path)
         #expect(server.received.map(\.path) == [path])
     }
 
-    @Test("a program that is started meanwhile does not get the connections")
+    @Test("a child process that is started meanwhile does not inherit the connections")
     func closedInChildren() async throws {
         server.onAny { _ in .json("1") }
         _ = try await send(.get, "/x")
@@ -35,7 +35,7 @@ import Testing
         #expect(connections.allSatisfy { fcntl($0, F_GETFD) & FD_CLOEXEC != 0 })
     }
 
-    /// The port at the other end; `nil` for what is no connection.
+    /// Returns the port of the peer; `nil` for a descriptor that is no connection.
     private static func port(of descriptor: CInt) -> Int? {
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -47,13 +47,13 @@ import Testing
 
     #if !URLSession
     @Test(
-        "C25: every handle goes back, those too of calls that a shutdown has ended",
+        "C25: every handle is released, including those of calls that a shutdown has ended",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"),
         arguments: [0x075801, 0x080600])
     func handles(version: Int) async throws {
         server.onAny { $0.path.hasPrefix("/silent") ? .silence : .json("1") }
         let library = try StubLibrary(version: version, lacking: [], before: InstalledLibrary.path)
-        // Calls to the first end by a cancel, by a timeout, and by the shutdown of their transport.
+        // Calls to the first server end by a cancellation, by a timeout, and by the shutdown of their transport.
         let probe = try Child(
             "TransportProbe", ["lookup", "\(server.baseURL)/silent", "\(server.baseURL)/x"],
             environment: library.environment)

@@ -4,8 +4,8 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// libcurl's handles are used again, and what was set for one request must be nothing to the next.
-@Suite("A handle that has served before", .timeLimit(.minutes(2))) struct CurlHandleTests {
+/// libcurl's handles are reused, and the options of one request must not affect the next.
+@Suite("A reused handle", .timeLimit(.minutes(2))) struct CurlHandleTests {
     private let server: LoopbackServer
     private let transport = CurlTransport()
 
@@ -26,7 +26,7 @@ import Testing
         return try await response.body.collect(upTo: 100)
     }
 
-    /// What may come before a plain GET.
+    /// Requests that may come before a plain GET.
     private enum Former: String, CaseIterable { case post, stream, head, delete, expect, streamed, failed }
 
     @Test("a GET is sent as if it were the first, whatever came before it", arguments: Former.allCases)
@@ -48,9 +48,9 @@ import Testing
     }
 
     #if !URLSession
-    /// Some versions of libcurl have a fault by which a handle that had a response cannot be used again.
+    /// Some versions of libcurl have a bug: a handle that had a response cannot be used again.
     @Test(
-        "so it is with every libcurl whose handles can be used again",
+        "the same with every libcurl whose handles can be reused",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"),
         arguments: ["POST", "HEAD", "DELETE"])
     func otherVersion(method: String) async throws {

@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What becomes of the second request on a connection under TLS, frame by frame.
+/// What happens to the second request on a connection under TLS, frame by frame.
 @Suite(
     "A second request on a connection under TLS",
     .enabled(
@@ -25,7 +25,7 @@ struct CurlKeptFrameTests {
             $0.transport = transport
             $0.rateLimit = .unlimited
             $0.retry = .never
-            // Real time: a busy machine is no reason to fail.
+            // Real time: a busy machine must not fail the test.
             $0.timeout = .seconds(60)
         }
     }
@@ -36,7 +36,7 @@ struct CurlKeptFrameTests {
         return failure
     }
 
-    /// Responds to the first request, notes the second, and does something about it.
+    /// Returns a script that responds to the first request, records the second, and then reacts.
     private static func answeringOnce(_ reaction: String) -> String {
         """
         def serve(connection, number):
@@ -50,7 +50,7 @@ struct CurlKeptFrameTests {
         """
     }
 
-    @Test("C44: it is refused: a GET was not worked on; of a POST, libcurl leaves that open", arguments: [true, false])
+    @Test("C44: it is refused: a GET was not processed; of a POST, libcurl leaves it open", arguments: [true, false])
     func refused(isSafe: Bool) async throws {
         let script = Self.answeringOnce(#"connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 7)))"#)
         let server = try PythonServer(authority.issue(), speaking: "h2", script)
@@ -61,7 +61,7 @@ struct CurlKeptFrameTests {
         #expect(server.stop() == ["second"])
     }
 
-    @Test("C44: the server wants HTTP/1.1 for it: it was not worked on")
+    @Test("C44: the server requires HTTP/1.1 for it: it was not processed")
     func downgraded() async throws {
         let script = Self.answeringOnce(#"connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 13)))"#)
         let server = try PythonServer(authority.issue(), speaking: "h2", script)
@@ -73,7 +73,7 @@ struct CurlKeptFrameTests {
         #expect(server.stop() == ["second"])
     }
 
-    @Test("C11: over HTTP/1.1 it is read, and the connection ends: it may have been done, though it is a GET")
+    @Test("C11: over HTTP/1.1 it is read, and the connection ends: it may have been processed, though it is a GET")
     func readAndEnded() async throws {
         let script = """
             def serve(connection, number):
@@ -91,7 +91,7 @@ struct CurlKeptFrameTests {
         #expect(server.stop() == ["second"])
     }
 
-    @Test("C44: that one was refused says nothing about the next, which is read before its connection ends")
+    @Test("C44: a refused request says nothing about the next one, which is read before its connection ends")
     func nextAfterRefusal() async throws {
         let script = """
             def serve(connection, number):
@@ -110,7 +110,7 @@ struct CurlKeptFrameTests {
         #expect(server.stop() == ["request", "request"])
     }
 
-    @Test("C41: frames that came since the first over HTTP/2, and belong to no request, cost no connection")
+    @Test("C41: frames that arrived since the first over HTTP/2, and belong to no request, keep the connection")
     func unaskedFrames() async throws {
         let script = """
             def serve(connection, number):
@@ -126,20 +126,20 @@ struct CurlKeptFrameTests {
         let client = client(server)
         for _ in 0..<3 {
             #expect(try await client.run(.get("x")) == 1)
-            // Until the frame is there: nobody can be asked for that.
+            // Until the frame has arrived, which nothing reports.
             try await Task.sleep(for: .milliseconds(120))
         }
         #expect(server.stop() == ["connection"])
     }
 
-    /// What comes of a second response before its time is up: nothing but its head, or other frames all the time.
+    /// What arrives of a second response before its timeout: only its head, or other frames all the time.
     enum Slowness: String, CaseIterable {
         case headOnly = "connection.sendall(frame(HEADERS, END_HEADERS, stream, OK))"
         case frames = "ping(connection)"
     }
 
     @Test(
-        "C44: it is out of time, but its response has begun or other frames come: the connection is kept",
+        "C44: it times out, but its response has begun or other frames arrive: the connection is kept",
         arguments: Slowness.allCases)
     func slow(slowness: Slowness) async throws {
         let script = """

@@ -4,9 +4,9 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What is there when clients have gone, in a process in which nothing else runs.
+/// What is left when clients have ended, in a process that does nothing else.
 @Suite("What libcurl leaves behind", .timeLimit(.minutes(2))) struct CurlLeftoversTests {
-    @Test("C25: with its client, each descriptor and each thread goes", arguments: ["shutdown", "drop"])
+    @Test("C25: each descriptor and each thread ends with its client", arguments: ["shutdown", "drop"])
     func leftovers(ending: String) async throws {
         let server = try LoopbackServer()
         server.on(.get, "/x") { _ in .json("1") }
@@ -15,7 +15,7 @@ import Testing
         let counts = try await probe.end().lines.map { line in line.split(separator: " ").compactMap { Int($0) } }
         try #require(counts.count == 3 && counts.allSatisfy { $0.count == 2 }, "\(counts)")
         let (before, meanwhile, after) = (counts[0], counts[1], counts[2])
-        // Ten clients, each with a thread and a connection at least.
+        // Ten clients, each with at least one thread and one connection.
         #expect(meanwhile[0] >= before[0] + 10 && meanwhile[1] >= before[1] + 10, "\(counts)")
         #expect(after[0] <= before[0] && after[1] <= before[1], "\(counts)")
     }

@@ -1,14 +1,13 @@
-// With the trait, FoundationNetworking opens libcurl before anybody can be asked, and a program without it does not
-// start.
+// With the trait URLSession, FoundationNetworking loads libcurl before this library can ask for it, and a program
+// without libcurl does not start.
 #if os(Linux) && !URLSession
 import Errand
 import ErrandTesting
 import Foundation
 import Testing
 
-/// Machines whose libcurl is not there, or is not what it should be: each is a process that finds another library
-/// first.
-@Suite("The libcurl that is installed", .timeLimit(.minutes(2))) struct CurlLibraryTests {
+/// Machines whose libcurl is missing or unsuitable: each test starts a process that finds another library first.
+@Suite("The installed libcurl", .timeLimit(.minutes(2))) struct CurlLibraryTests {
     @Test("without a libcurl that can be opened, a call says what to install")
     func notThere() async throws {
         let said = try await StubLibrary(text: "no library").probe()
@@ -20,7 +19,7 @@ import Testing
     private static let needsCompiler: Comment = "clang is not installed"
 
     @Test(
-        "a libcurl that is too old is told from none", .enabled(if: Program.clang.isInstalled, needsCompiler),
+        "a libcurl that is too old is not reported as missing", .enabled(if: Program.clang.isInstalled, needsCompiler),
         arguments: [0, 0x074300])
     func tooOld(version: Int) async throws {
         let library = version == 0 ? try StubLibrary(source: "int nothing;") : try StubLibrary(version: version)
@@ -30,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "what a libcurl cannot do and was asked for fails the call, and is named",
+        "an unsupported option that was asked for fails the call, and is named",
         .enabled(if: Program.clang.isInstalled, needsCompiler),
         arguments: [
             (10230, "pin=x9SZw6TwIqfmvrLZ/kz1o0Ossjmn728BnBKpUFqGNVM=", "pinned public keys"),
@@ -46,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "a libcurl without TLS is told from a server that makes no sense",
+        "a libcurl without TLS is not reported as an invalid response",
         .enabled(if: Program.clang.isInstalled, needsCompiler))
     func withoutTLS() async throws {
         // CURLE_UNSUPPORTED_PROTOCOL.
@@ -55,10 +54,10 @@ import Testing
     }
 
     @Test(
-        "results that newer versions have for what older ones tell otherwise",
+        "result codes that newer versions have instead of older ones",
         .enabled(if: Program.clang.isInstalled, needsCompiler),
         arguments: [
-            // CURLE_TOO_LARGE, while a head comes; CURLE_SSL_CLIENTCERT.
+            // CURLE_TOO_LARGE, while a head is received; CURLE_SSL_CLIENTCERT.
             ("HTTP/1.1 200 OK", 100, "malformed false"), ("", 98, "tls false"),
         ])
     func newer(line: String, result: Int, words: String) async throws {
@@ -67,16 +66,16 @@ import Testing
     }
 
     @Test(
-        "what cannot be had from an old libcurl, and matters little, is done without",
+        "minor features that an old libcurl lacks are skipped",
         .enabled(if: Program.clang.isInstalled, needsCompiler))
     func older() async throws {
-        // CURLE_COULDNT_CONNECT; before 7.80 nothing is told of connections.
+        // CURLE_COULDNT_CONNECT; before 7.80 libcurl does not report connections.
         let said = try await StubLibrary(version: 0x074400, lacking: [20312, 10313], result: 7).probe()
         #expect(said.hasPrefix("refused false"), "\(said)")
     }
 
     @Test(
-        "C11: before 7.80, what must not be sent twice and has no body to read again goes out on a new connection",
+        "C11: before 7.80, a request that must not be sent twice, and has no rereadable body, gets a new connection",
         .enabled(if: Program.clang.isInstalled, needsCompiler))
     func noSecondSend() async throws {
         let server = try LoopbackServer()
@@ -88,7 +87,7 @@ import Testing
         let (lines, status) = try await probe.end()
         #expect(Array(lines.prefix(3)) == ["200", "200", "200"])
         #expect(status == 0)
-        // The POST uses one of the two again: its body would have to be read a second time, which libcurl cannot.
+        // The POST uses one of the two again: its body would have to be read a second time, which libcurl cannot do.
         #expect(server.received.map(\.method) == [.get, .patch, .post] && server.connections == 2)
     }
 }

@@ -3,12 +3,12 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// A name server that does not answer.
+/// A name server that does not respond.
 @Suite(
     "Slow name servers", .enabled(if: Program.clang.isInstalled, "clang is not installed"), .timeLimit(.minutes(2)))
 struct CurlLookupTests {
-    /// What it took to cancel a call whose lookup hangs, to end one at its timeout, the slowest of the calls to another
-    /// host beside them, and the shutdown; in milliseconds.
+    /// Returns how long it took to cancel a call whose lookup hangs and to end one at its timeout, the duration of the
+    /// slowest concurrent call to another host, and that of the shutdown; in milliseconds.
     private func took(_ environment: [String: String] = [:]) async throws -> [Int] {
         let server = try LoopbackServer()
         server.onAny { _ in .json("1") }
@@ -25,22 +25,22 @@ struct CurlLookupTests {
         return took
     }
 
-    @Test("a lookup that hangs holds up nobody: no cancel, no timeout, no call to another host, no shutdown")
+    @Test("a hanging lookup delays nothing: no cancellation, no timeout, no call to another host, no shutdown")
     func hanging() async throws {
         let took = try await took()
         // The lookup takes 8 seconds.
         #expect(took.allSatisfy { $0 < 3000 }, "\(took)")
     }
 
-    @Test("the same holds for a libcurl that cannot break off a lookup")
+    @Test("the same with a libcurl that cannot interrupt a lookup")
     func hangingWithOlderLibrary() async throws {
-        // CURLOPT_QUICK_EXIT came with 7.87.
+        // CURLOPT_QUICK_EXIT exists since 7.87.
         let older = try StubLibrary(version: 0x075100, lacking: [322], before: InstalledLibrary.path)
         let took = try await took(older.environment)
         #expect(took.allSatisfy { $0 < 3000 }, "\(took)")
     }
 
-    /// Looks names up as the system does, but for one.
+    /// A replacement that looks names up as the system does, except for one.
     private static let source = """
         #define _GNU_SOURCE
         #include <dlfcn.h>

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// Requests that go through somebody else.
+/// Requests through a proxy.
 @Suite("Proxies through libcurl", .timeLimit(.minutes(2))) struct CurlProxyTests {
     private func send(
         _ url: String, through proxy: CurlTransport.Options.Proxy, authorities: String? = nil,
@@ -19,7 +19,7 @@ import Testing
         return try await CurlTransport(options).send(request, context: TransportContext())
     }
 
-    /// How a request ends that must not succeed.
+    /// Returns the failure of a request that must fail.
     private func failure(
         _ url: String, through proxy: String, authorities: String? = nil
     ) async throws -> TransportFailure {
@@ -36,7 +36,7 @@ import Testing
 
     // MARK: A proxy that was named
 
-    @Test("plain http asks the proxy for the whole URL, and shows it the credentials")
+    @Test("plain http asks the proxy for the whole URL, and sends it the credentials")
     func forward() async throws {
         let proxy = try LoopbackServer()
         proxy.on(.get, "http://service.test/x?y=1") { _ in .json("1") }
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(
-        "https goes through a tunnel: the proxy sees no header of the request, the server none for the proxy",
+        "https uses a tunnel: the proxy sees no header of the request, the server none for the proxy",
         .enabled(if: Program.openssl.isInstalled && Program.nginx.isInstalled, "openssl or nginx is not installed"))
     func tunnel() async throws {
         let authority = try TestAuthority()
@@ -72,7 +72,7 @@ import Testing
         #expect(request.headers["Proxy-Authorization"] == nil)
     }
 
-    @Test("C63: what is meant for this machine does not go to a proxy that was named, unless that is asked for")
+    @Test("C63: requests to this machine do not use a configured proxy, unless that is asked for")
     func namedAndLoopback() async throws {
         let (server, proxy) = (try LoopbackServer(), try LoopbackServer())
         server.on(.get, "/x") { _ in .json("1") }
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        "C63: plain http for this machine never goes to a proxy on another one",
+        "C63: plain http to this machine never uses a proxy on another machine",
         arguments: ["http://ann:secret@proxy.test:3128", "proxy.test:3128", "http://127.0.0.1@proxy.test", "http://["])
     func cleartextThroughProxy(proxy: String) async throws {
         let server = try LoopbackServer()
@@ -104,7 +104,7 @@ import Testing
     // MARK: A proxy that fails
 
     @Test(
-        "a proxy that makes no tunnel is the proxy's failure, and nothing has reached the server",
+        "a proxy that refuses the tunnel is a failure of the proxy, and nothing has reached the server",
         arguments: [
             "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n",
             "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n",
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(
-        "C90: a proxy that is not there, or makes no sense, is the proxy's failure; its password is shown nowhere",
+        "C90: a proxy that is unreachable or invalid is a failure of the proxy; its password is shown nowhere",
         arguments: [
             "http://ann:secret@127.0.0.1:PORT", "http://ann:secret@proxy.invalid:80",
             "http://ann:secret@127.0.0.1:99999",
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(
-        "behind a proxy, too, a certificate that is not to be believed is refused before anything is sent",
+        "behind a proxy, too, an invalid certificate is refused before anything is sent",
         .enabled(if: Program.openssl.isInstalled, "openssl is not installed"))
     func untrusted() async throws {
         let authority = try TestAuthority()
@@ -177,13 +177,13 @@ import Testing
 
     // MARK: The environment
 
-    /// What a process with that environment makes of a GET.
+    /// Returns what a process with that environment prints about a GET.
     private func probe(_ arguments: String..., environment: [String: String]) async throws -> String {
         let probe = try Child("TransportProbe", ["get"] + arguments, environment: environment)
         return try await probe.end().lines.joined(separator: "\n")
     }
 
-    @Test("the environment's proxy is used, but for the hosts that it excepts, and for none if none is wanted")
+    @Test("the environment's proxy is used, except for its excluded hosts, and not at all if none is wanted")
     func environment() async throws {
         let proxy = try LoopbackServer()
         proxy.on(.get, "http://service.invalid/x") { _ in .json("1") }
@@ -198,7 +198,7 @@ import Testing
         #expect(proxy.received.count == 1)
     }
 
-    @Test("a proxy that was named is used whatever the environment says")
+    @Test("a configured proxy is used whatever the environment says")
     func named() async throws {
         let (proxy, other) = (try LoopbackServer(), try LoopbackServer())
         proxy.on(.get, "http://service.test/x") { _ in .json("1") }
@@ -209,7 +209,7 @@ import Testing
         #expect(other.received.isEmpty)
     }
 
-    @Test("C63: what is meant for this machine does not go to the environment's proxy")
+    @Test("C63: requests to this machine do not use the environment's proxy")
     func loopback() async throws {
         let (server, proxy) = (try LoopbackServer(), try LoopbackServer())
         server.on(.get, "/x") { _ in .json("1") }
@@ -219,7 +219,7 @@ import Testing
         #expect(proxy.received.isEmpty)
     }
 
-    @Test("C90: an environment's proxy that makes no sense shows its password nowhere")
+    @Test("C90: an invalid proxy in the environment shows its password nowhere")
     func senseless() async throws {
         let environment = ["https_proxy": "gopher://ann:secret@127.0.0.1:80"]
         let words = try await probe("https://service.test/x", environment: environment)

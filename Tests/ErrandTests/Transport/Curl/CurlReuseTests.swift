@@ -5,8 +5,8 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What becomes of a request on a connection that was kept: one permit is one send, whatever libcurl would rather do.
-@Suite("a connection that was kept", .timeLimit(.minutes(2))) struct CurlReuseTests {
+/// What happens to a request on a kept connection: one permit is one send, even if libcurl would rather repeat it.
+@Suite("Kept connections", .timeLimit(.minutes(2))) struct CurlReuseTests {
     private let server: LoopbackServer
     private let transport: CurlTransport
 
@@ -22,17 +22,17 @@ import Testing
             $0.transport = transport ?? self.transport
             $0.rateLimit = .unlimited
             $0.retry = retry
-            // Real time: a busy machine is no reason to fail.
+            // Real time: a busy machine must not fail the test.
             $0.timeout = .seconds(60)
         }
     }
 
-    /// Leaves connections behind that have served one request each, and will close at their second.
+    /// Opens connections that have served one request each, and will close at their second.
     private func warm(_ client: APIClient, _ count: Int) async throws {
         let meeting = Meeting(of: count)
         server.onAny { request in
             guard request.path == "/warm" else { return request.number == 1 ? .json("1") : .close }
-            // Nobody is answered before all are there: each needs a connection of its own.
+            // No response is sent before all requests have arrived, so each needs a connection of its own.
             meeting.wait()
             return .json("1")
         }
@@ -53,7 +53,7 @@ import Testing
         #expect(server.received.count { $0.path == "/x" } == 1)
     }
 
-    @Test("C11: what is tried again goes out on a new connection, though others of that server are kept")
+    @Test("C11: a retry uses a new connection, though others to that server are kept")
     func freshConnection() async throws {
         let client = client(.standard)
         try await warm(client, 8)
@@ -63,7 +63,7 @@ import Testing
         #expect(server.connections == 9)
     }
 
-    @Test("a call that is cancelled costs no other connection its life")
+    @Test("a cancelled call closes no other connection")
     func cancelled() async throws {
         let client = client(.never)
         try await warm(client, 2)
@@ -79,7 +79,7 @@ import Testing
     // MARK: What the server has seen
 
     @Test(
-        "C11: a POST on a connection that the server has closed meanwhile was not sent for the server, which is known",
+        "C11: a POST on a connection that the server has closed meanwhile never reached it, which is known",
         arguments: ["", "body", String(repeating: "x", count: 200_000)])
     func closedMeanwhile(body: String) async throws {
         server.on(.post, "/x", .json("1").always)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(
-        "C11: a POST that the server has read before it closed the connection may have been done, and is not repeated")
+        "C11: a POST that the server read before it closed the connection may have been processed, and is not repeated")
     func readAndClosed() async throws {
         server.on(.get, "/warm", .json("1").always)
         server.on(.post, "/x", .close.always)
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("C11: a POST after which the connection was reset may have been done: a reset does not tell what was read")
+    @Test("C11: a POST whose connection was reset may have been processed: a reset does not tell what was read")
     func readAndReset() async throws {
         server.on(.get, "/warm", .json("1").always)
         server.on(.post, "/x", .reset.always)
@@ -125,7 +125,7 @@ import Testing
         #expect(server.received.count { $0.method == .post } == 10)
     }
 
-    @Test("C41: a connection that dies makes those to its own server doubtful, and no other's")
+    @Test("C41: a connection that dies makes those to its own server doubtful, and no others")
     func othersKept() async throws {
         let other = try LoopbackServer()
         other.on(.get, "/x", .json("2").always)
@@ -140,8 +140,8 @@ import Testing
     }
 }
 
-/// Has the server close its connections at the last moment before a request goes out on one of them, the first, third,
-/// fifth time.
+/// Has the server close its connection at the last moment before a request is sent on it; the first, third and fifth
+/// time.
 private struct ClosingTransport: Transport {
     private let transport: CurlTransport
     private let server: LoopbackServer

@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// Connections whose other end has gone without a word.
+/// Connections whose peer has disappeared without closing them.
 @Suite(
     "Connections that fall silent",
     .enabled(if: Program.openssl.isInstalled && Program.nginx.isInstalled, "openssl or nginx is not installed"),
@@ -42,7 +42,7 @@ struct CurlSilenceTests {
         let patient = client(timeout: .seconds(60))
         #expect(try await patient.run(.get("x")) == 1)
         proxy.freeze()
-        // One that waits for longer keeps the silent connection in use.
+        // A call that waits for longer keeps the silent connection in use.
         let waiting = Task { try await patient.run(Endpoint<Int>.get("x")) }
         let client = client(timeout: .seconds(1))
         let attempts = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -57,7 +57,7 @@ struct CurlSilenceTests {
         _ = await waiting.result
     }
 
-    @Test("C44: a server that is only slow keeps its connection; a cancelled call costs none either")
+    @Test("C44: a server that is only slow keeps its connection; so does a cancelled call")
     func slow() async throws {
         server.backend.on(.get, "/x") { _ in .json("1") }
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
@@ -81,7 +81,7 @@ struct CurlSilenceTests {
             _ = await late.result
             isOver.value = true
         }
-        // What comes meanwhile shows that the connection is well.
+        // The bytes that arrive meanwhile show that the connection works.
         while !isOver.value { #expect(try await client.run(.get("x")) == 1) }
         await ending.value
         let error = await #expect(throws: ServiceError.self) { try await late.value }

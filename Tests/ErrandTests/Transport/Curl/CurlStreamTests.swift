@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// Bodies that are streamed, both ways, over a real connection.
+/// Bodies that are streamed, in both directions, over a real connection.
 @Suite("Streams through libcurl", .timeLimit(.minutes(2))) struct CurlStreamTests {
     private let server: LoopbackServer
     private let transport = CurlTransport()
@@ -24,9 +24,9 @@ import Testing
 
     private static func head(_ fields: String = "") -> Data { Data("HTTP/1.1 200 OK\r\n\(fields)\r\n".utf8) }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    @Test("an answer is there with its head, while its body still comes")
+    @Test("a response is returned with its head, while its body still arrives")
     func headFirst() async throws {
         server.on(.get, "/x") { _ in
             LoopbackReply([.write(Self.head("Content-Length: 4\r\n") + Data("ab".utf8)), .silence])
@@ -48,7 +48,7 @@ import Testing
         #expect(try await response.body.collect(upTo: 10) == Data("ab".utf8))
     }
 
-    @Test("the length of a packed body is not known, for it is unpacked")
+    @Test("the length of a compressed body is not known, because it is unpacked")
     func packedLength() async throws {
         let body = Data(repeating: 7, count: 10_000)
         server.on(.get, "/x", .gzip(body))
@@ -57,7 +57,7 @@ import Testing
         #expect(try await response.body.collect(upTo: 20_000) == body)
     }
 
-    @Test("a large body comes whole, whatever pace its reader has")
+    @Test("a large body arrives complete, whatever the pace of its reader")
     func whole() async throws {
         let body = Data((0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         server.on(.get, "/x") { _ in .status(200, body: body) }
@@ -71,7 +71,7 @@ import Testing
         #expect(received == body)
     }
 
-    @Test("what waits for a reader who does not come is bounded; the reader who comes has it go on")
+    @Test("the bytes that wait for a missing reader are bounded; reading makes the transfer continue")
     func backPressure() async throws {
         let download = CurlDownload { _ in }
         let piece = [UInt8](repeating: 1, count: 16_384)
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(
-        "C39: a bomb stops at the limit even where its reader is slow, and is never taken for whole",
+        "C39: a decompression bomb stops at the limit even if its reader is slow, and is never taken for complete",
         arguments: [1, 10_000, 100_000, 300_000])
     func slowBomb(excess: Int) async throws {
         let size = 3 << 20
@@ -97,7 +97,7 @@ import Testing
         let error = await #expect(throws: ServiceError.self) {
             var chunks = response.body.chunks.makeAsyncIterator()
             repeat {
-                // After another answer has come libcurl has unpacked what it had, and waits for the reader.
+                // When another response has arrived, libcurl has unpacked what it had, and waits for the reader.
                 _ = try await transport.send(request(.get, "/turn"), context: TransportContext())
             } while try await chunks.next() != nil
         }
@@ -105,9 +105,9 @@ import Testing
         #expect(failure.kind == .tooLarge)
     }
 
-    @Test("the densest gzip comes whole, though its reader is slow", .enabled(if: Program.gzip.isInstalled))
+    @Test("the densest gzip arrives complete, though its reader is slow", .enabled(if: Program.gzip.isInstalled))
     func denseGzip() async throws {
-        // More than libcurl keeps for a reader who does not come, if it unpacked all of it at once.
+        // More than libcurl keeps for a missing reader, if it unpacked all of it at once.
         let size = 160 << 20
         let scratch = try Scratch()
         let file = scratch.path("zeros")
@@ -120,7 +120,7 @@ import Testing
         var chunks = response.body.chunks.makeAsyncIterator()
         var count = 0
         repeat {
-            // After another answer has come libcurl has unpacked what it had, and waits for the reader.
+            // When another response has arrived, libcurl has unpacked what it had, and waits for the reader.
             _ = try await transport.send(request(.get, "/turn"), context: TransportContext())
             guard let chunk = try await chunks.next() else { break }
             count += chunk.count
@@ -129,7 +129,7 @@ import Testing
         #expect(try await chunks.next() == nil)
     }
 
-    @Test("of two who read a stream at once, each gets what the other does not")
+    @Test("of two readers of one stream, each gets what the other does not")
     func twoReaders() async throws {
         server.on(.get, "/x") { _ in
             let head = LoopbackReply.head(200, ["Content-Length": "4"])
@@ -145,7 +145,7 @@ import Testing
         #expect(count == 4)
     }
 
-    @Test("a stream that is dropped closes its connection; a reader who is cancelled gets no end")
+    @Test("a stream that is dropped closes its connection; a cancelled reader gets no end")
     func dropped() async throws {
         server.on(.get, "/x") { _ in LoopbackReply([.write(Self.head() + Data("a".utf8)), .silence]) }
         var response: HTTPResponse? = try await send(request(.get, "/x"))
@@ -169,7 +169,7 @@ import Testing
         #expect(throws: (any Error).self) { try outcome.get() }
     }
 
-    @Test("C21: cancelled before the head has come, it leaves no connection")
+    @Test("C21: cancelled before the head has arrived, it leaves no connection")
     func cancelledBeforeHead() async throws {
         server.on(.get, "/x") { _ in .silence }
         let request = try request(.get, "/x")
@@ -180,7 +180,7 @@ import Testing
         await server.connectionsClosed()
     }
 
-    @Test("a shutdown ends what is being read")
+    @Test("a shutdown ends the streams that are being read")
     func shutDown() async throws {
         server.on(.get, "/x") { _ in LoopbackReply([.write(Self.head() + Data("a".utf8)), .silence]) }
         let response = try await send(request(.get, "/x"))
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    @Test("a stream of known length goes out with it, one of unknown length in chunks", arguments: [true, false])
+    @Test("a stream of known length is sent with it, one of unknown length in chunks", arguments: [true, false])
     func upload(isLengthKnown: Bool) async throws {
         server.on(.post, "/x") { .status(200, body: Data("\($0.body.count)".utf8)) }
         let parts = (0..<300).map { Data(repeating: UInt8($0 % 256), count: 10_007) }
@@ -217,7 +217,7 @@ import Testing
 
     private struct NoMore: Error {}
 
-    @Test("a stream that fails, or is not as long as it promised, fails the call and says why", arguments: 0..<3)
+    @Test("a stream that throws, or has another length than declared, fails the call and says why", arguments: 0..<3)
     func badStream(kind: Int) async throws {
         server.onAny { _ in .json("1") }
         let hundred = Data(repeating: 1, count: 100)
@@ -236,7 +236,7 @@ import Testing
         #expect(server.received.isEmpty)
     }
 
-    @Test("a stream is not read further than the server takes it")
+    @Test("a stream is not read further than the server accepts it")
     func uploadBackPressure() async throws {
         let upload = CurlUpload(
             HTTPBody.stream(

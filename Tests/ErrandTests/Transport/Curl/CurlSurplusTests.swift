@@ -5,10 +5,9 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// C34 and C41 over TLS: which kept connections are used again. On plain http the suite for all transports asks for
-/// that.
+/// C34 and C41 over TLS: which kept connections are used again. The conformance suite tests the same over plain http.
 @Suite(
-    "kept connections under TLS",
+    "Kept connections under TLS",
     .enabled(
         if: Program.openssl.isInstalled && Program.python3.isInstalled, "openssl or python3 is not installed"),
     .timeLimit(.minutes(2)))
@@ -32,7 +31,7 @@ struct CurlSurplusTests {
     private static let head = Data("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n".utf8)
     private static let honest = Data("honest".utf8)
 
-    /// When the surplus comes. What is written after a pause has a record of TLS of its own.
+    /// When the surplus is sent. Bytes after a pause have a TLS record of their own.
     enum Surplus: CaseIterable {
         case withTheAnswer, withTheBody, afterTheBody, late
 
@@ -48,23 +47,23 @@ struct CurlSurplusTests {
         }
     }
 
-    @Test("C34: a surplus never reaches the next answer", arguments: Surplus.allCases)
+    @Test("C34: a surplus never becomes part of the next response", arguments: Surplus.allCases)
     func surplus(_ surplus: Surplus) async throws {
         backend.on(.get, "/bad", surplus.reply.always)
         backend.on(.get, "/good", LoopbackReply.status(200, body: Self.honest).always)
         let front = try PythonServer.front(of: backend, authority.issue())
         for _ in 0..<5 {
             #expect(try await get(front.url + "/bad") == "honest")
-            // Until a late one is there: nobody can be asked for that.
+            // Until a late surplus has arrived, which nothing reports.
             try await Task.sleep(for: .milliseconds(120))
             #expect(try await get(front.url + "/good") == "honest")
             #expect(try await get(front.url + "/good") == "honest")
         }
-        // What was bad serves no more; what was good does.
+        // A connection with a surplus is not used again; a clean one is.
         #expect(backend.connections == 6)
     }
 
-    @Test("C41: fifty calls use one connection, whatever TLS itself says on it")
+    @Test("C41: fifty calls use one connection, whatever TLS itself sends on it")
     func kept() async throws {
         backend.on(.get, "/x", .json("1").always)
         let front = try PythonServer.front(of: backend, authority.issue())
@@ -72,7 +71,8 @@ struct CurlSurplusTests {
         #expect(backend.connections == 1)
     }
 
-    @Test("C11: a connection that was closed while it was idle is not used again: every POST is answered, once")
+    @Test(
+        "C11: a connection that was closed while it was idle is not used again: every POST succeeds, and is sent once")
     func closedWhileIdle() async throws {
         backend.on(.post, "/x", LoopbackReply.json("1").thenClose.always)
         let front = try PythonServer.front(of: backend, authority.issue())

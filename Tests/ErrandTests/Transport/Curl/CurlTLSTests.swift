@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// Who is believed, and who is not, against OpenSSL's own server.
+/// Which certificates are trusted and which are not, with OpenSSL's own server.
 @Suite(
     "TLS through libcurl", .enabled(if: Program.openssl.isInstalled, "openssl is not installed"),
     .timeLimit(.minutes(2)))
@@ -19,12 +19,12 @@ struct CurlTLSTests {
     private var trusting: CurlTransport.Options {
         var options = CurlTransport.Options()
         options.certificateAuthorities = authority.file
-        // The tests' own surroundings are no part of them.
+        // The proxies of the environment must not affect the tests.
         options.proxy = .none
         return options
     }
 
-    /// What a call ends with, and how often it was tried.
+    /// Returns the outcome of a call, and the number of attempts.
     private func outcome(
         _ url: String, _ options: CurlTransport.Options
     ) async -> (result: Result<Reply<Data>, ServiceError>, attempts: Int) {
@@ -33,7 +33,7 @@ struct CurlTLSTests {
             $0.transport = CurlTransport(options)
             $0.rateLimit = .unlimited
             $0.attemptMiddlewares = [attempts]
-            // Real time: a busy machine is no reason to fail.
+            // Real time: a busy machine must not fail the test.
             $0.timeout = .seconds(60)
         }
         let result = await Result(of: { () async throws(ServiceError) in
@@ -58,7 +58,7 @@ struct CurlTLSTests {
     }
 
     @Test(
-        "C18, C30: a server that is not to be believed is refused, once, and it is said why",
+        "C18, C30: a server with an invalid certificate is refused, once, with the reason",
         arguments: Refusal.allCases)
     func refused(_ refusal: Refusal) async throws {
         var options = trusting
@@ -127,7 +127,7 @@ struct CurlTLSTests {
         #expect(failure.message.contains("\"\(pin)\" is not a SHA-256 hash"), "\(failure.message)")
     }
 
-    @Test("a file of trusted certificates that is not there is named, and nothing is sent")
+    @Test("a missing file of trusted certificates is named, and nothing is sent")
     func noAuthorities() async throws {
         let server = try TLSServer(authority.issue())
         var options = trusting
@@ -140,7 +140,7 @@ struct CurlTLSTests {
     // MARK: The client's certificate
 
     @Test(
-        "a client shows its certificate to a server that asks for one; without it the handshake fails",
+        "a client presents its certificate to a server that asks for one; without it the handshake fails",
         arguments: ["-tls1_2", "-tls1_3"])
     func clientCertificate(version: String) async throws {
         let server = try TLSServer(
@@ -154,7 +154,7 @@ struct CurlTLSTests {
         #expect(!failure.mayHaveReachedServer)
     }
 
-    @Test("a client certificate or key that is not there is named, and nothing is sent", arguments: [true, false])
+    @Test("a missing client certificate or key is named, and nothing is sent", arguments: [true, false])
     func noClientCertificate(isKeyMissing: Bool) async throws {
         let server = try TLSServer(authority.issue())
         let mine = try authority.issue(to: "me")
@@ -185,7 +185,7 @@ struct CurlTLSTests {
     }
 }
 
-/// Counts how often a call is tried.
+/// Counts the attempts of a call.
 private struct Counter: Middleware {
     let count = Noted(0)
 

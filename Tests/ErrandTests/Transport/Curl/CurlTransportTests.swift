@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What `CurlConformanceTests` does not ask for, because it is libcurl's own.
+/// Behaviour that `CurlConformanceTests` does not cover, because it is specific to libcurl.
 @Suite struct CurlTransportTests {
     private let server: LoopbackServer
 
@@ -17,7 +17,7 @@ import Testing
         var configuration = Configuration(ServerEnvironment("loopback", server.baseURL))
         configuration.rateLimit = .unlimited
         configuration.retry = .never
-        // Real time: a busy machine is no reason to fail.
+        // Real time: a busy machine must not fail the test.
         configuration.timeout = .seconds(60)
         configure(&configuration)
         return APIClient(configuration)
@@ -33,7 +33,7 @@ import Testing
         return nil
     }
 
-    @Test("a call goes out as it was built and comes back decoded")
+    @Test("a request is sent as it was built, and its response is decoded")
     func roundTrip() async throws {
         server.on(.post, "/echo") { request in
             .json(String(decoding: request.body, as: UTF8.self), headers: ["X-One": "1"])
@@ -47,7 +47,7 @@ import Testing
         #expect(request.headers["Expect"] == nil)
     }
 
-    @Test("methods that mean a body say that there is none, the others say nothing of one")
+    @Test("methods that usually have a body declare that there is none, the others do not mention it")
     func withoutBody() async throws {
         server.onAny { _ in .json("1") }
         let client = client()
@@ -57,7 +57,7 @@ import Testing
         #expect(server.received.map { $0.headers["Content-Length"] } == ["0", "0", "0", nil, nil, nil])
     }
 
-    @Test("a large body asks for no word to go on, a HEAD takes no body along, and an empty header is sent")
+    @Test("a large body does not wait for 100 Continue, a HEAD has no body, and an empty header is sent")
     func nothingOfLibcurlsOwn() async throws {
         server.onAny { _ in .json("1") }
         let transport = CurlTransport()
@@ -75,7 +75,7 @@ import Testing
         #expect(server.received.allSatisfy { $0.headers["Expect"] == nil && $0.headers["X-Empty"] == "" })
     }
 
-    @Test("C20: what was cancelled before it was handed over sends nothing")
+    @Test("C20: a call that was cancelled before it was handed over sends nothing")
     func cancelledBefore() async throws {
         server.onAny { _ in .json("1") }
         let transport = CurlTransport()
@@ -93,14 +93,30 @@ import Testing
         #expect(server.received.count == 2 && server.connections == 1)
     }
 
-    @Test("C30: a host whose name nobody knows is a failure of its own")
+    @Test("C30: an unknown host name is a failure of its own")
     func unknownHost() async throws {
-        // A name that is too long for DNS: the system need not ask anybody.
+        // A name that is too long for DNS: the system does not have to ask a server.
         let client = APIClient("https://\(String(repeating: "a", count: 64)).test") {
             $0.retry = .never
             $0.timeout = .seconds(60)
         }
         #expect(await failure(.get("x"), client) == .dns)
+    }
+
+    @Test("a send without a client ends at its timeout, and one that is in time is left alone")
+    func alone() async throws {
+        server.on(.get, "/silent") { _ in .silence }
+        server.on(.get, "/x") { _ in .json("1") }
+        let transport = CurlTransport()
+        func send(_ path: String, within timeout: Duration) async throws -> Int {
+            let request = HTTPRequest(method: .get, url: try HTTPURL(server.baseURL + path))
+            return try await transport.send(request, context: TransportContext(timeout: timeout)).status
+        }
+        #expect(try await send("/x", within: .seconds(60)) == 200)
+        let error = await #expect(throws: ServiceError.self) { try await send("/silent", within: .milliseconds(200)) }
+        guard case .timedOut(let timeout) = error else { throw try #require(error) }
+        #expect(timeout.bound == .attempt && timeout.limit == .milliseconds(200) && timeout.mayHaveReachedServer)
+        await transport.shutdown()
     }
 
     @Test("the connections of one wave of calls serve the next")
@@ -109,7 +125,7 @@ import Testing
         let server = server
         let client = client()
         for _ in 1...3 {
-            // Nobody is answered before all are there: each needs a connection of its own.
+            // No response is sent before all requests have arrived, so each needs a connection of its own.
             let meeting = Meeting(of: count)
             server.onAny { _ in
                 meeting.wait()
@@ -124,7 +140,7 @@ import Testing
         #expect(server.connections == count)
     }
 
-    @Test("what one request asked for is forgotten with the next")
+    @Test("the options of one request do not apply to the next")
     func forgetful() async throws {
         server.onAny { request in
             .json("\"\(request.method.rawValue) \(request.body.count) \(request.headers["X-One"] ?? "-")\"")
@@ -181,7 +197,7 @@ import Testing
         #expect(server.received.count == 1)
     }
 
-    @Test("the time of each part is told, in the reply and to those who listen")
+    @Test("the time of each phase is reported, in the reply and to listeners")
     func timings() async throws {
         server.on(.post, "/x") { _ in .json("1").after(.milliseconds(30)) }
         let client = client()

@@ -3,8 +3,8 @@ import Errand
 import ErrandTesting
 import Testing
 
-// One case after the other: on Linux Foundation's queues get no thread while the tasks of a program use them all.
-@Suite("URLSession does on the wire what every transport must", .serialized, .timeLimit(.minutes(3)))
+// Serialized: on Linux, Foundation's queues get no thread while a program's tasks use all of them.
+@Suite("Transport conformance of URLSession", .serialized, .timeLimit(.minutes(3)))
 struct URLSessionConformanceTests {
     private static let cases = TransportConformance.all.filter { URLSessionExclusions.table[$0.description] == nil }
 
@@ -13,7 +13,7 @@ struct URLSessionConformanceTests {
         try await rule.check { URLSessionTransport() }
     }
 
-    @Test("what is excluded is a case of the suite")
+    @Test("each exclusion is a case of the suite")
     func exclusions() {
         let names = Set(TransportConformance.all.map(\.description))
         #expect(URLSessionExclusions.table.keys.filter { !names.contains($0) } == [])

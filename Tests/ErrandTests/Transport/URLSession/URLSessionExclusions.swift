@@ -1,9 +1,9 @@
 #if URLSession || canImport(Darwin)
-/// The cases of the conformance suite that `URLSessionTransport` does not keep, each with what happens instead.
+/// The cases of the conformance suite that `URLSessionTransport` does not pass, each with what happens instead.
 enum URLSessionExclusions {
     static let table = everywhere.merging(linux) { here, _ in here }
 
-    /// What is of the transport's own making, or of `URLSession`'s, on every platform.
+    /// Limits of the transport itself, or of `URLSession`, on every platform.
     private static let everywhere = [
         "C42: a request goes out as it was made, and nothing is added that changes its meaning":
             "fields of one name become one field",
@@ -14,7 +14,7 @@ enum URLSessionExclusions {
     ]
 
     #if canImport(FoundationNetworking)
-    /// What Foundation does on Linux with Swift 6.3.1. Each was seen, in a process of its own.
+    /// What Foundation does on Linux with Swift 6.3.1. Each was observed in a separate process.
     private static let linux = [
         "C32: close withinHead is reset or truncated, and the server may have been reached":
             "ends the process (NativeProtocol.swift: there's no response)",

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// How a request ends before it began, and how a transport ends.
+/// Requests that are cancelled before they begin, and the end of a transport.
 @Suite struct URLSessionLifeTests {
     private let server: LoopbackServer
 
@@ -21,7 +21,7 @@ import Testing
         return nil
     }
 
-    @Test("C20: a task that is cancelled already sends nothing")
+    @Test("C20: a task that is already cancelled sends nothing")
     func cancelledBefore() async throws {
         let (transport, request) = (URLSessionTransport(), try request("/x"))
         let task = Task {
@@ -33,7 +33,7 @@ import Testing
         #expect(server.connections == 0)
     }
 
-    @Test("after its shutdown a transport sends nothing and says so; what was under way has failed")
+    @Test("after its shutdown a transport sends nothing and says so; requests in flight have failed")
     func shutDown() async throws {
         server.on(.get, "/x") { _ in .silence }
         server.on(.post, "/x") { _ in .silence }
@@ -60,7 +60,7 @@ import Testing
         await URLSessionTransport().shutdown()
     }
 
-    @Test("C25: a transport that goes closes its connections")
+    @Test("C25: a transport that is deallocated closes its connections")
     func dropped() async throws {
         server.on(.get, "/x") { _ in .json("1") }
         _ = try await URLSessionTransport().send(try request("/x"), context: TransportContext())

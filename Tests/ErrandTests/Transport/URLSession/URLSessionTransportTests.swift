@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What comes over the wire and what goes, with real time only where it is the subject.
+/// What is sent and received, with real time only where that is the subject.
 @Suite struct URLSessionTransportTests {
     private let server: LoopbackServer
     private let transport = URLSessionTransport()
@@ -18,7 +18,7 @@ import Testing
         configuration.transport = transport
         configuration.rateLimit = .unlimited
         configuration.retry = .never
-        // Real time: a busy machine is no reason to fail.
+        // Real time: a busy machine must not fail the test.
         configuration.timeout = .seconds(60)
         configure(&configuration)
         return APIClient(configuration)
@@ -33,7 +33,7 @@ import Testing
         return nil
     }
 
-    @Test("a call goes out as it was built and comes back decoded")
+    @Test("a request is sent as it was built, and its response is decoded")
     func roundTrip() async throws {
         server.on(.post, "/echo") { request in
             .json(String(decoding: request.body, as: UTF8.self), headers: ["X-One": "1"])
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "a 401 is a value, whatever it asks for",
+        "a 401 is a value, whatever authentication it asks for",
         arguments: ["Basic realm=\"a\"", "Bearer error=\"invalid_token\"", "Digest realm=\"a\", nonce=\"b\""],
         [TransportContext.Delivery.whole, .stream])
     func unauthorized(challenge: String, delivery: TransportContext.Delivery) async throws {
@@ -71,20 +71,20 @@ import Testing
         #expect(server.received.count == 1)
     }
 
-    @Test("C30: a host that nobody knows is no server that refuses, and nothing was sent")
+    @Test("C30: an unknown host is not reported as a refused connection, and nothing was sent")
     func unknownHost() async throws {
-        // A name that is too long for DNS: the system need not ask anybody.
+        // A name that is too long for DNS: the system does not have to ask a server.
         let client = APIClient("https://\(String(repeating: "a", count: 64)).test") {
             $0.transport = transport
             $0.retry = .never
-            // Real time: a busy machine is no reason to fail.
+            // Real time: a busy machine must not fail the test.
             $0.timeout = .seconds(60)
         }
         let failure = try #require(await failure(.get("x"), client))
         #expect(failure.kind == .dns && !failure.mayHaveReachedServer)
     }
 
-    @Test("C31: silence is a timeout that interrupted the waiting for the answer")
+    @Test("C31: silence is a timeout that interrupted the wait for the response")
     func silence() async throws {
         server.on(.get, "/x") { _ in .silence }
         do throws(ServiceError) {
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(
-        "the times of an exchange are told, as far as they are known",
+        "the times of an exchange are reported, as far as they are known",
         arguments: [TransportContext.Delivery.whole, .stream])
     func timings(delivery: TransportContext.Delivery) async throws {
         server.on(.get, "/x") { _ in
@@ -110,7 +110,7 @@ import Testing
         _ = try await response.body.collect(upTo: 10)
         let timings = try #require(response.timings)
         #expect(timings.firstByte >= .milliseconds(30))
-        // Of a stream, only what was known with its head.
+        // For a stream, only the times that are known with its head.
         #expect(timings.total >= (delivery == .whole ? .milliseconds(60) : timings.firstByte))
         #if canImport(FoundationNetworking)
         #expect(timings.isConnectionReused == nil && timings.bytesReceived == nil)
@@ -118,7 +118,7 @@ import Testing
         #endif
     }
 
-    @Test("C34: an answer of two lengths that are the same is an answer")
+    @Test("C34: a response with two equal lengths is valid")
     func sameLengths() async throws {
         server.on(.get, "/x") { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n7") }
         #expect(try await client().run(.get("x")) == 7)
@@ -140,7 +140,7 @@ import Testing
         await server.connectionsClosed()
     }
 
-    @Test("no redirect is followed, and no token goes where it leads", arguments: [301, 302, 303, 307, 308])
+    @Test("no redirect is followed, and no token is sent to its target", arguments: [301, 302, 303, 307, 308])
     func redirects(status: Int) async throws {
         let other = try LoopbackServer()
         let location = other.baseURL + "/y"

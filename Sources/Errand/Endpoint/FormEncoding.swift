@@ -1,0 +1,36 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension QueryItems {
+    /// Creates the fields of a form from the members of a value, sorted by name: `metadata[key]` for the members of an
+    /// inner object, `tags[]` for each element of a list, `items[0][name]` if the elements have members. A `null` is
+    /// left out.
+    init(form value: some Encodable, encodedBy encoder: JSONEncoder) throws {
+        self.init()
+        add(try JSONDecoder().decode(JSONValue.self, from: encoder.encode(value)), named: "")
+    }
+
+    private mutating func add(_ value: JSONValue, named name: String) {
+        switch value {
+        case .null: break
+        case .bool(let value): items.append(Item(name: name, value: "\(value)"))
+        case .integer(let value): items.append(Item(name: name, value: "\(value)"))
+        case .number(let value): items.append(Item(name: name, value: "\(value)"))
+        case .string(let value): items.append(Item(name: name, value: value))
+        case .array(let elements):
+            for (index, element) in elements.enumerated() {
+                switch element {
+                case .array, .object: add(element, named: "\(name)[\(index)]")
+                default: add(element, named: "\(name)[]")
+                }
+            }
+        case .object(let members):
+            for (key, member) in members.sorted(by: { $0.key < $1.key }) {
+                add(member, named: name.isEmpty ? key : "\(name)[\(key)]")
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("What goes into a form and a query")
+struct FormEncodingTests {
+    private struct Order: Encodable, Sendable {
+        struct Item: Encodable, Sendable {
+            var name: String
+            var count: Int
+        }
+
+        var customer = "Bo & Co"
+        var isPaid = true
+        var total = 1.5
+        var note: String?
+        var tags = ["a", "b"]
+        var metadata = ["key": "x y", "other": "="]
+        var items = [Item(name: "n", count: 2)]
+        var at = Date(timeIntervalSince1970: 0)
+    }
+
+    private func form(_ body: RequestBody, _ configure: (inout Configuration) -> Void = { _ in }) async throws -> String
+    {
+        let network = scripted()
+        network.onAny { .status(204) }
+        try await testClient(network, TestClock(), configure).run(.post("x", body: body))
+        let request = try #require(network.sent.first?.request)
+        #expect(request.headers["Content-Type"] == "application/x-www-form-urlencoded")
+        return String(decoding: request.body?.bytes ?? Data(), as: UTF8.self).removingPercentEncoding ?? ""
+    }
+
+    @Test("inner objects and lists of any Encodable are written with brackets")
+    func nested() async throws {
+        let text = try await form(.form(Order())) { $0.encoder = .json(keys: .snakeCase) }
+        #expect(
+            text == "at=1970-01-01T00:00:00Z&customer=Bo & Co&is_paid=true&items[0][count]=2&items[0][name]=n"
+                + "&metadata[key]=x y&metadata[other]==&tags[]=a&tags[]=b&total=1.5")
+    }
+
+    @Test("a literal stays in its order, and names may repeat")
+    func literal() async throws {
+        #expect(try await form(.form(["b": 1, "a": ["x", "y"], "b": 2])) == "b=1&a=x&a=y&b=2")
+    }
+
+    private enum Sort: String, QueryValue {
+        case byName = "name"
+    }
+
+    @Test("identifiers, URLs, dates and enums stand in a query")
+    func values() async throws {
+        let network = scripted()
+        network.onAny { .status(204) }
+        let id = try #require(UUID(uuidString: "6F9619FF-8B86-D011-B42D-00C04FC964FF"))
+        let url = try #require(URL(string: "https://a.test/x?y=1"))
+        try await testClient(network).run(
+            .post("x", query: ["id": id, "url": url, "at": Date(timeIntervalSince1970: 1.9), "sort": Sort.byName]))
+        #expect(
+            network.sent.first?.request.url.query?.removingPercentEncoding
+                == "id=6F9619FF-8B86-D011-B42D-00C04FC964FF&url=https://a.test/x?y=1&at=1970-01-01T00:00:01Z&sort=name")
+    }
+
+    @Test("modifiers set a header, a parameter and a decoder of one call")
+    func modifiers() async throws {
+        struct Film: Decodable, Sendable { var releaseDate: Int }
+        let network = scripted()
+        network.onAny { .json(#"{"release_date": 7}"#) }
+        let endpoint = Endpoint<Film>.get("x", query: ["a": 1, "b": 2], headers: ["X-A": "1", "X-B": "2"])
+            .header("X-A", "3").header("X-B", nil).query("a", [4, 5]).query("b", nil).decoder(.json(keys: .snakeCase))
+        #expect(try await testClient(network).run(endpoint).releaseDate == 7)
+        let request = try #require(network.sent.first?.request)
+        #expect(request.headers["X-A"] == "3" && request.headers["X-B"] == nil && request.url.query == "a=4&a=5")
+    }
+}
