@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Runs the calls of one server.
+/// A client of one server, which runs its calls.
 ///
 ///     let client = APIClient("https://api.example.com/v1") {
 ///         $0.tokens = tokens
@@ -12,16 +12,17 @@ import Foundation
 ///     }
 ///     let friends = try await client.run(.friends(of: me.id))
 ///
-/// Calls do not wait for each other on the actor, and an answer is decoded on none: however large it is, it delays no
-/// other call. A call ends when its task is cancelled, within milliseconds, with `.cancelled`. What is wrong with the
-/// base URL or the configuration is told by every call, as `.invalidRequest`.
+/// Calls do not wait for each other on the actor, and responses are decoded on no actor, so a large response delays no
+/// other call. When its task is cancelled, a call ends within milliseconds with `.cancelled`; a call that is already
+/// decoding its response returns the value. An invalid base URL or configuration makes every call fail with
+/// `.invalidRequest`.
 public actor APIClient: ConfigurableClient {
-    /// The rules of the client.
+    /// The configuration of the client.
     public nonisolated let configuration: Configuration
-    /// The limiter that the client keeps to; another client may be given it too.
+    /// The rate limiter of the client. You can share it with other clients.
     public nonisolated let limiter: RateLimiter
 
-    /// What makes and sends requests; an error if the configuration makes no sense, which every call then tells.
+    /// The layers of the client; an error, which every call throws, if the configuration is invalid.
     private nonisolated let pipeline: Result<Pipeline, ServiceError>
     private nonisolated let interpreter: ResponseInterpreter
     private nonisolated let secretNames: SecretNames
@@ -30,7 +31,7 @@ public actor APIClient: ConfigurableClient {
     private nonisolated let ownTransport: (any Transport)?
     private var closing: Flight<Void, Never>?
 
-    /// Makes a client with those rules.
+    /// Creates a client with that configuration.
     public init(_ configuration: Configuration) {
         self.configuration = configuration
         let limiter = configuration.limiter ?? RateLimiter(configuration.rateLimit, time: configuration.time)
@@ -48,23 +49,23 @@ public actor APIClient: ConfigurableClient {
             time: configuration.time)
     }
 
-    /// Runs the call and returns what it promises.
+    /// Runs the call and returns its response.
     ///
-    /// Cancelling the task ends the call with `.cancelled`, whatever it is doing, and leaves nothing behind.
+    /// Cancelling the task ends the call with `.cancelled`, whatever it is waiting for, and leaves nothing behind.
     @discardableResult
     @concurrent
     public nonisolated func run<Response>(_ endpoint: Endpoint<Response>) async throws(ServiceError) -> Response {
         try await answer(to: endpoint).value
     }
 
-    /// Runs the call for its effect: whatever comes with a success is not read.
+    /// Runs the call for its effect, and ignores the body of a successful response.
     @discardableResult
     @concurrent
     public nonisolated func run(_ endpoint: Endpoint<NoContent>) async throws(ServiceError) -> NoContent {
         try await answer(to: endpoint).value
     }
 
-    /// Runs the call that a type of your own describes. What it returns is what you ask for:
+    /// Runs the call that your own type describes. The type of the result determines how the response is decoded:
     ///
     ///     let page: MoviePage = try await client.run(MovieRoute.popular(page: 1))
     @concurrent
@@ -74,14 +75,14 @@ public actor APIClient: ConfigurableClient {
         try await answer(to: Endpoint(route)).value
     }
 
-    /// Runs the call that a type of your own describes, for its effect.
+    /// Runs the call that your own type describes, for its effect.
     @discardableResult
     @concurrent
     public nonisolated func run(_ route: some EndpointConvertible) async throws(ServiceError) -> NoContent {
         try await answer(to: Endpoint(route)).value
     }
 
-    /// Runs the call and returns what it promises, with the status, the headers and what it took.
+    /// Runs the call and returns its response with the status, the headers, the number of attempts and the duration.
     @concurrent
     public nonisolated func reply<Response>(
         to endpoint: Endpoint<Response>
@@ -89,26 +90,27 @@ public actor APIClient: ConfigurableClient {
         try await answer(to: endpoint)
     }
 
-    /// The number of calls in flight: the present one, and each new one. A listener that is slow sees the latest.
+    /// The number of running calls, now and whenever it changes. A slow listener receives only the latest number.
     public nonisolated var activity: AsyncStream<Int> { calls.activity }
 
-    /// What happens from now on, in order; ends when the client is shut down or gone. Each listener gets all events.
+    /// The events of the client from now on, in order. The stream ends when the client is shut down or released. Each
+    /// listener receives all events.
     ///
-    /// Nothing is computed while nobody listens. A listener that falls ten thousand events behind misses the oldest.
+    /// Without listeners, events cost nothing. A listener that falls 10,000 events behind misses the oldest.
     public nonisolated var events: AsyncStream<ClientEvent> {
         hub.stream(keeping: .bufferingNewest(10_000))
     }
 
-    /// Cancels all calls that are in flight. New ones may begin. A call that refreshes a token goes on.
+    /// Cancels all running calls except those that refresh a token. New calls may begin.
     public nonisolated func cancelAll() {
         calls.cancelAll()
     }
 
-    /// Ends the client: new calls fail with `.invalidRequest(.clientShutDown)`, running ones are cancelled. When it
-    /// returns, nothing of the client runs any more. A transport, a limiter or a token store that it was given is
-    /// left alone.
+    /// Shuts down the client: new calls fail with `.invalidRequest` of the subject `.clientShutDown`, running calls are
+    /// cancelled. When it returns, nothing of the client runs any more. A transport, a limiter or a token store that
+    /// you passed to the client is not affected.
     ///
-    /// It waits for every call to end, so a middleware of the client must not wait for it.
+    /// It waits for every call to end, so the client's own middleware must not wait for it.
     public func shutdown() async {
         if let closing { return await closing.landed() }
         let closing = Flight<Void, Never>()
@@ -119,8 +121,8 @@ public actor APIClient: ConfigurableClient {
         closing.land(.success(()))
     }
 
-    /// What would be sent and by which rules, as text: a redacted cURL command, the limits, and whether it may be
-    /// tried again and why.
+    /// Returns a description of what would be sent and by which rules: a redacted cURL command, the limits, and whether
+    /// and why the call may be retried.
     public nonisolated func explain<Response>(_ endpoint: Endpoint<Response>) -> String {
         let rules = configuration.rules(for: endpoint.options)
         do throws(ServiceError) {
@@ -140,7 +142,7 @@ public actor APIClient: ConfigurableClient {
 }
 
 extension APIClient {
-    /// Runs a call whose response is wanted as a value: it ends when that is decoded.
+    /// Runs a call whose response is decoded. The call ends when that is done.
     private nonisolated func answer<Response>(
         to endpoint: Endpoint<Response>
     ) async throws(ServiceError) -> Reply<Response> {
@@ -164,7 +166,7 @@ extension APIClient {
         }
     }
 
-    /// Begins a call, which lasts until somebody ends it.
+    /// Begins a call. It lasts until it is ended explicitly.
     nonisolated func begin<Response>(
         _ endpoint: Endpoint<Response>, delivery: TransportContext.Delivery
     ) throws(ServiceError) -> Call {
@@ -177,7 +179,7 @@ extension APIClient {
         return call
     }
 
-    /// Builds the request and sends it through the layers; the response with the URL that was asked.
+    /// Builds the request and sends it through the layers. Returns the response and the URL of the request.
     nonisolated func send<Response>(
         _ endpoint: Endpoint<Response>, as call: Call
     ) async throws(ServiceError) -> (response: HTTPResponse, url: HTTPURL) {
@@ -188,14 +190,14 @@ extension APIClient {
         return (try await pipeline.send(request, as: call, signedFor: session), request.url)
     }
 
-    /// What a response means that is not a success.
+    /// Returns the error for a response that is not a success.
     nonisolated func error(of response: HTTPResponse, to call: Call) -> ServiceError {
         interpreter.error(of: response, redactor: redactor(for: call))
     }
 
-    /// Ends a call that has failed; the error that its caller gets.
+    /// Ends a call that has failed. Returns the error for its caller.
     nonisolated func end(_ call: Call, with error: ServiceError) -> ServiceError {
-        // Whatever broke when the caller left, it is the leaving that ended the call.
+        // After a cancellation, anything may fail; the cancellation is what ended the call.
         let error = Task.isCancelled ? .cancelled : error
         calls.end(call, telling: .ended(error, attempts: call.read { $0.attempts }, after: call.age))
         return error
@@ -205,7 +207,8 @@ extension APIClient {
         call.redactor(secretNames)
     }
 
-    /// The session that is there when the call begins, and that signs it; `nil` for a call that is not signed.
+    /// Returns the session that is current when the call begins, and that signs it; `nil` for a call that is not
+    /// signed.
     private nonisolated func session(for call: Call) async throws(ServiceError) -> UUID? {
         guard call.rules.authentication != .none else { return nil }
         guard let tokens = configuration.tokens else {
@@ -237,8 +240,8 @@ extension APIClient {
 }
 
 extension APIClient: CustomStringConvertible, CustomReflectable {
-    /// The server and the first rules; no secret.
+    /// The server and the main rules, without secrets.
     public nonisolated var description: String { "APIClient(\(configuration))" }
-    /// Shows the description only.
+    /// A mirror that shows only the description.
     public nonisolated var customMirror: Mirror { Mirror(self, children: ["client": description]) }
 }

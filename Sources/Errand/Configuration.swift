@@ -4,84 +4,90 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The rules of a client. They are fixed when the client is made.
+/// The configuration of a client. It is fixed when the client is created.
 public struct Configuration: Sendable {
-    /// Which server the client calls.
+    /// The server that the client calls.
     public var environment: ServerEnvironment
-    /// Headers that every call carries; an endpoint's own win.
+    /// Headers of every call; none by default. An endpoint's headers override them.
     public var headers: HTTPHeaders = [:]
-    /// Headers that are asked for at each call; they win over `headers`.
+    /// A closure that returns further headers for each call; `nil` by default. They override `headers`.
     public var headersForEachCall: (@Sendable () -> HTTPHeaders)?
-    /// Parameters that every call carries: in the JSON body of an endpoint made of parameters that has one, otherwise
-    /// in the query. An endpoint's own win.
+    /// Parameters of every call; none by default. They are part of the JSON body if the endpoint is made of parameters
+    /// and has a JSON body, otherwise of the query. An endpoint's parameters override them.
     public var parameters: Parameters = [:]
-    /// Parameters that are asked for at each call; they win over `parameters`.
+    /// A closure that returns further parameters for each call; `nil` by default. They override `parameters`.
     public var parametersForEachCall: (@Sendable () -> Parameters)?
-    /// Further names whose values are secret: of headers, of parameters of a query or a form, and of members of JSON.
+    /// Further names of secret values: of headers, of parameters in a query or a form, and of JSON members; none by
+    /// default.
     ///
-    /// Errand masks such values, like those whose names are secret by custom, in descriptions, errors, events and cURL
-    /// text. Case and separators do not matter: `partner_code` also names `partnerCode` and `Partner-Code`. A header
-    /// that is named here follows no redirect to another origin.
+    /// Errand masks such values, like those with well-known secret names, in descriptions, errors, events and cURL
+    /// commands. Case and separators do not matter: `partner_code` also covers `partnerCode` and `Partner-Code`. A
+    /// header with such a name is not sent to another origin after a redirect.
     public var secretNames: Set<String> = []
 
-    /// The tokens that sign the calls; `nil` for a server that knows no users.
+    /// The token store that signs the calls; `nil`, no store, by default.
     public var tokens: TokenStore?
-    /// The limit that the client keeps to.
+    /// The rate limit of the client; 5 requests per second by default.
     public var rateLimit: RateLimit = .requests(5, per: .seconds(1))
-    /// A limiter to share with other clients; it takes the place of `rateLimit`.
+    /// A limiter to share with other clients, which replaces `rateLimit`; `nil` by default.
     public var limiter: RateLimiter?
-    /// The longest pause of the limiter that a response of the server may begin. A longer one is ignored and reported
-    /// as ``ClientEvent/Kind/ignoredPause(_:)``, so that one wrong header cannot stop the client for days.
+    /// The longest pause of the limiter that a response may begin, one hour by default. A longer pause is ignored and
+    /// reported as ``ClientEvent/Kind/ignoredPause(_:)``, so that one wrong header cannot stop the client for days.
     public var longestServerPause: Duration = .seconds(3600)
-    /// When calls are tried again.
+    /// The policy for retries; ``RetryPolicy/standard``, up to three attempts, by default.
     public var retry: RetryPolicy = .standard
-    /// The limit of one attempt, its body included: 30 seconds by default.
+    /// The time limit of each send, including the body of its response: 30 seconds by default. A replay and each
+    /// redirect are sends of their own.
     ///
-    /// Zero lets nothing be sent; a few hundred years are no limit.
+    /// With zero, nothing is sent. For no limit, use a few hundred years.
     public var timeout: Duration = .seconds(30)
-    /// The limit of a whole call: waiting, refreshing, backing off and all attempts; `nil` for none.
+    /// The time limit of a whole call: waits, token refreshes, backoff and all attempts; `nil`, no limit, by default.
+    /// Decoding is not included.
     public var deadline: Duration?
 
-    /// Encodes the bodies of requests.
+    /// The encoder of request bodies; a `JSONEncoder` by default.
     public var encoder: any RequestEncoder = JSONEncoder()
-    /// Decodes the bodies of answers.
+    /// The decoder of response bodies; a `JSONDecoder` by default.
     public var decoder: any ResponseDecoder = JSONDecoder()
-    /// The content types in which an answer is decoded; `*` stands for any part. An answer that does not say its type
-    /// is decoded.
+    /// The content types of responses that are decoded, JSON types by default; `*` matches any part. A response without
+    /// a content type is decoded too; `Data` and `String` accept every type. Types without `*+` are also sent as the
+    /// `Accept` header.
     public var acceptedContentTypes: [String] = ["application/json", "text/json", "application/*+json"]
-    /// How many bytes an answer may have, decompressed.
+    /// The greatest number of bytes in a response, decompressed; 64 MiB by default.
     public var responseByteLimit: Int = 64 << 20
 
-    /// Reads an error of your own type from each rejection, in one place. ``Rejection/details(as:)`` returns it.
+    /// A closure that reads your own error type from each rejection, in one place; `nil` by default.
+    /// ``Rejection/details(as:)`` returns the result.
     ///
     ///     $0.rejectionDetails = { try? $0.decodeBody(as: Problem.self) }
     public var rejectionDetails: (@Sendable (Rejection) -> (any Sendable)?)?
-    /// Is called for each event, in the task of the call and in order, so that no event is lost when a short program
-    /// ends. It must not block: the call goes on when it returns. ``APIClient/events`` is the stream of the same events.
+    /// A closure that receives each event, in order and in the task of the call, so that no event is lost when a short
+    /// program ends; `nil` by default. It must not block, because the call waits for it. ``APIClient/events`` is the
+    /// stream of the same events.
     public var observe: (@Sendable (ClientEvent) -> Void)?
 
-    /// The user's middlewares around each call, the outermost first.
+    /// Middleware that runs once per call, outermost first; none by default.
     public var callMiddlewares: [any Middleware] = []
-    /// The user's middlewares around each send, the outermost first.
+    /// Middleware that runs once per send, outermost first; none by default.
     public var attemptMiddlewares: [any Middleware] = []
-    /// What sends the requests; `nil` for the platform's own. The client shuts down a transport that it made itself,
-    /// never one it was given.
+    /// The transport that sends the requests; `nil`, the platform's own, by default. The client shuts down a transport
+    /// that it created itself, never one that you pass.
     public var transport: (any Transport)?
-    /// Whether there is a network; `nil` for the transport's own way to find out.
+    /// The check for a network; `nil`, the transport's own check, by default.
     public var connectivity: Connectivity?
-    /// What a call does when there is none.
+    /// What a call does without a network; it fails at once by default.
     public var offline: OfflineRule = .fail
-    /// Whether plain http to another machine is allowed. A token is not sent there even then.
+    /// Whether plain http to another machine is allowed; `false` by default. Tokens are not sent there in any case.
     public var allowsCleartext = false
-    /// The clock.
+    /// The source of time; the system's clocks by default.
     public var time: any TimeSource = .system
 
-    /// The default rules for that server.
+    /// Creates the default configuration for that server.
     public init(_ environment: ServerEnvironment) {
         self.environment = environment
     }
 
-    /// What is wrong with the rules, if anything is.
+    /// A description of what is wrong with the configuration; `nil` if it is valid.
     var problem: String? {
         if limiter == nil, let problem = rateLimit.problem { return problem }
         if let problem = limiter?.limit.problem { return problem }
@@ -95,7 +101,7 @@ public struct Configuration: Sendable {
         return nil
     }
 
-    /// The rules of one call: its own, or these.
+    /// Returns the rules of one call: its own options, or else the configuration's.
     func rules(for options: CallOptions) -> CallRules {
         let (timeout, deadline) = (options.timeout ?? timeout, options.deadline ?? deadline)
         let retry = options.retry ?? retry
@@ -114,7 +120,7 @@ public struct Configuration: Sendable {
 }
 
 extension Configuration {
-    /// Whether a call of those rules is signed, as far as it can be told before it is made.
+    /// Returns whether a call with those rules is signed, as far as that is known before it runs.
     func signs(_ rules: CallRules) -> Bool {
         tokens != nil && rules.authentication != .none
     }
@@ -136,10 +142,10 @@ extension ServiceError {
 }
 
 extension Configuration: CustomStringConvertible, CustomReflectable {
-    /// The rules that a person would ask for first; no secret.
+    /// The server, the rate limit, the timeout and the number of attempts, without secrets.
     public var description: String {
         "\(environment), \(limiter?.limit ?? rateLimit), timeout \(timeout.displayText), \(retry.attempts) attempts"
     }
-    /// Shows the description only: headers and parameters may be secret.
+    /// A mirror that shows only the description: headers and parameters may be secret.
     public var customMirror: Mirror { Mirror(self, children: ["rules": description]) }
 }

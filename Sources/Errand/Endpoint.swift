@@ -1,4 +1,4 @@
-/// A call of a REST API as a plain value: what is sent, by which rules, and what comes back.
+/// A call of a REST API as a plain value: the request, its options, and the type of the response.
 ///
 ///     extension Endpoint where Response == [User] {
 ///         static func friends(of id: User.ID) -> Self {
@@ -10,33 +10,33 @@
 ///
 ///     let friends = try await client.run(.friends(of: me.id))
 ///
-/// Making one does nothing and cannot fail. What is wrong with it is found when it is run, before anything is sent.
+/// Creating one has no effect and cannot fail. When the call runs, it checks the endpoint before it sends anything.
 public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     /// The method.
     public var method: HTTPMethod
     /// The path below the client's base URL.
     public var path: EndpointPath
-    /// The query; the client's common parameters come on top.
+    /// The query. The client's common parameters are added to it.
     public var query: QueryItems
-    /// The headers; they win over the client's common ones.
+    /// The headers. They override the client's common headers.
     public var headers: HTTPHeaders
-    /// The body, if there is one.
+    /// The body; `nil` if there is none.
     public var body: RequestBody?
-    /// The rules of this call.
+    /// The options of the call; by default those of the client's configuration.
     public var options = CallOptions()
-    /// The keys below which the response lies in the answer.
+    /// The keys below which the value is in the response; by default there are none.
     public internal(set) var envelope: [String] = []
-    /// A URL that the server has given; it takes the place of the path and the query.
+    /// A URL that the server has named. It replaces the path and the query.
     var target: Target?
 
     enum Target: Sendable {
         /// The next page of a list.
         case page(HTTPURL)
-        /// A URL as it stands in a response, absolute or not.
+        /// A URL as written in a response, absolute or relative.
         case url(String)
     }
 
-    /// Makes an endpoint.
+    /// Creates an endpoint.
     public init(
         _ method: HTTPMethod, _ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:],
         body: RequestBody? = nil
@@ -48,10 +48,10 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         self.body = body
     }
 
-    /// Creates an endpoint for a URL that a response of the server has given.
+    /// Creates an endpoint for a URL from a response of the server.
     ///
-    /// The URL may be relative; then it is resolved against the client's base URL. It must belong to the client's own
-    /// origin: another one is `.invalidRequest`, and nothing is sent there.
+    /// A relative URL is resolved against the client's base URL. The URL must have the client's own origin; otherwise
+    /// the call fails with `.invalidRequest`, and nothing is sent there.
     public init(
         _ method: HTTPMethod, url: String, query: QueryItems = [:], headers: HTTPHeaders = [:],
         body: RequestBody? = nil
@@ -60,58 +60,58 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         target = .url(url)
     }
 
-    /// Makes an endpoint whose parameters go where the method wants them: with GET, HEAD, DELETE and OPTIONS into the
-    /// query, otherwise into a JSON body.
+    /// Creates an endpoint whose method determines the place of its parameters: the query with GET, HEAD, DELETE and
+    /// OPTIONS, otherwise a JSON body.
     public init(_ method: HTTPMethod, _ path: EndpointPath, parameters: Parameters) {
         self.init(method, path, body: RequestBody(content: .parameters(parameters)))
     }
 
-    /// The same call, whose response lies below these keys of the answer, the outermost first.
+    /// Returns the same call with a response whose value is below these keys, the outermost first.
     public func unwrapping(_ keys: String...) -> Self {
         with { $0.envelope += keys }
     }
 
-    /// The same call, signed or not.
+    /// Returns the same call, signed or not.
     public func authentication(_ rule: CallOptions.Authentication) -> Self {
         with { $0.options.authentication = rule }
     }
 
-    /// The same call with this limit for each attempt, its body included.
+    /// Returns the same call with this time limit for each send, including its body.
     public func timeout(_ limit: Duration) -> Self {
         with { $0.options.timeout = limit }
     }
 
-    /// The same call with this limit for everything together: waiting, refreshing, backing off and all attempts.
+    /// Returns the same call with this time limit for everything: waits, token refreshes, backoff and all attempts.
     public func deadline(_ limit: Duration) -> Self {
         with { $0.options.deadline = limit }
     }
 
-    /// The same call, tried again by this policy.
+    /// Returns the same call with this retry policy.
     public func retry(_ policy: RetryPolicy) -> Self {
         with { $0.options.retry = policy }
     }
 
-    /// The same call with a key that makes it safe to repeat.
+    /// Returns the same call with a key that makes it safe to repeat.
     public func idempotencyKey(_ key: CallOptions.IdempotencyKey) -> Self {
         with { $0.options.idempotencyKey = key }
     }
 
-    /// The same call with that key, which makes it safe to repeat.
+    /// Returns the same call with that key, which makes it safe to repeat.
     public func idempotencyKey(_ key: String) -> Self {
         idempotencyKey(.fixed(key))
     }
 
-    /// The same call, an attempt of which takes so many permits of the rate limiter.
+    /// Returns the same call; each send takes `count` permits of the rate limiter.
     public func permits(_ count: Int) -> Self {
         with { $0.options.permits = count }
     }
 
-    /// The same call with that header field, which replaces those of the same name.
+    /// Returns the same call with that header field, which replaces those with the same name; `nil` removes them.
     public func header(_ name: String, _ value: String?) -> Self {
         with { $0.headers[name] = value }
     }
 
-    /// The same call with that parameter in the query, which replaces those of the same name; `nil` removes them.
+    /// Returns the same call with that query parameter, which replaces those with the same name; `nil` removes them.
     public func query(_ name: String, _ value: (any QueryValue)?) -> Self {
         with { endpoint in
             endpoint.query.items.removeAll { $0.name == name }
@@ -119,7 +119,7 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         }
     }
 
-    /// The same call, whose response is decoded by that decoder in place of the client's.
+    /// Returns the same call with a decoder that replaces the client's.
     public func decoder(_ decoder: any ResponseDecoder) -> Self {
         with { $0.options.decoder = decoder }
     }
@@ -132,45 +132,45 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
 }
 
 extension Endpoint {
-    /// Asks for something.
+    /// Creates an endpoint that requests a representation of a resource.
     public static func get(_ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:]) -> Self {
         Self(.get, path, query: query, headers: headers)
     }
 
-    /// Asks for something at a URL that a response of the server has given, such as the `repos_url` of a user.
+    /// Creates an endpoint that requests a URL from a response of the server, such as the `repos_url` of a user.
     ///
     ///     let repositories: [Repository] = try await client.run(.get(url: user.repositoriesURL))
     public static func get(url: String, headers: HTTPHeaders = [:]) -> Self {
         Self(.get, url: url, headers: headers)
     }
 
-    /// Asks for the headers only.
+    /// Creates an endpoint that requests only the headers of a resource.
     public static func head(_ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:]) -> Self {
         Self(.head, path, query: query, headers: headers)
     }
 
-    /// Hands something over.
+    /// Creates an endpoint that submits data for processing.
     public static func post(
         _ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
     ) -> Self {
         Self(.post, path, query: query, headers: headers, body: body)
     }
 
-    /// Replaces something.
+    /// Creates an endpoint that replaces a resource.
     public static func put(
         _ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
     ) -> Self {
         Self(.put, path, query: query, headers: headers, body: body)
     }
 
-    /// Changes a part of something.
+    /// Creates an endpoint that changes a part of a resource.
     public static func patch(
         _ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
     ) -> Self {
         Self(.patch, path, query: query, headers: headers, body: body)
     }
 
-    /// Removes something.
+    /// Creates an endpoint that deletes a resource.
     public static func delete(
         _ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
     ) -> Self {

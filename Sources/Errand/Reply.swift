@@ -1,18 +1,18 @@
-/// A value with the answer that brought it.
+/// A value with the response that contained it.
 public struct Reply<Value: Sendable>: Sendable {
     /// The value.
     public let value: Value
-    /// The status of the answer.
+    /// The status of the response.
     public let status: Int
-    /// The header fields of the answer.
+    /// The header fields of the response.
     public let headers: HTTPHeaders
-    /// How many attempts it took.
+    /// The number of attempts.
     public let attempts: Int
-    /// How long the call took, from beginning to end.
+    /// The duration of the call, from beginning to end.
     public let duration: Duration
-    /// How long the parts of the last attempt took; `nil` if the transport does not tell.
+    /// The timings of the last exchange; `nil` if the transport does not report them.
     public let timings: Timings?
-    /// Where the answer came from; `nil` if a redirect led over another origin, which must not choose what a client
-    /// asks for next with its credentials.
+    /// The URL of the response; `nil` if a redirect led to another origin, which must not choose what the client
+    /// requests next with its credentials.
     var source: HTTPURL?
 }

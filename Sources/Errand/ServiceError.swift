@@ -4,41 +4,45 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Everything that can go wrong with a call, so that a `switch` can be complete.
+/// The error of a call, as an enumeration you can switch over.
 ///
-/// The descriptions are sentences for people, and show no secret and no control character, whatever the server sent.
-/// ``Rejection/body`` and ``Rejection/headers`` hold what came, unredacted, so that you can decode it; printing or
-/// dumping an error shows only the names and the size, and an event of the client carries neither.
+/// The descriptions are sentences for people. They show no secrets of the call and no control characters, whatever the
+/// server sent. ``Rejection/body`` and ``Rejection/headers`` hold the response unredacted, so that you can decode it;
+/// printing or dumping an error shows only the names of the headers and the size of the body, and an event of the
+/// client carries neither.
 public indirect enum ServiceError: Error, Sendable, Hashable {
     /// The task was cancelled, by its owner or by `cancelAll()`.
     case cancelled
-    /// There is no network. Nothing was sent, or the transport found no way to send it.
+    /// There is no network, so this attempt was not sent. An earlier attempt of an idempotent request may have been
+    /// sent.
     case noInternetConnection
-    /// The attempt's timeout or the call's deadline passed.
+    /// The timeout of a send or the deadline of the call has passed.
     case timedOut(Timeout)
-    /// The request cannot be made as it was asked for. It was not sent; whether an earlier request of the same call
-    /// was, `mayHaveReachedServer` says.
+    /// The request is invalid, and was not sent. `mayHaveReachedServer` says whether an earlier request of the same
+    /// call was sent.
     case invalidRequest(InvalidRequest)
-    /// The endpoint needs a signed-in user and there is none. Nothing was sent.
+    /// The endpoint needs a signed-in user, and nobody is signed in. Nothing was sent.
     case signInRequired
-    /// The session ended, or changed under the call: the user has to sign in again.
+    /// The session ended or changed during the call, or cannot be used. The reason says whether the user has to sign in
+    /// again.
     case sessionExpired(SessionExpiry)
-    /// The server said 429, or the client's own limit cannot be met in time.
+    /// The server responded with 429, or with a 403 whose headers name a rate limit, or the client's own limiter cannot
+    /// grant a permit in time.
     case rateLimited(RateLimited)
     /// The server refused the request: any other 4xx, or a redirect that was not followed.
     case rejected(Rejection)
     /// The server failed: 5xx.
     case serverFailure(Rejection)
-    /// The answer is not what the endpoint promises.
+    /// The response does not match the endpoint's response type.
     case decodingFailed(DecodingFailure)
     /// The network or the transport failed.
     case transport(TransportFailure)
-    /// A list cannot be read on, though every call for a page has succeeded.
+    /// A paged list cannot be continued, although every call for a page has succeeded.
     case paging(PagingFault)
 }
 
 extension ServiceError {
-    /// The status of the server's answer, where there was one.
+    /// The status of the response; `nil` if there was none.
     public var status: Int? {
         switch self {
         case .rejected(let rejection), .serverFailure(let rejection): rejection.status
@@ -49,7 +53,7 @@ extension ServiceError {
         }
     }
 
-    /// How long the server, or the client's own limit, asks to wait.
+    /// How long to wait before another call, as the server or the client's own limiter asks.
     public var retryAfter: Duration? {
         switch self {
         case .rateLimited(let limited): limited.retryAfter
@@ -58,7 +62,8 @@ extension ServiceError {
         }
     }
 
-    /// Whether the server may have seen the request, and acted on it, in any attempt of the call.
+    /// Whether the server may have received the request, and acted on it, in any attempt of the call. It is `false` for
+    /// `.noInternetConnection`, even if an earlier attempt of an idempotent request may have arrived.
     public var mayHaveReachedServer: Bool {
         switch self {
         case .noInternetConnection, .signInRequired: false
@@ -73,10 +78,10 @@ extension ServiceError {
 }
 
 extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
-    /// A sentence for the person in front of the screen. The server's own words win where it gave some.
+    /// A sentence for the user. It is the server's message if there is one.
     public var errorDescription: String? { description }
 
-    /// A sentence for the person in front of the screen. The server's own words win where it gave some.
+    /// A sentence for the user. It is the server's message if there is one.
     public var description: String { sentence.printable }
 
     private var sentence: String {
@@ -95,7 +100,7 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
         }
     }
 
-    /// The case with its payload, for a developer.
+    /// The case with its payload, for developers.
     public var debugDescription: String { payload.printable }
 
     private var payload: String {
@@ -116,17 +121,17 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
     }
 }
 
-/// An error of ours that adds something to a `ServiceError`.
+/// An error of the library that adds something to a `ServiceError`.
 protocol ServiceErrorWrapper: Error {
     var error: ServiceError { get }
 }
 
 extension ServiceError {
-    /// Translates an error of foreign code where it comes in; `otherwise` says what it is there if it is none of ours.
+    /// Translates an error of foreign code where it enters the library; `otherwise` maps any other error.
     ///
-    /// A `CancellationError` means `.cancelled` only in a task that has been cancelled, which is also how a running
-    /// call is stopped. Foreign code may throw one for reasons of its own, and apps show nothing for `.cancelled`: then
-    /// it is an error like any other.
+    /// A `CancellationError` means `.cancelled` only in a cancelled task, which is also how a running call is stopped.
+    /// Foreign code may throw one for reasons of its own, and apps show nothing for `.cancelled`: then it counts as any
+    /// other error.
     init(_ error: any Error, otherwise: (any Error) -> ServiceError) {
         switch error {
         case let error as ServiceError: self = error
@@ -138,7 +143,7 @@ extension ServiceError {
 }
 
 extension ServiceError {
-    /// The same error of a call on which the server may have acted before.
+    /// Returns the same error for a call on which the server may have acted before.
     func markedAsSent(_ method: HTTPMethod) -> ServiceError {
         switch self {
         case .invalidRequest(let invalid):
@@ -157,7 +162,7 @@ extension ServiceError {
                     expiry.reason, message: expiry.message, status: expiry.status, mayHaveReachedServer: true))
         case .transport(let failure):
             .transport(TransportFailure(failure.kind, failure.message, mayHaveReachedServer: true))
-        // That case says that nothing was sent. Where it does no harm to send again, the missing network is what
+        // That case says that nothing was sent. If the request is safe to send again, the missing network is what
         // matters.
         case .noInternetConnection where !method.isIdempotent:
             .transport(TransportFailure(.unreachable, "no internet connection", mayHaveReachedServer: true))
@@ -166,8 +171,8 @@ extension ServiceError {
     }
 }
 
-/// What an error of foreign code is called: its type, and its case if it is an enum. What it carries is left out: it
-/// may be a secret.
+/// Returns the name of an error of foreign code: its type, and its case if it is an enum. Its payload is left out,
+/// because it may be secret.
 func foreignName(of error: any Error) -> String {
     let mirror = Mirror(reflecting: error)
     let name = String(reflecting: type(of: error))

@@ -5,7 +5,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a `ScriptedTransport` does with one request.
+/// The response of a `ScriptedTransport` to one request, or its failure.
 public struct ScriptedReply: Sendable {
     enum Outcome: Sendable {
         case response(HTTPResponse)
@@ -13,7 +13,7 @@ public struct ScriptedReply: Sendable {
         case silence
         case handler(@Sendable (HTTPRequest) async throws -> HTTPResponse)
 
-        /// What it comes to, if that needs no time.
+        /// The result, if it needs no time.
         var atOnce: Result<HTTPResponse, any Error>? {
             switch self {
             case .response(let response): .success(response)
@@ -22,7 +22,7 @@ public struct ScriptedReply: Sendable {
             }
         }
 
-        /// What it comes to.
+        /// Returns the response, or throws the error.
         func inTime(for request: HTTPRequest, by time: any TimeSource) async throws -> HTTPResponse {
             if let atOnce { return try atOnce.get() }
             if case .handler(let handler) = self { return try await handler(request) }
@@ -33,10 +33,10 @@ public struct ScriptedReply: Sendable {
 
     var outcome: Outcome
     var delay = Duration.zero
-    /// How many requests it is for; `nil` for any number, none included.
+    /// The number of requests that receive the reply; `nil` for any number, including none.
     var count: Int? = 1
 
-    /// An answer of that JSON, as it is written here.
+    /// Creates a response with that JSON text.
     public static func json(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> ScriptedReply {
         var response = HTTPResponse(
             status: status, headers: ["Content-Type": "application/json"], body: .bytes(Data(text.utf8)))
@@ -44,7 +44,7 @@ public struct ScriptedReply: Sendable {
         return ScriptedReply(outcome: .response(response))
     }
 
-    /// An answer of that value, encoded as JSON.
+    /// Creates a response with that value, encoded as JSON.
     public static func encoding(_ value: some Encodable, status: Int = 200) -> ScriptedReply {
         do {
             return json(String(decoding: try JSONEncoder().encode(value), as: UTF8.self), status: status)
@@ -53,40 +53,40 @@ public struct ScriptedReply: Sendable {
         }
     }
 
-    /// An answer of that status, with a body of text if one is given.
+    /// Creates a response with that status and that text as its body.
     public static func status(_ status: Int, headers: HTTPHeaders = [:], body: String = "") -> ScriptedReply {
         .response(HTTPResponse(status: status, headers: headers, body: .bytes(Data(body.utf8))))
     }
 
-    /// That answer; its body may be a stream.
+    /// Creates a reply with that response, whose body may be a stream.
     public static func response(_ response: HTTPResponse) -> ScriptedReply {
         ScriptedReply(outcome: .response(response))
     }
 
-    /// A failure of the network of that kind.
+    /// Creates a network failure of that kind.
     public static func failure(_ kind: TransportFailure.Kind, mayHaveReachedServer: Bool? = nil) -> ScriptedReply {
         .error(ServiceError.transport(TransportFailure(kind, "scripted", mayHaveReachedServer: mayHaveReachedServer)))
     }
 
-    /// That error, thrown as it is.
+    /// Creates a failure that throws that error as it is.
     public static func error(_ error: any Error) -> ScriptedReply {
         ScriptedReply(outcome: .error(error))
     }
 
-    /// No answer at all, until the attempt is stopped.
+    /// No response at all, until the send is stopped.
     public static let silence = ScriptedReply(outcome: .silence)
 
-    /// The same after so much virtual time.
+    /// Returns the same reply after a delay in the client's time.
     public func after(_ delay: Duration) -> ScriptedReply {
         with { $0.delay = delay }
     }
 
-    /// The same for so many requests, one after the other.
+    /// Returns the same reply for `count` requests, one after the other.
     public func times(_ count: Int) -> ScriptedReply {
         with { $0.count = count }
     }
 
-    /// The same for all further requests, however many come.
+    /// The same reply for all further requests, however many there are.
     public var always: ScriptedReply {
         with { $0.count = nil }
     }
@@ -98,20 +98,20 @@ public struct ScriptedReply: Sendable {
     }
 }
 
-/// Lets replies be written one below the other.
+/// Builds a list of replies, one per line.
 @resultBuilder
 public enum ScriptBuilder {
     /// One reply.
     public static func buildExpression(_ reply: ScriptedReply) -> [ScriptedReply] { [reply] }
-    /// Replies made elsewhere.
+    /// Replies from an array.
     public static func buildExpression(_ replies: [ScriptedReply]) -> [ScriptedReply] { replies }
-    /// Replies in their order.
+    /// Replies in order.
     public static func buildBlock(_ parts: [ScriptedReply]...) -> [ScriptedReply] { parts.flatMap { $0 } }
-    /// Replies under a condition.
+    /// Replies of an `if`.
     public static func buildOptional(_ part: [ScriptedReply]?) -> [ScriptedReply] { part ?? [] }
-    /// Replies of one branch.
+    /// Replies of the first branch.
     public static func buildEither(first part: [ScriptedReply]) -> [ScriptedReply] { part }
-    /// Replies of the other branch.
+    /// Replies of the second branch.
     public static func buildEither(second part: [ScriptedReply]) -> [ScriptedReply] { part }
     /// Replies of a loop.
     public static func buildArray(_ parts: [[ScriptedReply]]) -> [ScriptedReply] { parts.flatMap { $0 } }

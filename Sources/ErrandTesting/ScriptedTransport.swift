@@ -5,7 +5,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A transport that answers from a script, and writes down what was sent.
+/// A transport that responds from a script, and records the requests.
 ///
 ///     let network = ScriptedTransport { Issue.record("\($0)") }
 ///     network.on(.get, "/friends", .status(503), .json(#"[{"id": 1, "name": "Ann"}]"#).after(.milliseconds(80)))
@@ -15,9 +15,11 @@ public import Foundation
 ///         $0.time = clock
 ///     }
 ///
-/// It is strict. A request that the script does not expect fails with `.transport(.unsupported)`, and is reported; so
-/// is, when the transport goes, a reply that nobody asked for. `verify()` throws the same, for tests that want to
-/// know earlier. Delays pass in the client's time. Nothing is global: tests that run side by side never meet.
+/// It is strict. A request that the script does not expect fails with `.transport` of the kind `.unsupported`, and is
+/// reported. When the transport is released, it reports replies that no request has used, except those with `.always`
+/// and those of a handler without a count. `verify()` throws the same, for tests that check earlier. Of several entries
+/// that match a request, the first with a reply left responds. Delays pass in the client's time. Nothing is global, so
+/// tests that run in parallel do not affect each other.
 public final class ScriptedTransport: StoppableTransport {
     /// One request as it was sent.
     public struct Sent: Sendable {
@@ -63,16 +65,16 @@ public final class ScriptedTransport: StoppableTransport {
     private let state = Lock(State())
     private let report: (@Sendable (ScriptMismatch) -> Void)?
 
-    /// Makes a transport with an empty script; `report` is told what does not go by it, as a test's failure.
+    /// Creates a transport with an empty script. `report` receives each difference from the script, to fail the test.
     public init(report: (@Sendable (ScriptMismatch) -> Void)? = nil) {
         self.report = report
     }
 
-    /// There always is a network, unless the client's configuration says otherwise.
+    /// A check that always finds a network, unless the client's configuration replaces it.
     public var connectivity: Connectivity { .always }
 
-    /// Answers requests of that method and path, one reply after the other. A path may be a whole URL, have a query,
-    /// or be `*` for any.
+    /// Responds to requests with that method and path, with one reply after the other. A path may be a whole URL, have
+    /// a query, or be `*` for any path.
     @discardableResult
     public func on(
         _ method: HTTPMethod, _ path: String, @ScriptBuilder _ replies: () -> [ScriptedReply]
@@ -80,13 +82,13 @@ public final class ScriptedTransport: StoppableTransport {
         add(Line(method: method, path: path, replies: replies()))
     }
 
-    /// Answers requests of that method and path, one reply after the other.
+    /// Responds to requests with that method and path, with one reply after the other.
     @discardableResult
     public func on(_ method: HTTPMethod, _ path: String, _ replies: ScriptedReply...) -> ScriptedTransport {
         add(Line(method: method, path: path, replies: replies))
     }
 
-    /// Answers so many requests of that method and path, or any number, with what `handler` makes of them.
+    /// Responds to `count` requests with that method and path, or to any number of them, with the handler's response.
     @discardableResult
     public func on(
         _ method: HTTPMethod, _ path: String, times count: Int? = nil,
@@ -95,16 +97,16 @@ public final class ScriptedTransport: StoppableTransport {
         add(Line(method: method, path: path, replies: [ScriptedReply(outcome: .handler(handler), count: count)]))
     }
 
-    /// Answers all requests, whatever their method and path, one reply after the other.
+    /// Responds to all requests, whatever their method and path, with one reply after the other.
     @discardableResult
     public func onAny(@ScriptBuilder _ replies: () -> [ScriptedReply]) -> ScriptedTransport {
         add(Line(method: nil, path: "*", replies: replies()))
     }
 
-    /// What was sent, in order.
+    /// The requests that were sent, in order.
     public var sent: [Sent] { state.withLock { $0.sent } }
 
-    /// Waits until at least so many requests were sent.
+    /// Waits until at least `count` requests were sent.
     public func sent(atLeast count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -116,7 +118,7 @@ public final class ScriptedTransport: StoppableTransport {
         }
     }
 
-    /// Throws if a request came that the script does not expect, or if a reply was not asked for.
+    /// Throws if there was a request that the script does not expect, or if a reply was not used.
     public func verify() throws(ScriptMismatch) {
         let mismatch = state.withLock { state in
             state.isVerified = true
@@ -125,7 +127,7 @@ public final class ScriptedTransport: StoppableTransport {
         guard mismatch.isEmpty else { throw mismatch }
     }
 
-    /// Answers the request by the script.
+    /// Responds to the request from the script.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         let body = try await request.body?.collect(upTo: .max, in: context.scope) ?? Data()
         let reply = next(for: Sent(request: request, body: body, at: context.time.now))
@@ -146,7 +148,7 @@ public final class ScriptedTransport: StoppableTransport {
 
     private func add(_ line: Line) -> ScriptedTransport {
         var line = line
-        // A reply that is for no request at all is never given, nor missed.
+        // A reply for zero requests is never used, and never missed.
         line.replies.removeAll { reply in reply.count.map { $0 <= 0 } ?? false }
         state.withLock { [line] in $0.lines.append(line) }
         return self
@@ -175,16 +177,16 @@ public final class ScriptedTransport: StoppableTransport {
     }
 }
 
-/// Where what was sent and the script differ.
+/// The differences between the requests and the script.
 public struct ScriptMismatch: Error, Sendable, Hashable, CustomStringConvertible {
     /// The requests that the script does not expect.
     public let unexpected: [String]
-    /// The replies that nobody asked for.
+    /// The replies that no request has used.
     public let unused: [String]
 
     var isEmpty: Bool { unexpected.isEmpty && unused.isEmpty }
 
-    /// A sentence for the one who reads the test's failure.
+    /// A sentence for the reader of the test's failure.
     public var description: String {
         var parts: [String] = []
         if !unexpected.isEmpty { parts.append("the script does not expect \(unexpected.joined(separator: ", "))") }

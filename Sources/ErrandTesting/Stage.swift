@@ -1,7 +1,7 @@
 import Dispatch
 import Errand
 
-/// An executor with one thread, on which everything that a test does happens in an order that is the same each time.
+/// An executor with one thread, which runs the jobs of a test in an order that is the same every time.
 final class Stage: TaskExecutor {
     private struct State {
         var ready: [UnownedJob] = []
@@ -15,13 +15,14 @@ final class Stage: TaskExecutor {
     private let state: Lock<State>
     private let queue = DispatchQueue(label: "errand.stage")
 
-    /// Makes a stage on which tasks go on in the order in which they got ready, or with a seed in a shuffled order.
+    /// Creates a stage that runs jobs in the order in which they became ready or, with a seed other than 0, in a
+    /// shuffled order.
     init(seed: UInt64) {
-        // A different sequence than the clock's random numbers, or the two would move in step.
+        // A different sequence from the clock's random numbers: otherwise the two would be correlated.
         state = Lock(State(shuffler: seed == 0 ? nil : SplitMix64(seed: ~seed)))
     }
 
-    /// Called on autopilot when nothing is ready; says whether anything has happened.
+    /// A closure that is called on autopilot when no job is ready. It returns whether it has caused anything.
     var onIdle: (@Sendable () -> Bool)? {
         get { state.withLock { $0.onIdle } }
         set { state.withLock { $0.onIdle = newValue } }
@@ -76,7 +77,7 @@ final class Stage: TaskExecutor {
     }
 }
 
-/// A small generator of random numbers whose sequence follows from its seed (Steele, Lea and Flood, 2014).
+/// A small random number generator whose sequence depends only on its seed (Steele, Lea and Flood, 2014).
 struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

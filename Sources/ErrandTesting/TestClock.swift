@@ -5,17 +5,17 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Virtual time for the whole library: it stands still until it is told to pass.
+/// Virtual time for the whole library: it advances only when the test says so.
 ///
-/// There are two ways to use it. By hand, a test starts something, waits until it sleeps, and lets time pass:
+/// There are two ways to use it. By hand, a test starts a call, waits until it sleeps, and advances time:
 ///
 ///     async let friends = client.run(.friends)
 ///     await clock.sleepers(atLeast: 1)
 ///     clock.advance(by: .seconds(1))
 ///
-/// On autopilot, everything runs on one thread, in an order that is the same each time, and whenever nobody has
-/// anything left to do time jumps to the next alarm. Twenty calls against five per second then take three seconds,
-/// and no time at all:
+/// On autopilot, everything runs on one thread, in an order that is the same every time, and time jumps to the next
+/// alarm whenever no task has anything left to do. Twenty calls against five per second then take three seconds of
+/// virtual time, and almost no real time:
 ///
 ///     try await clock.run {
 ///         try await withThrowingTaskGroup(of: [User].self) { calls in
@@ -25,7 +25,7 @@ public import Foundation
 ///     }
 ///     #expect(clock.elapsed == .seconds(3))
 ///
-/// A clock made with a seed shuffles the order in which tasks that are ready go on: each seed is another
+/// A clock with a seed other than 0 shuffles the order in which ready tasks continue: each seed gives another
 /// interleaving, and always the same one.
 public final class TestClock: TimeSource {
     private struct State {
@@ -39,37 +39,37 @@ public final class TestClock: TimeSource {
     private let alarms = AlarmHeap.Shared()
     private let stage: Stage
 
-    /// Makes a clock that shows `date`, a moment in 2001 unless one is given.
+    /// Creates a clock.
     ///
     /// - Parameters:
-    ///   - seed: Determines the random numbers and, unless it is 0, the order in which tasks go on.
-    ///   - date: What the wall clock shows.
+    ///   - seed: Determines the random numbers and, unless it is 0, the order in which tasks continue.
+    ///   - date: The initial date of the wall clock; a moment in 2001 by default.
     public init(seed: UInt64 = 0, date: Date = Date(timeIntervalSince1970: 1_000_000_000)) {
         state = Lock(State(dateAtZero: date, random: SplitMix64(seed: seed)))
         stage = Stage(seed: seed)
         stage.onIdle = { [weak self] in self?.jumpToNextAlarm() ?? false }
     }
 
-    /// The present moment.
+    /// The current instant.
     public var now: Instant { state.withLock { $0.now } }
-    /// How much time has passed.
+    /// The time that has passed.
     public var elapsed: Duration { Instant.zero.duration(to: now) }
-    /// What the wall clock shows. Setting it does not let time pass, as on a machine whose clock is corrected.
+    /// The date of the wall clock. Setting it does not advance time, as when a machine's clock is corrected.
     public var date: Date {
         get { state.withLock { $0.dateAtZero.addingTimeInterval(Instant.zero.duration(to: $0.now).inSeconds) } }
         set {
             state.withLock { $0.dateAtZero = newValue.addingTimeInterval(-Instant.zero.duration(to: $0.now).inSeconds) }
         }
     }
-    /// The one thread of the autopilot.
+    /// The single thread of the autopilot.
     public var executor: (any TaskExecutor)? { stage }
 
-    /// The next number of the clock's own sequence.
+    /// Returns the next number of the clock's own sequence.
     public func random() -> UInt64 {
         state.withLock { $0.random.next() }
     }
 
-    /// Sets an alarm, which fires when time is told to pass its instant.
+    /// Sets an alarm, which fires when time advances past its instant.
     public func schedule(
         at instant: Instant, for purpose: Alarm.Purpose, _ action: @escaping @Sendable () -> Void
     ) -> Alarm {
@@ -80,44 +80,45 @@ public final class TestClock: TimeSource {
         return Alarm(heap: alarms, ticket: ticket)
     }
 
-    /// Lets so much time pass. Alarms fire on the way, each at its own instant.
+    /// Advances time by `duration`. Alarms fire on the way, each at its own instant.
     public func advance(by duration: Duration) {
         let end = now.advanced(by: max(duration, .zero))
         while let next = alarms.withLock({ $0.earliest }), next <= end, fire(at: next) {}
         state.withLock { $0.now = max($0.now, end) }
     }
 
-    /// How many tasks sleep: in a backoff, in the line of a limiter, in a scripted delay.
+    /// The number of sleeping tasks: in a backoff, in the queue of a limiter, in a scripted delay.
     public var sleepers: Int { alarms.withLock { $0.sleepers } }
 
-    /// How many alarms are set: those of the sleepers, and those that the library has set for itself.
+    /// The number of pending alarms: those of the sleepers, and those of the library itself.
     package var alarmCount: Int { alarms.withLock { $0.count } }
 
-    /// Waits until at least so many tasks sleep.
+    /// Waits until at least `count` tasks sleep.
     public func sleepers(atLeast count: Int) async {
         await withCheckedContinuation { continuation in
-            // Watched first and counted then: whoever falls asleep between is seen by one or the other.
+            // The watcher is added before the count is read, so that a task that falls asleep in between is not missed.
             state.withLock { $0.watchers.append((count, continuation)) }
             for continuation in watchersSatisfied(by: sleepers) { continuation.resume() }
         }
     }
 
-    /// Runs `body` on autopilot: on one thread, time jumping to the next alarm whenever nobody has anything left to do.
+    /// Runs `body` on autopilot: on one thread, with time jumping to the next alarm whenever no task has anything left
+    /// to do.
     ///
-    /// The child tasks of `body` and what the library starts belong to it. A `Task { }` of the test's own does not:
-    /// make it with `Task(executorPreference: clock.executor) { }`. Real input and output would be outrun by virtual
-    /// time; use a scripted transport.
+    /// The child tasks of `body` and the tasks of the library run there too. A `Task { }` of the test's own does not:
+    /// create it with `Task(executorPreference: clock.executor) { }`. Virtual time does not wait for real input and
+    /// output; use a scripted transport.
     @concurrent @discardableResult
     public func run<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
         try await withTaskExecutorPreference(stage) {
-            // A preference alone moves nobody: up to its first wait the body would run beside the stage, where time
-            // outruns it. A child task begins on the stage.
+            // A preference alone moves no task: up to its first wait the body would run beside the stage, whose time
+            // might overtake it. A child task begins on the stage.
             async let value = onAutopilot(body)
             return try await value
         }
     }
 
-    /// Ends the autopilot on the stage, before that has nothing to do: time stands where the body has ended.
+    /// Ends the autopilot on the stage, before the stage is idle: time stops where the body has ended.
     private func onAutopilot<Value: Sendable>(
         _ body: @Sendable () async throws -> Value
     ) async rethrows -> Value {
@@ -140,7 +141,7 @@ public final class TestClock: TimeSource {
         return fire(at: next)
     }
 
-    /// Moves time to that instant and fires the first alarm that is due; `false` if it was taken back meanwhile.
+    /// Moves time to that instant and fires the first alarm that is due.
     private func fire(at instant: Instant) -> Bool {
         state.withLock { $0.now = max($0.now, instant) }
         guard let action = alarms.withLock({ $0.popDue(at: instant) }) else { return true }

@@ -1,4 +1,4 @@
-/// Why a value could not be saved, loaded or removed. It holds nothing of the value.
+/// The reason why a value could not be saved, loaded or removed. It holds nothing of the value.
 public struct ArchiveError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong.
     @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -6,41 +6,41 @@ public struct ArchiveError: Error, Sendable, Hashable, CustomStringConvertible {
         case unreadable
         /// The file or its folder cannot be written.
         case unwritable
-        /// What is in the file is not what was saved; it was kept aside.
+        /// The content of the file is not a saved value; the file was moved aside.
         case damaged
-        /// It was saved by a later version of the program; it was kept aside.
+        /// A later version of the program saved the file; the file was moved aside.
         case futureVersion
-        /// It was saved by an older version, and cannot be migrated; it was kept aside.
+        /// An older version saved the file, and its value cannot be migrated; the file was moved aside.
         case oldVersion
-        /// There is a symbolic link where the file should be; it was not followed.
+        /// The path leads to a symbolic link; it was not followed.
         case symbolicLink
-        /// There is a folder, or something else that is not a file, where the file should be.
+        /// The path leads to a folder, or to something else that is not a file.
         case notAFile
-        /// The file belongs to another user, or others may read or write it; it was left as it is, and not used.
+        /// The file belongs to another user, or others may read or write it; it was not used and not changed.
         case notPrivate
-        /// Another process has held the lock on the file for too long; nothing was changed.
+        /// Another process held the lock on the file for too long; nothing was changed.
         case locked
-        /// The value cannot be encoded, or is too large; what was saved before is there still.
+        /// The value cannot be encoded, or is too large; the previous value is still saved.
         case unencodable
-        /// The task was cancelled while somebody else was writing; nothing was changed.
+        /// The task was cancelled while it waited for another writer; nothing was changed.
         case cancelled
     }
 
     /// What is wrong.
     public let kind: Kind
-    /// What it is wrong with, in words.
+    /// A sentence that describes the problem.
     public let message: String
 
-    /// Makes one.
+    /// Creates an error.
     public init(_ kind: Kind, _ message: String) {
         self.kind = kind
         self.message = message
     }
 
-    /// A sentence for people.
+    /// The message.
     public var description: String { message }
 
-    /// Translates what a private file throws: its problems have the same names here.
+    /// Translates the errors of a private file, which have the same names here.
     static func translating<Value>(
         _ body: () throws(StorageError) -> Value
     ) throws(ArchiveError) -> Value {

@@ -4,12 +4,12 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What stands in the file of an archive: an object with a version and the model.
+/// The content of an archive's file: an object with a version and the model.
 enum ArchiveFile {
-    /// What is larger is neither written nor read into memory. It is no data base.
+    /// The size limit, 64 MiB: a larger value is neither written nor read. An archive is not a database.
     static let largest = 64 << 20
 
-    /// What is wrong with a file that could be read.
+    /// The reason why a readable file holds no usable value.
     struct Problem: Error {
         var kind: ArchiveError.Kind
         var words: String
@@ -28,7 +28,7 @@ enum ArchiveFile {
         case model
     }
 
-    /// The model, as it was saved or as it is migrated.
+    /// The model, as saved or migrated.
     private struct Loaded<Model: Decodable>: DecodableWithConfiguration {
         let model: Model
 
@@ -41,7 +41,7 @@ enum ArchiveFile {
     static func read<Model>(
         _ data: Data, version: Int, migrate: ValueArchive<Model>.Migration?
     ) -> Result<Model, Problem> {
-        // Where there is no version, whatever else there is was not written by an archive.
+        // Without a version, the content was not written by an archive, whatever it is.
         guard let saved = try? JSONDecoder().decode(Header.self, from: data).version else {
             return .failure(Problem(kind: .damaged, words: "is damaged"))
         }

@@ -10,19 +10,20 @@ import Foundation
 ///     try await archive.save(friends)
 ///     let saved = try await archive.load() ?? []
 ///
-/// The file has mode 0600 and lies in a folder of mode 0700, which is made if it is missing. It is written whole or not
-/// at all: whatever happens meanwhile, it holds the old value or the new one. Those who write wait for each other, in
-/// this process and in others that share the file. Symbolic links are refused. A file that cannot be read as a value is
-/// reported and kept aside under a name that ends in `.damaged`, so that the next `save` does not destroy it.
+/// The file has mode 0600. A missing folder is created with mode 0700; an existing one is used as it is. Writing is
+/// atomic: whatever happens meanwhile, the file holds the old value or the new one. Writers wait for each other, in
+/// this process and in others that share the file, unless the file system has no locks. Symbolic links are refused. A
+/// file that cannot be read as a value is reported and moved aside under a name that ends in `.damaged`, so that the
+/// next `save` does not destroy it; it replaces an earlier file with that name. A value may take up to 64 MiB.
 ///
-/// Raise the version when the model has changed so that older files cannot be decoded as the new one, and say how an
-/// older one is read:
+/// Raise the version when the model has changed so that older files cannot be decoded as the new one, and pass a
+/// closure that reads an older one:
 ///
 ///     let archive = ValueArchive<Account>(path: path, version: 2) { old, version in
 ///         Account(try OldAccount(from: old))
 ///     }
 public struct ValueArchive<Model: Codable & Sendable>: Sendable {
-    /// Reads a value that an older version of the program has saved: its decoder, and the version.
+    /// A closure that reads a value of an older version of the program, from its decoder and its version.
     public typealias Migration = @Sendable (_ old: any Decoder, _ version: Int) throws -> Model
 
     private let file: PrivateFile
@@ -30,13 +31,13 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
     private let lockTimeout: Duration
     private let migrate: Migration?
 
-    /// Makes an archive in the file at that path; it touches nothing yet.
+    /// Creates an archive for the file at that path. It touches no file yet.
     ///
     /// - Parameters:
-    ///   - path: Where the file is. An existing folder is used as it is.
-    ///   - version: The version of the model.
-    ///   - lockTimeout: How long to wait for somebody who has locked the file and does not change it. After that they
-    ///     are taken to hang.
+    ///   - path: The path of the file. An existing folder is used as it is.
+    ///   - version: The version of the model, 1 by default.
+    ///   - lockTimeout: How long to wait for another writer that has locked the file and does not change it, 10 seconds
+    ///     by default. After that the call fails with `.locked`.
     ///   - migrate: Reads a model of an older version. What it returns is saved by the next `save`, not before.
     public init(
         path: String, version: Int = 1, lockTimeout: Duration = .seconds(10), migrate: Migration? = nil
@@ -47,9 +48,10 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
         self.migrate = migrate
     }
 
-    /// Saves the value in the place of the one before. When it returns, the value is on the disk.
+    /// Saves the value in place of the previous one. When it returns, the value is on the disk.
     ///
-    /// A task that is cancelled while another writes gives up; one that has begun to write ends it.
+    /// If the task is cancelled while it waits for another writer, `save` throws `.cancelled`; a write that has begun
+    /// is completed.
     @concurrent
     public func save(_ model: Model) async throws(ArchiveError) {
         let data: Data
@@ -67,14 +69,15 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
         }
     }
 
-    /// The value that was saved last; `nil` if there is none.
+    /// Returns the value that was saved last; `nil` if there is none.
     @concurrent
     public func load() async throws(ArchiveError) -> Model? {
-        // A mere look needs no turn: what is saved is replaced as a whole.
-        // What is wrong with it is told below.
+        // Reading needs no lock, because writes are atomic. The code below reports what is wrong with the file, if
+        // anything is.
         if case .success(let model)? = try? content(isAlone: false) { return model }
         return try await alone { () throws(ArchiveError) in
-            // By now it may have been mended: what is put out of the way must be what was looked at.
+            // Another writer may have replaced the file by now: only a file that was read under the lock is moved
+            // aside.
             switch try content(isAlone: true) {
             case .success(let model): return model
             case .failure(let problem):
@@ -83,7 +86,7 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
         }
     }
 
-    /// Removes the file, if there is one. What was kept aside stays.
+    /// Removes the file, if it exists. A file that was moved aside stays.
     @concurrent
     public func remove() async throws(ArchiveError) {
         try await alone { () throws(ArchiveError) in
@@ -91,15 +94,15 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
         }
     }
 
-    /// What is in the file, or what is wrong with it; fails if it cannot be read at all.
+    /// Returns the value in the file, or what is wrong with it. Throws if the file cannot be read at all.
     private func content(isAlone: Bool) throws(ArchiveError) -> Result<Model?, ArchiveFile.Problem> {
         let data = try ArchiveError.translating { () throws(StorageError) in try file.read(isAlone: isAlone) }
         guard let data else { return .success(nil) }
         return ArchiveFile.read(data, version: version, migrate: migrate).map(Optional.some)
     }
 
-    /// Runs `body` while nobody else writes or removes the file. Where nobody can write, or the file system
-    /// has no locks, it runs without one.
+    /// Runs `body` while nobody else writes or removes the file. If the folder is not writable, or the file system has
+    /// no locks, it runs without a lock.
     private func alone<Value>(_ body: () throws(ArchiveError) -> Value) async throws(ArchiveError) -> Value {
         let lock: FileLock?
         do throws(StorageError) {

@@ -1,22 +1,23 @@
-/// One call while it runs: what was fixed when it began, and what has happened to it since.
+/// A running call: its fixed settings, and its state.
 final class Call: PhaseReporter {
     struct State: Sendable {
         var phase = Phase.preparing
         var attempts = 0
-        /// What the transport was last asked to send.
+        /// The last request that was given to the transport.
         var sent: HTTPRequest?
-        /// What it was asked to send first, if it has sent again since: a redirect drops the body with a password.
+        /// The first request that was given to the transport, if there has been another since: a redirect drops a body
+        /// that may hold a password.
         var sentFirst: HTTPRequest?
         /// Whether the server may have acted on an earlier send of the call: on an attempt that failed, or on a request
-        /// that was redirected. Every later error says so, a deadline's too.
+        /// that was redirected. Every later error says so, including a deadline's.
         var mayHaveActed = false
-        /// The access tokens that were sent, so that they can be kept out of errors.
+        /// The access tokens that were sent, kept so that errors can be redacted.
         var accessTokens: (last: String?, before: String?)
-        /// Why the call has been stopped from outside.
+        /// The reason why the call was stopped from outside.
         var stop: ServiceError?
-        /// The outermost scope that the call is in at this moment.
+        /// The outermost scope that the call is in now.
         var scope: CallScope?
-        /// What is called at a stop, besides.
+        /// A further closure to call at a stop.
         var onStop: (@Sendable () -> Void)?
         var isOver = false
     }
@@ -24,14 +25,14 @@ final class Call: PhaseReporter {
     let id: Int
     let method: HTTPMethod
     let path: EndpointPath
-    /// How the caller wants the body of the response.
+    /// How the caller wants to receive the body of the response.
     let delivery: TransportContext.Delivery
     let rules: CallRules
     let started: Instant
     let deadline: Instant
     let time: any TimeSource
     let events: EventHub
-    /// Whether a token store makes the call to refresh its token. Such a call goes to the head of the limiter's queue.
+    /// Whether a token store makes the call to refresh its token. Such a call goes to the front of the limiter's queue.
     let isRefreshCall = TokenStore.refreshing?.isUnderWay ?? false
 
     private let state = Lock(State())
@@ -52,11 +53,11 @@ final class Call: PhaseReporter {
         deadline = rules.deadline.map(started.advanced(by:)) ?? .distantFuture
     }
 
-    /// The call by its method and path, without the query. It is written down once if anybody listens to the events.
+    /// The method and the path of the call, without the query. Built once if the events have listeners.
     var name: String { knownName ?? "\(method) \(path)" }
     private let knownName: String?
 
-    /// How long it has been under way.
+    /// The time since the call began.
     var age: Duration { started.duration(to: time.now) }
 
     func read<Value: Sendable>(_ body: (borrowing State) -> Value) -> Value {
@@ -71,7 +72,7 @@ final class Call: PhaseReporter {
         state.withLock { change(&$0) }
     }
 
-    /// Hides what those names say, and the secrets that the call has sent, so that an error shows none of them.
+    /// Returns a redactor that hides values with those names, and the secrets that the call has sent.
     func redactor(_ names: SecretNames) -> Redactor {
         let (sent, tokens) = read { state in
             (
@@ -82,24 +83,24 @@ final class Call: PhaseReporter {
         return Redactor(names, hiding: tokens + sent.flatMap { SentSecrets(of: $0, by: names).texts })
     }
 
-    /// Remembers a token that is about to be sent.
+    /// Records a token that is about to be sent.
     func noteSent(_ token: Token) {
         update { state in
-            // A wait for the token does not explain what happens from now on.
+            // The wait for the token does not explain what happens from now on.
             state.phase = .preparing
             state.accessTokens = (token.access, state.accessTokens.last)
         }
     }
 
-    /// Says what the call is doing now.
+    /// Reports the current phase.
     func note(_ phase: Phase) {
         state.withLock { $0.phase = phase }
     }
 
-    /// Whether anybody listens to the client's events.
+    /// Whether the client's events have listeners.
     var isHeard: Bool { events.hasListeners }
 
-    /// Tells those who listen; the event is made only if there are any.
+    /// Sends an event to the listeners; it is created only if there are any.
     func tell(_ event: @autoclosure () -> ClientEvent.Kind) {
         guard events.hasListeners else { return }
         events.send(ClientEvent(call: id, endpoint: name, at: time.now, kind: event().withoutContent))

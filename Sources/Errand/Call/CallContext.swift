@@ -4,21 +4,21 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What is known about the call that a request belongs to.
+/// Information about the call that a request belongs to.
 public struct CallContext: Sendable {
     let call: Call
     /// The session whose tokens sign the call; `nil` for a call that is not signed.
     let session: UUID?
-    /// Whether a redirect has led to another origin: what is secret must not be added to the request. It stays so if a
-    /// later redirect leads back.
+    /// Whether a redirect has led to another origin: do not add secrets to the request. It stays `true` if a later
+    /// redirect leads back.
     public internal(set) var hasLeftOrigin = false
-    /// Whether a middleware of the user's has the request already: what it calls runs in its child task.
+    /// Whether the request is already in a user's middleware: further middleware runs in its child task.
     var isInMiddleware = false
-    /// Whether the send follows another of its attempt, and goes to the head of the limiter's queue.
+    /// Whether the send follows another one of its attempt, and goes to the front of the limiter's queue.
     var isUrgent = false
-    /// What the call has waited for before this send, if it has.
+    /// The token that the call has waited for before this send; `nil` if it has not waited.
     var awaited: AwaitedToken?
-    /// What the request may be sent with.
+    /// The permit of this send.
     var permit: Permit?
 
     init(call: Call, session: UUID?) {
@@ -26,7 +26,7 @@ public struct CallContext: Sendable {
         self.session = session
     }
 
-    /// Creates the context of a call that no client makes, to test a middleware by itself.
+    /// Creates a context without a client, to test a middleware by itself.
     public init(
         id: Int = 1, _ method: HTTPMethod = .get, _ path: EndpointPath = "", rules: CallRules = CallRules(),
         hasLeftOrigin: Bool = false, time: any TimeSource = .system
@@ -36,21 +36,21 @@ public struct CallContext: Sendable {
         self.hasLeftOrigin = hasLeftOrigin
     }
 
-    /// The number of the call, among those of its client.
+    /// The number of the call, unique within its client.
     public var id: Int { call.id }
-    /// The call by its method and path, without the query: `GET users/7/friends`.
+    /// The method and the path of the call, without the query: `GET users/7/friends`.
     public var endpoint: String { call.name }
-    /// The rules of the call, with the client's configuration filled in.
+    /// The rules of the call, including those from the client's configuration.
     public var rules: CallRules { call.rules }
-    /// The instant at which the whole call must have ended; `distantFuture` if there is none.
+    /// The instant at which the whole call must have ended; `distantFuture` if it has no deadline.
     public var deadline: Instant { call.deadline }
-    /// The clock.
+    /// The client's time source.
     public var time: any TimeSource { call.time }
-    /// How many attempts have begun, the present one included; 0 before the first.
+    /// The number of attempts that have begun, including the current one; 0 before the first.
     public var attempts: Int { call.read { $0.attempts } }
 }
 
-/// A token that a call has waited for. On its own, because a context is handed from layer to layer and few calls wait.
+/// A token that a call has waited for. A separate object, because layers pass the context along and few calls wait.
 final class AwaitedToken: Sendable {
     let token: Token
 
@@ -59,24 +59,24 @@ final class AwaitedToken: Sendable {
     }
 }
 
-/// The rules of a call: its own options, and the client's where it has none.
+/// The rules of a call: its own options, or the client's where it has none.
 public struct CallRules: Sendable {
     /// Whether the call is signed.
     public let authentication: CallOptions.Authentication
-    /// The limit of one attempt.
+    /// The time limit of each send.
     public let timeout: Duration
-    /// The limit of the whole call; `nil` if there is none.
+    /// The time limit of the whole call; `nil` if there is none.
     public let deadline: Duration?
-    /// When the call is tried again.
+    /// The policy for retries.
     public let retry: RetryPolicy
-    /// What makes the call safe to repeat.
+    /// The key that makes the call safe to repeat; `nil` if there is none.
     public let idempotencyKey: String?
-    /// How many permits an attempt takes.
+    /// The number of permits that each send takes.
     public let permits: Int
-    /// What is wrong with the rules, if anything is.
+    /// A description of what is wrong with the rules; `nil` if they are valid.
     let problem: String?
 
-    /// Creates rules, by default those of a client that is configured with nothing.
+    /// Creates rules. The defaults are those of a client with the default configuration and without tokens.
     public init(
         authentication: CallOptions.Authentication = .none, timeout: Duration = .seconds(30),
         deadline: Duration? = nil, retry: RetryPolicy = .standard, idempotencyKey: String? = nil, permits: Int = 1

@@ -1,9 +1,9 @@
-/// How a call is stopped: by `cancelAll()`, by `shutdown()`, at its deadline, at the timeout of an attempt.
+/// Ways to stop a call: `cancelAll()`, `shutdown()`, its deadline, the timeout of a send.
 ///
-/// A call runs in its caller's own task, which is not ours to cancel. So whatever may take long runs in a stop scope:
-/// the network, each wait, and the user's middlewares. Everything else ends by itself within microseconds.
+/// A call runs in its caller's own task, which is not ours to cancel. So everything that may take long runs in a stop
+/// scope: the network, each wait, and the user's middleware. Everything else ends by itself within microseconds.
 extension Call {
-    /// Stops the call from outside. What runs in a scope ends at once, the rest when it enters the next scope.
+    /// Stops the call from outside. Work in a scope ends at once, the rest when it enters the next scope.
     func stop(_ reason: ServiceError) {
         let (scope, onStop) = exchange { state in
             state.stop = state.stop ?? reason
@@ -13,7 +13,7 @@ extension Call {
         onStop?()
     }
 
-    /// Calls `stopped` when the call is stopped from outside, or at once if it was.
+    /// Calls `stopped` when the call is stopped from outside, or at once if it already was.
     func onStop(_ stopped: @escaping @Sendable () -> Void) {
         let isStopped = exchange { state in
             state.onStop = stopped
@@ -22,7 +22,7 @@ extension Call {
         if isStopped { stopped() }
     }
 
-    /// Stops the call because its time is up, whether it waits for something or not.
+    /// Stops the call because its deadline has passed, whether it waits for something or not.
     func stopAtDeadline() {
         stop(timedOut(.deadline))
     }
@@ -37,12 +37,13 @@ extension Call {
     }
 
     /// Runs an operation in the caller's own task: each of its waits uses the scope, so it needs no child task. It ends
-    /// with the call, and where there is a timeout, so long after `start`, which is the present moment.
+    /// with the call or, if there is a timeout, when that has passed since `start`. Without `start`, the current
+    /// instant counts.
     func run<Value: Sendable>(
         from start: Instant? = nil, timeout: Duration? = nil,
         _ operation: (CallScope) async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
-        // Nothing is begun for a caller who has left, least of all a send.
+        // Nothing begins for a caller that has been cancelled, least of all a send.
         if Task.isCancelled { throw .cancelled }
         let scope = CallScope()
         var alarm: Alarm?
@@ -66,7 +67,7 @@ extension Call {
             Timeout(bound, limit: limit, phase: phase, mayHaveReachedServer: mayHaveActed ? true : nil))
     }
 
-    /// Remembers the scope, unless the call is in one already: a stop of the outer scope reaches this one too.
+    /// Stores the scope, unless the call is already in one: a stop of the outer scope reaches this one too.
     private func enter(_ scope: CallScope) throws(ServiceError) -> Bool {
         let (stop, isOutermost) = exchange { state in
             guard state.stop == nil, state.scope == nil else { return (state.stop, false) }

@@ -1,4 +1,4 @@
-/// A user's own layer of the pipeline: it may change the request or the response, or respond by itself.
+/// A user's layer of the pipeline. It may change the request or the response, or return a response of its own.
 ///
 ///     struct Stopwatch: Middleware {
 ///         func intercept(
@@ -10,18 +10,18 @@
 ///         }
 ///     }
 ///
-/// It may throw anything; what is not a `ServiceError` becomes `.transport(.middleware)`, a `CancellationError` too,
-/// unless the call was cancelled. It must end soon when its task is cancelled. A status that is not 2xx is a value
-/// here, not an error.
+/// It may throw any error. An error that is not a `ServiceError` becomes `.transport` of the kind `.middleware`; so
+/// does a `CancellationError`, unless the call was cancelled. It must return promptly after cancellation. A status that
+/// is not 2xx is a value here, not an error.
 public protocol Middleware: Sendable {
-    /// Hands a request on to the rest of the pipeline, down to the transport, and returns the response.
+    /// Passes a request to the rest of the pipeline, down to the transport, and returns the response.
     typealias Next = @Sendable (HTTPRequest, CallContext) async throws(ServiceError) -> HTTPResponse
 
-    /// Handles a request; `next` hands it on.
+    /// Handles a request. Call `next` to pass it on.
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse
 }
 
-/// A layer of the library's own, with typed errors.
+/// A layer of the library, with typed errors.
 protocol Layer: Sendable {
     typealias Next = Middleware.Next
 

@@ -4,14 +4,14 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The secrets that a request carries: a server that repeats them in an answer must not bring them into an error.
+/// The secrets that a request carries. A server may repeat them in a response, and then no error must show them.
 ///
-/// They are gathered only when a call fails, as they were sent: the ``Redactor`` finds them in other forms too.
+/// They are collected only when a call fails, as they were sent: the ``Redactor`` finds them in other forms too.
 struct SentSecrets {
-    /// A larger body is no login.
+    /// The size limit, 64 KiB: a larger body is not a sign-in.
     private static let largestBody = 64 << 10
-    /// What is shorter would take ordinary words out of a message. The parts of a value are guesses, so they have to
-    /// be longer.
+    /// The shortest secret, in bytes: shorter ones would remove ordinary words from a message. The parts of a value are
+    /// guesses, so they have to be longer.
     private static let shortest = (whole: 4, part: 8)
 
     private let names: SecretNames
@@ -21,7 +21,7 @@ struct SentSecrets {
         self.names = names
         for field in request.headers where field.isSecret || names.contains(field.name, in: .header) {
             add(field.value)
-            // `Basic abc` is repeated as `abc`, `sid=abc; a=b` likewise.
+            // A server may repeat only `abc` of `Basic abc`, or of `sid=abc; a=b`.
             for part in field.value.utf8.split(whereSeparator: { " ;,=".utf8.contains($0) })
             where part.count >= Self.shortest.part { add(String(Substring(part))) }
             add(basic: field.value)
@@ -37,7 +37,7 @@ struct SentSecrets {
         texts.insert(text)
     }
 
-    /// The password in `Basic abc`, as it was encoded and as it is meant (RFC 6749, 2.3.1).
+    /// Adds the credentials in `Basic abc`: the encoded pair, and the password decoded (RFC 6749, 2.3.1).
     private mutating func add(basic value: String) {
         guard value.prefix(6).lowercased() == "basic ", let pair = Data(base64Encoded: String(value.dropFirst(6))),
             let colon = pair.firstIndex(of: UInt8(ascii: ":"))
@@ -46,7 +46,7 @@ struct SentSecrets {
         add(String(decoding: pair[pair.index(after: colon)...], as: UTF8.self))
     }
 
-    /// The secret values in a query, a form or JSON; of lists and objects each text in them.
+    /// Adds the secret values in a query, a form or JSON. For lists and objects it adds each text in them.
     private mutating func addValues(in text: String, isQuery: Bool) {
         let bytes = Array(text.utf8)
         for range in NamedSecrets(names: names, bytes: bytes, isQuery: isQuery).ranges() {

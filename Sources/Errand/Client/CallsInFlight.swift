@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The calls of a client that are under way, and whether new ones may begin.
+/// The running calls of a client, and whether new ones may begin.
 ///
-/// Behind a lock and not on the client's actor, because a call enters and leaves without waiting for anybody.
+/// Behind a lock and not on the client's actor, because calls begin and end without a wait.
 final class CallsInFlight: Sendable {
     private struct State {
         var calls: [Int: Call] = [:]
@@ -14,12 +14,12 @@ final class CallsInFlight: Sendable {
     private let counts = Broadcast<Int>()
     private let lastID = Atomic(0)
 
-    /// The number of calls under way, now and whenever it changes.
+    /// The number of running calls, now and whenever it changes.
     var activity: AsyncStream<Int> {
         state.withLock { counts.stream(first: $0.calls.count, keeping: .bufferingNewest(1)) }
     }
 
-    /// A number for the next call.
+    /// Returns the number of the next call.
     func nextID() -> Int {
         lastID.wrappingAdd(1, ordering: .relaxed).newValue
     }
@@ -36,7 +36,7 @@ final class CallsInFlight: Sendable {
         }
     }
 
-    /// Ends the call, the first time it is asked to, and tells of it.
+    /// Ends the call and sends the event, unless the call has ended already.
     func end(_ call: Call, telling event: @autoclosure () -> ClientEvent.Kind) {
         let isFirst = call.exchange { state in
             defer { state.isOver = true }
@@ -52,13 +52,13 @@ final class CallsInFlight: Sendable {
         drained?.land(.success(()))
     }
 
-    /// Cancels all calls but those that a refresh of tokens has made: that belongs to a token store and not to a
-    /// caller, and a token that the server has replaced by then would be lost.
+    /// Cancels all calls except those that a token refresh has made: a refresh belongs to a token store and not to a
+    /// caller, and a token that the server has already replaced would be lost.
     func cancelAll() {
         for call in state.withLock({ Array($0.calls.values) }) where !call.isRefreshCall { call.stop(.cancelled) }
     }
 
-    /// Lets no call begin any more, stops those under way and waits until the last has ended.
+    /// Prevents new calls, stops running ones, and waits until the last has ended.
     func close() async {
         let drained = state.withLock { state in
             state.isClosed = true

@@ -4,24 +4,23 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a server says about an error, in whichever of the usual shapes of JSON it says it. Members of other types are
-/// passed over.
+/// A server's description of an error, in any of the usual JSON formats. Members of other types are ignored.
 struct ErrorBody {
-    /// A page of an error is not read to the end for a sentence.
+    /// The size limit, 1 MiB: a longer error page is not parsed for a message.
     private static let largestBody = 1 << 20
     private static let longestMessage = 500
     private static let longestName = 200
-    /// More would fit no screen.
+    /// More would not fit on a screen.
     private static let mostFields = 100
 
     private(set) var message: String?
     private(set) var code: String?
     private(set) var fieldErrors: [String: [String]] = [:]
 
-    /// Reads a body. What is kept is cut first, and comes without secrets and control characters.
+    /// Parses a body. The texts are cut, and have no secrets and no control characters.
     init(_ body: Data, redactor: Redactor) {
         guard body.count <= Self.largestBody, body.contains(UInt8(ascii: "{")),
-            // A body that is no JSON object has no words to take over; the status says it all.
+            // A body that is not a JSON object has no message; the status has to do.
             let shape = try? JSONDecoder().decode(Shape.self, from: body)
         else { return }
         func clean(_ text: String, _ length: Int) -> String {
@@ -29,7 +28,7 @@ struct ErrorBody {
         }
         message = shape.message.map { clean($0, Self.longestMessage) }
         code = shape.code.map { clean($0, Self.longestName) }
-        // A server may repeat what was sent as the name of a field too.
+        // A server may repeat what was sent in the name of a field too.
         let fields = shape.fieldErrors.prefix(Self.mostFields).map { name, texts in
             (clean(name, Self.longestName), texts.prefix(Self.mostFields).map { clean($0, Self.longestMessage) })
         }
@@ -59,7 +58,7 @@ struct ErrorBody {
                 ?? members.text(.detail) ?? members.text(.title) ?? list.first { $0.message != nil }?.message
                 ?? members.text(.statusMessage)
             if let error = members.text(.error), error != message || code == nil { code = code ?? error }
-            // Of an error within an error the type is its kind; on the outside it is the URL of a description.
+            // The type of a nested error is its kind; at the top level it is the URL of a description.
             code = code ?? nested?.code ?? nested?.type ?? members.text(.statusCode)
             type = members.text(.type)
             fieldErrors = nested?.fieldErrors ?? [:]
@@ -75,7 +74,7 @@ struct ErrorBody {
         }
     }
 
-    /// An element of `errors`: a sentence, or an object that has one.
+    /// An element of `errors`: a text, or an object with one.
     private struct ListedError: Decodable {
         var message: String?
         var code: String?
@@ -86,7 +85,7 @@ struct ErrorBody {
         }
 
         init(from decoder: any Decoder) throws {
-            // What is no sentence is looked at as an object.
+            // An element that is not text is decoded as an object.
             if let text = try? decoder.singleValueContainer().decode(String.self) {
                 message = text
                 return
@@ -103,31 +102,31 @@ struct ErrorBody {
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
-            // One sentence or a list of them.
+            // A text or a list of texts.
             texts = try (try? container.decode([String].self)) ?? [container.decode(String.self)]
         }
     }
 
-    /// A value, or nothing where it is of another type.
+    /// A value; `nil` if it has another type.
     private struct Lenient<Value: Decodable>: Decodable {
         var value: Value?
 
         init(from decoder: any Decoder) throws {
-            // Of another type: as good as not there.
+            // A value of another type counts as missing.
             value = try? Value(from: decoder)
         }
     }
 }
 
 extension KeyedDecodingContainer {
-    /// The text of that member, or its number as text; `nil` if it is empty or anything else.
+    /// Returns the text of that member, or its number as text; `nil` if it is empty or anything else.
     fileprivate func text(_ key: Key) -> String? {
         let text = lenient(String.self, key) ?? lenient(Int.self, key).map(String.init)
         return text?.isEmpty == false ? text : nil
     }
 
     fileprivate func lenient<Value: Decodable>(_ type: Value.Type, _ key: Key) -> Value? {
-        // A member of another type is as good as none: the status still tells what happened.
+        // A member of another type counts as missing: the status still says what happened.
         try? decodeIfPresent(type, forKey: key)
     }
 }

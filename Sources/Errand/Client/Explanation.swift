@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What would be sent and by which rules, as text for a person.
+/// A description of a request and its rules, for people.
 struct Explanation {
     let request: HTTPRequest
     let rules: CallRules
@@ -22,7 +22,7 @@ struct Explanation {
         """
     }
 
-    /// The request as a command for a shell; every secret is masked, and a body is named but not shown.
+    /// The request as a shell command. Every secret is masked; the size of a body is shown, but not its content.
     private var curl: String {
         let redactor = Redactor(request.url.secretNames)
         var lines = ["curl \(options) \(quoted(request.url.description))"]
@@ -30,7 +30,7 @@ struct Explanation {
             lines.append("-H 'Authorization: \(Redactor.mask)'")
         }
         for field in request.headers {
-            // With nothing behind its colon, curl would leave the header out.
+            // curl would omit a header without a value after its colon.
             let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(redactor.masked(field))"
             lines.append("-H \(quoted(line))")
         }
@@ -57,7 +57,7 @@ struct Explanation {
         return "\(times), but only if it is certain that nothing was sent: \(reason)"
     }
 
-    /// The method, and what keeps curl from reading more into the URL than it says.
+    /// The method, and the options that make curl take the URL literally.
     private var options: String {
         // With `-X HEAD` curl would wait for a body.
         let isPlainHead = request.method == .head && request.body == nil
@@ -65,20 +65,20 @@ struct Explanation {
         let word = name.utf8.all(PercentEncoding.isAlphanumeric) ? name : quoted(name)
         var options = [isPlainHead ? "--head" : "-X \(word)"]
         let url = request.url.absoluteString.utf8
-        // curl takes brackets and braces for patterns, and `%2E%2E` for a step up.
+        // curl treats brackets and braces as patterns, and `%2E%2E` as a step up.
         if url.contains(where: "[]{}".utf8.contains) { options.append("--globoff") }
         if request.url.path.lowercased().contains("%2e") { options.append("--path-as-is") }
         return options.joined(separator: " ")
     }
 
-    /// One word of a shell. What cannot be shown is written as an escape, which bash reads back.
+    /// Returns the text as one word of a shell. Characters that cannot be shown become escapes, which bash decodes.
     private func quoted(_ text: String) -> String {
         guard text.printable != text else { return "'\(text.replacing("'", with: "'\\''"))'" }
         let escaped = text.unicodeScalars.map { scalar -> String in
             let text = String(scalar)
             if scalar == "'" || scalar == "\\" { return "\\\(text)" }
             if text.printable == text { return text }
-            // Of one digit alone bash would take the next character for the second.
+            // After an escape of one digit, bash would read the next character as its second digit.
             return text.utf8.map { "\\x\($0 < 16 ? "0" : "")\(String($0, radix: 16))" }.joined()
         }
         return "$'\(escaped.joined())'"

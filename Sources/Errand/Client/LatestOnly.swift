@@ -1,18 +1,19 @@
-/// Runs an operation and cancels the one it still had running: the button that is tapped twice.
+/// Runs an operation and cancels the previous one: for a button that is tapped twice.
 ///
 ///     let latest = LatestOnly()
 ///     let friends = try await latest.run { try await client.run(.friends(of: me.id)) }
 ///
-/// The operation that was overtaken ends with `.cancelled`, even if its answer had just come: an old answer never
-/// arrives after a newer question. Cancelling the calling task cancels the operation.
+/// The previous operation ends with `.cancelled`, even if its result had just arrived: an old result never replaces a
+/// newer one. The new operation does not wait for the end of the previous one. Cancelling the calling task cancels the
+/// operation.
 public final class LatestOnly: Sendable {
     private let current = Lock<CallScope?>(nil)
 
-    /// Makes one with nothing running.
+    /// Creates an instance without an operation.
     public init() {}
 
-    /// Cancels what still runs and runs `operation`. An error of its own that is none of ours becomes `.transport` of
-    /// the kind `.middleware`, a `CancellationError` too if nothing was cancelled.
+    /// Cancels the running operation, if any, and runs `operation`. An error that is not a `ServiceError` becomes
+    /// `.transport` of the kind `.middleware`; so does a `CancellationError` if nothing was cancelled.
     public func run<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws(ServiceError) -> Value {
@@ -46,7 +47,7 @@ public final class LatestOnly: Sendable {
         return try outcome.get()
     }
 
-    /// Cancels what still runs, if anything does.
+    /// Cancels the running operation, if there is one.
     public func cancel() {
         let previous = current.withLock { current in
             defer { current = nil }

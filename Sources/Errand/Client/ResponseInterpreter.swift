@@ -4,14 +4,14 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Decides what an answer is: a value, or which error. The only place where a status becomes one.
+/// Turns a response into a value or an error. Only here does a status become an error.
 struct ResponseInterpreter: Sendable {
     private static let snippetLength = 200
     /// The names in a path may come from the server too.
     private static let pathLength = 500
 
     let decoder: any ResponseDecoder
-    /// Reads the user's own error type.
+    /// Reads the user's own error type from a rejection.
     var rejectionDetails: (@Sendable (Rejection) -> (any Sendable)?)?
     let acceptedContentTypes: [String]
     let time: any TimeSource
@@ -55,7 +55,7 @@ struct ResponseInterpreter: Sendable {
         }
     }
 
-    /// What an answer without a body means, for the types that have a meaning for it.
+    /// Returns the value that an empty body stands for; `nil` if the type has none.
     private func emptyValue<Response>(_ type: Response.Type, _ body: Data) -> Response? {
         guard let type = type as? any EmptyRepresentable.Type, body.isEmpty || type == NoContent.self else {
             return nil
@@ -63,17 +63,17 @@ struct ResponseInterpreter: Sendable {
         return type.whenEmpty as? Response
     }
 
-    /// The body as text; `nil` if it is neither UTF-8 nor what its content type says.
+    /// Returns the body as text; `nil` if it is neither UTF-8 nor what its content type says.
     private func text(of response: HTTPResponse, _ body: Data) -> String? {
         let type = response.headers["Content-Type"]?.lowercased() ?? ""
-        // Each byte is a character of Unicode then.
+        // In ISO-8859-1, each byte is one Unicode scalar.
         if type.contains("charset=iso-8859-1") || type.contains("charset=\"iso-8859-1\"") {
             return String(String.UnicodeScalarView(body.map { Unicode.Scalar($0) }))
         }
         return String(validating: body.withoutByteOrderMark, as: UTF8.self)
     }
 
-    /// What a response means that is not a success.
+    /// Returns the error for a response that is not a success.
     func error(of response: HTTPResponse, redactor: Redactor) -> ServiceError {
         let body = response.body.bytes ?? Data()
         let wait = RetryAfterHeaders.retryAfter(in: response.headers, date: time.date)
@@ -90,7 +90,7 @@ struct ResponseInterpreter: Sendable {
         return response.status >= 500 ? .serverFailure(rejection) : .rejected(rejection)
     }
 
-    /// The content type, if it is not one in which answers are decoded.
+    /// Returns the content type, unless responses of that type are decoded.
     private func unacceptedType(of headers: HTTPHeaders) -> String? {
         guard let type = headers["Content-Type"], !acceptedContentTypes.contains(type) else { return nil }
         let name = String(Substring(type.utf8.prefix { $0 != UInt8(ascii: ";") })).trimmed.lowercased()
@@ -106,7 +106,7 @@ struct ResponseInterpreter: Sendable {
 }
 
 extension Data {
-    /// Some servers put a byte order mark before their JSON, which does not belong there (RFC 8259, 8.1).
+    /// Some servers put a byte order mark before their JSON, where it does not belong (RFC 8259, 8.1).
     fileprivate var withoutByteOrderMark: Data {
         starts(with: [0xEF, 0xBB, 0xBF]) ? dropFirst(3) : self
     }

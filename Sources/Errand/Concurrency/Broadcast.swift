@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Sends each element to all who listen at that moment; costs one lock when nobody does.
+/// Sends each element to all current listeners. Without listeners it costs one atomic read.
 final class Broadcast<Element: Sendable>: Sendable {
     private struct State {
         var listeners: [UInt64: AsyncStream<Element>.Continuation] = [:]
@@ -11,11 +11,11 @@ final class Broadcast<Element: Sendable>: Sendable {
     private let state = Lock(State())
     private let listening = Atomic(0)
 
-    /// Whether anybody listens: an element that nobody would get need not be made.
+    /// Whether there are listeners: an element that nobody receives need not be created.
     var hasListeners: Bool { listening.load(ordering: .relaxed) > 0 }
 
-    /// A new listener's stream, which begins with `first` and keeps at most what `policy` says while the listener is
-    /// slow.
+    /// Returns a stream for a new listener. It begins with `first`; while the listener is slow, it buffers what
+    /// `policy` allows.
     func stream(
         first: Element? = nil, keeping policy: AsyncStream<Element>.Continuation.BufferingPolicy
     ) -> AsyncStream<Element> {
@@ -38,14 +38,14 @@ final class Broadcast<Element: Sendable>: Sendable {
 
     func send(_ element: Element) {
         guard hasListeners else { return }
-        // Yielding takes no lock that a listener holds while it runs, so the order of elements can be kept by
-        // yielding under ours.
+        // Yielding takes no lock that a listener holds while it runs, so yielding under this lock keeps the order of
+        // elements.
         state.withLock { state in
             for listener in state.listeners.values { listener.yield(element) }
         }
     }
 
-    /// Ends every stream; later listeners get an empty one.
+    /// Finishes every stream; later listeners receive an empty one.
     func finish() {
         let listeners = state.withLock { state in
             state.isFinished = true

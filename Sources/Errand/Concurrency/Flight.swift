@@ -1,9 +1,10 @@
-/// One result that many tasks wait for, each of which can leave without disturbing the others.
+/// One result that many tasks wait for. Each can leave without disturbing the others.
 ///
-/// The one who produces the result does not belong to any waiter: a flight lands even if everybody has left.
-/// States of a waiter: not yet here (a cancellation before it arrives is seen by the check at the door), waiting
-/// (its continuation is in the table), gone (landed or left; whoever takes the continuation out of the table resumes
-/// it).
+/// The task that produces the result belongs to no waiter: a flight lands even if all waiters have left.
+///
+/// States of a waiter: not registered (a cancellation that comes this early is checked under the lock, at
+/// registration), waiting (its continuation is in the table), gone (landed or left: the code that removes a
+/// continuation from the table resumes it).
 final class Flight<Value: Sendable, Failure: Error>: Sendable {
     typealias Outcome = Result<Value, Failure>
 
@@ -15,18 +16,18 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
 
     private let state = Lock(State())
 
-    /// What the flight brought, if it has landed.
+    /// The outcome, if the flight has landed.
     var outcome: Outcome? {
         state.withLock { $0.outcome }
     }
 
-    /// How many are waiting now.
+    /// The number of waiters.
     var waiting: Int {
         state.withLock { $0.waiters.count }
     }
 
-    /// Ends the flight and resumes all who wait. Only the first landing counts; returns how many were resumed, `nil`
-    /// for a later landing.
+    /// Ends the flight and resumes all waiters. Only the first landing counts. Returns the number of waiters it
+    /// resumed; `nil` for a later landing.
     @discardableResult
     func land(_ outcome: Outcome) -> Int? {
         let waiters: [UInt64: CheckedContinuation<Outcome, Never>]? = state.withLock { state in
@@ -35,12 +36,12 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
             defer { state.waiters = [:] }
             return state.waiters
         }
-        // In the order of arrival, so that those who came first go on first.
+        // In order of arrival: the first waiters continue first.
         for seat in waiters?.keys.sorted() ?? [] { waiters?[seat]?.resume(returning: outcome) }
         return waiters?.count
     }
 
-    /// Waits for the result; leaves at once with `.cancelled` when the task is cancelled or the scope stopped.
+    /// Waits for the result. Throws `.cancelled` at once when the task is cancelled or the scope is stopped.
     func value(
         in scope: StopScope<Failure> = StopScope()
     ) async throws(Failure) -> Value where Failure: CancellationFailure {
@@ -53,7 +54,7 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
             await withCheckedContinuation { continuation in
                 let early: Outcome? = state.withLock { state in
                     if let outcome = state.outcome { return outcome }
-                    // Seen here, under the lock: a handler that ran before this found no continuation to resume.
+                    // Checked here, under the lock: a handler that ran before this found no continuation to resume.
                     if scope.isStopped { return .failure(.cancelled) }
                     state.waiters[seat] = continuation
                     return nil
@@ -66,7 +67,7 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
         return try outcome.get()
     }
 
-    /// Waits until the flight has landed, whatever it brought and even if the task is cancelled.
+    /// Waits until the flight has landed, whatever its outcome, even if the task is cancelled.
     func landed() async {
         if outcome != nil { return }
         _ = await withCheckedContinuation { (continuation: CheckedContinuation<Outcome, Never>) in

@@ -5,10 +5,10 @@ import Musl
 #endif
 import Synchronization
 
-/// A value that one thread at a time may touch.
+/// A value that only one thread at a time can access.
 ///
-/// It is a `Mutex`. In a debug build it tells the thread sanitizer when it is taken and given back: on Linux the
-/// sanitizer does not see into `Mutex`, and would take every value behind one for a race.
+/// It is a `Mutex`. In a debug build on Linux it reports each acquire and release to the thread sanitizer, which does
+/// not see into `Mutex` there and would report every access to a protected value as a race.
 package struct Lock<State: Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
 
@@ -16,7 +16,7 @@ package struct Lock<State: Sendable>: ~Copyable, Sendable {
         mutex = Mutex(state)
     }
 
-    /// Runs `body` with the value while nobody else has it.
+    /// Runs `body` with exclusive access to the value.
     package borrowing func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         #if os(Linux) && DEBUG
         guard let detector = RaceDetector.present else { return mutex.withLock { body(&$0) } }

@@ -1,34 +1,34 @@
-/// An error that can say that a task was cancelled.
+/// An error type with a case for a cancelled task.
 package protocol CancellationFailure: Error {
     static var cancelled: Self { get }
 }
 
-/// Runs one operation that others may stop, each for a reason of its own.
+/// Runs one operation that others can stop, each with its own reason.
 ///
-/// An operation that cannot be told of a stop runs in a child task, with `runInChild`: a stop cancels the child and
-/// waits for its end. One that listens for stops runs in the caller's own task, with `run`, at a third of the cost.
-/// Either way the reason of the stop becomes the error, and nothing of the operation runs on after the end. A value
-/// that was there before the stop took effect is kept.
+/// An operation that cannot observe a stop runs in a child task, with `runInChild`: a stop cancels the child and waits
+/// for its end. An operation that observes stops runs in the caller's own task, with `run`, at a third of the cost.
+/// Either way the reason of the stop becomes the error, and no part of the operation continues after the end. A value
+/// that was ready before the stop took effect is kept.
 ///
-/// States: not begun, running (the caller may be waiting for a child, or be listening), stopped, over. The first stop
-/// counts; one after the end does nothing.
+/// States: not begun, running (the caller may be waiting for a child, or observing stops itself), stopped, over. The
+/// first stop counts; a stop after the end does nothing.
 package struct StopScope<Failure: CancellationFailure>: Sendable {
     private let listeners = StopListeners()
 
     package init() {}
 
-    /// Why it was stopped, if it was.
+    /// The reason of the stop; `nil` if the scope has not been stopped.
     var reason: Failure? { listeners.reason as? Failure }
 
-    /// Whether what runs in the scope, in the present task, has to end.
+    /// Whether the operation has to end: the scope is stopped, or the current task is cancelled.
     package var isStopped: Bool { Task.isCancelled || listeners.reason != nil }
 
-    /// Stops the operation, or keeps it from starting.
+    /// Stops the operation, or prevents it from starting.
     func stop(_ reason: Failure) {
         listeners.stop(reason)
     }
 
-    /// Whether both are the same scope.
+    /// Returns whether both values are the same scope.
     static func === (left: StopScope, right: StopScope) -> Bool { left.listeners === right.listeners }
 
     /// Runs the operation in the caller's own task. Each of its waits must use `wait` or `runInChild`.
@@ -43,9 +43,9 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
         }
     }
 
-    /// Waits in the caller's own task, and calls `onStop` if the scope is stopped or the task cancelled meanwhile.
+    /// Waits in the caller's own task, and calls `onStop` if the scope is stopped or the task is cancelled meanwhile.
     ///
-    /// `onStop` has to end the wait. It may be called twice, and when the wait is over.
+    /// `onStop` has to end the wait. It may be called twice, and after the wait is over.
     package func wait<Value: Sendable>(
         during wait: () async -> Value, onStop: @escaping @Sendable () -> Void
     ) async -> Value {
@@ -67,7 +67,7 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
         let over = Flight<Void, Never>()
         let id = listeners.add { over.land(.success(())) }
         defer { listeners.remove(id) }
-        // A group that keeps no results costs a third less, and the one result is at hand anyway.
+        // A group that keeps no results costs a third less, and the slot holds the only result.
         await withDiscardingTaskGroup { group in
             group.startTask {
                 do throws(Failure) {
@@ -77,18 +77,18 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
                 }
                 over.land(.success(()))
             }
-            // A cancellation of the caller reaches the child by itself; this wait ends when the child does, or with a
+            // A cancellation of the caller reaches the child by itself. This wait ends when the child ends, or at a
             // stop.
             await over.landed()
             if reason != nil { group.cancelAll() }
         }
-        // The group has waited for its child.
+        // The group has waited for its child, so the slot is full.
         let outcome = slot.take() ?? .failure(.cancelled)
         if case .failure = outcome, let reason { throw reason }
         return try outcome.get()
     }
 
-    /// Runs an operation that may throw anything in a child task.
+    /// Runs an operation that may throw any error in a child task.
     package func result<Value: Sendable>(
         of operation: @escaping @Sendable () async throws -> Value
     ) async throws(Failure) -> Result<Value, any Error> {
@@ -102,12 +102,12 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
     }
 }
 
-/// Who listens for a stop, and its reason. It is not generic as the scope is: what is made and let go for each call is
-/// let go faster that way.
+/// The listeners of a scope, and the reason of its stop. Not generic like the scope, because a nongeneric object is
+/// deallocated faster, and every call has one.
 private final class StopListeners: Sendable {
     private struct State {
         var reason: (any Error)?
-        /// Called at a stop. There are several where a child of the operation runs in the same scope.
+        /// Called at a stop. There are several if a child of the operation runs in the same scope.
         var listeners: [(id: Int, onStop: @Sendable () -> Void)] = []
         var lastID = 0
     }
@@ -126,7 +126,7 @@ private final class StopListeners: Sendable {
         for onStop in listeners { onStop() }
     }
 
-    /// Calls `onStop` at a stop, or at once if there was one.
+    /// Calls `onStop` at a stop, or at once if the scope is already stopped.
     func add(_ onStop: @escaping @Sendable () -> Void) -> Int {
         let id: Int? = state.withLock { state in
             guard state.reason == nil else { return nil }
@@ -143,7 +143,7 @@ private final class StopListeners: Sendable {
     }
 }
 
-/// Where a child task leaves what it brings.
+/// Storage for the result of a child task.
 private final class Slot<Content: Sendable>: Sendable {
     private let content = Lock<Content?>(nil)
 
@@ -157,7 +157,7 @@ private final class Slot<Content: Sendable>: Sendable {
 }
 
 extension DiscardingTaskGroup {
-    /// Adds a child that starts on the caller's thread, where the system can do that: most calls then change threads
+    /// Adds a child that starts on the caller's thread, where the system supports that: most calls then change threads
     /// only for the network.
     mutating func startTask(_ operation: @escaping @concurrent @Sendable () async -> Void) {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {

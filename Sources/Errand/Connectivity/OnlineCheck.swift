@@ -1,6 +1,6 @@
-/// Lets no attempt through while there is no network: it fails at once, or waits, as the client is configured.
+/// Stops attempts while there is no network: they fail at once or wait, as the client is configured.
 struct OnlineCheck: Layer {
-    /// How often to look again while waiting. The system's own answer is no fresher than a second.
+    /// The interval between checks while waiting. The system's view of the network is up to a second old anyway.
     private static let pause = Duration.milliseconds(500)
 
     let connectivity: Connectivity

@@ -1,16 +1,16 @@
-/// The rules of one call; what is `nil` follows the client's configuration.
+/// The options of one call. Where an option is `nil`, the client's configuration applies.
 public struct CallOptions: Sendable {
     /// Whether a call is signed.
     public enum Authentication: Sendable, Hashable {
-        /// It is signed; without a signed-in user it fails with `.signInRequired` and sends nothing.
+        /// The call is signed. If nobody is signed in, it fails with `.signInRequired` and sends nothing.
         case required
-        /// It is signed if there is a signed-in user.
+        /// The call is signed if a user is signed in.
         case optional
-        /// It is never signed.
+        /// The call is never signed.
         case none
     }
 
-    /// What tells a server that two requests are the same call.
+    /// A key by which a server recognizes requests of the same call.
     public enum IdempotencyKey: Sendable, Hashable {
         /// A new key for every call, the same for all its attempts.
         case unique
@@ -18,21 +18,21 @@ public struct CallOptions: Sendable {
         case fixed(String)
     }
 
-    /// Whether the call is signed; by default it must be, if the client has tokens.
+    /// Whether the call is signed; `nil` by default: `.required` if the client has tokens, otherwise `.none`.
     public var authentication: Authentication?
-    /// The limit of one attempt.
+    /// The time limit of each send; `nil` by default: that of the configuration.
     public var timeout: Duration?
-    /// The limit of the whole call.
+    /// The time limit of the whole call; `nil` by default: that of the configuration.
     public var deadline: Duration?
-    /// When the call is tried again.
+    /// The policy for retries; `nil` by default: that of the configuration.
     public var retry: RetryPolicy?
-    /// The key that makes the call safe to repeat.
+    /// The key that makes the call safe to repeat; `nil`, no key, by default.
     public var idempotencyKey: IdempotencyKey?
-    /// Decodes the response in place of the client's decoder.
+    /// The decoder of the response; `nil` by default: that of the configuration.
     public var decoder: (any ResponseDecoder)?
-    /// How many permits of the rate limiter an attempt takes.
+    /// The number of permits that each send takes from the rate limiter; 1 by default.
     public var permits = 1
 
-    /// Makes options that follow the client's configuration.
+    /// Creates options that follow the client's configuration.
     public init() {}
 }

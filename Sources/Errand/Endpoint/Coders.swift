@@ -4,34 +4,34 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Turns values into the bodies of requests. `JSONEncoder` is one.
+/// A type that encodes the bodies of requests, such as `JSONEncoder`.
 public protocol RequestEncoder: Sendable {
-    /// What the encoded body is, for `Content-Type`.
+    /// The value of the `Content-Type` header for encoded bodies.
     var contentType: String { get }
-    /// The value as bytes.
+    /// Encodes the value.
     func encode<Value: Encodable>(_ value: Value) throws -> Data
 }
 
 extension JSONEncoder: RequestEncoder {
-    /// JSON.
+    /// `application/json`.
     public var contentType: String { "application/json" }
 }
 
-/// Turns the bodies of answers into values. `JSONDecoder` is one.
+/// A type that decodes the bodies of responses, such as `JSONDecoder`.
 public protocol ResponseDecoder: Sendable {
-    /// The value in the bytes, or the one below `keys` if there are any.
+    /// Decodes the value in the bytes, or the value below `keys` if there are any.
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data, below keys: [String]) throws -> Value
 }
 
 extension JSONDecoder: ResponseDecoder {
-    /// The value in the bytes, or the one below `keys` if there are any.
+    /// Decodes the value in the bytes, or the value below `keys` if there are any.
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data, below keys: [String]) throws -> Value {
         guard !keys.isEmpty else { return try decode(type, from: data) }
         return try decode(Envelope<Value>.self, from: data, configuration: keys[...]).value
     }
 }
 
-/// A value that lies below some keys of the answer.
+/// A value below some keys of a response.
 private struct Envelope<Value: Decodable>: DecodableWithConfiguration {
     let value: Value
 
@@ -51,8 +51,8 @@ private struct Envelope<Value: Decodable>: DecodableWithConfiguration {
 }
 
 extension KeyedDecodingContainer<MemberName> {
-    /// The member of that name. A decoder with a strategy for keys has renamed `data_list` to `dataList`; the name as
-    /// the server writes it finds it all the same.
+    /// Returns the member with that name. A decoder with a key strategy has renamed `data_list` to `dataList`; the name
+    /// that the server writes finds it all the same.
     fileprivate func member(_ name: String) -> MemberName {
         let key = MemberName(stringValue: name)
         guard !contains(key) else { return key }

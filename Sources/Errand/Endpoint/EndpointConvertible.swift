@@ -1,4 +1,4 @@
-/// What a type of the user's own, an enum most often, tells of its calls, so that it turns into an `Endpoint`.
+/// A type, usually an enumeration, that describes requests and converts to an `Endpoint`.
 ///
 ///     enum MovieRoute: EndpointConvertible {
 ///         case popular(page: Int)
@@ -18,7 +18,7 @@
 ///         }
 ///     }
 ///
-/// A client runs that; the response is what the caller asks for:
+/// A client runs it; the type of the result determines how the response is decoded:
 ///
 ///     let page: MoviePage = try await client.run(MovieRoute.popular(page: 1))
 ///
@@ -34,9 +34,9 @@ public protocol EndpointConvertible: Sendable {
     var headers: HTTPHeaders { get }
     /// The body; none by default.
     var body: RequestBody? { get }
-    /// The keys below which the response lies; none by default.
+    /// The keys below which the value is in the response; none by default.
     var envelope: [String] { get }
-    /// The rules of the call; the client's by default.
+    /// The options of the call; by default those of the client's configuration.
     var options: CallOptions { get }
 }
 
@@ -49,14 +49,14 @@ extension EndpointConvertible {
     public var headers: HTTPHeaders { [:] }
     /// No body.
     public var body: RequestBody? { nil }
-    /// The response is the answer as a whole.
+    /// No keys: the value is the whole response.
     public var envelope: [String] { [] }
-    /// The client's rules.
+    /// Options that follow the client's configuration.
     public var options: CallOptions { CallOptions() }
 }
 
 extension Endpoint {
-    /// The endpoint that a route describes.
+    /// Creates the endpoint that a route describes.
     public init(_ route: some EndpointConvertible) {
         self.init(route.method, route.path, query: route.query, headers: route.headers, body: route.body)
         envelope = route.envelope

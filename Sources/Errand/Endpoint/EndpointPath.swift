@@ -2,20 +2,19 @@
 ///
 ///     let path: EndpointPath = "users/\(id)/friends"
 ///
-/// Every interpolated value becomes exactly one segment, or a part of one: whatever is in it, it can change neither the
-/// number of segments nor the host. What is written out may already carry percent escapes, which are kept. A
-/// path that leaves the base URL, an absolute URL, a query or an empty interpolated value is `.invalidRequest` when
-/// the call is made.
+/// Every interpolated value becomes exactly one segment, or a part of one: whatever it contains, it can change neither
+/// the number of segments nor the host. Literal text may contain percent escapes, which are kept. A path that leaves
+/// the base URL, an absolute URL, a query or an empty interpolated value makes the call fail with `.invalidRequest`.
 ///
-/// Of segments that are known at run time only, `EndpointPath(segments:)` makes one.
+/// Use `EndpointPath(segments:)` for segments that are known only at run time.
 ///
-/// A value that is `..` and nothing else goes out as `%2E%2E`, so it is one segment here and on the wire. A proxy that
-/// unescapes before it routes may still take it for a step up: refuse such identifiers where they come from strangers.
+/// A value that is exactly `..` is sent as `%2E%2E`, so it is one segment here and on the wire. A proxy that unescapes
+/// paths before it routes may still treat it as a step up: refuse such identifiers if they come from untrusted sources.
 public struct EndpointPath: Sendable, Hashable {
     private(set) var text = ""
     private(set) var problem: String?
 
-    /// Makes a path of segments, each of which is escaped whole.
+    /// Creates a path from segments, each of which is escaped.
     public init(segments: [String]) {
         for (offset, segment) in segments.enumerated() {
             if offset > 0 { text += "/" }
@@ -23,14 +22,14 @@ public struct EndpointPath: Sendable, Hashable {
         }
     }
 
-    /// The path of a URL, to name a call by. What is wrong with the URL is found when the call is made.
+    /// Creates the path of a URL, which names the call. The call itself checks the URL.
     init(ofURL url: String) {
         var rest = url.prefix { $0 != "?" && $0 != "#" }
         if let scheme = rest.firstRange(of: "://") { rest = rest[scheme.upperBound...].drop { $0 != "/" } }
         self.init(segments: rest.split(separator: "/").map { PercentEncoding.decode(String($0)) })
     }
 
-    /// The path as it goes below `base`, which ends without a slash.
+    /// Returns the path below `base`, which ends without a slash.
     func resolved(below base: String) throws(ServiceError) -> String {
         if let problem { throw .invalidRequest(InvalidRequest(.path, problem)) }
         guard !text.isEmpty else { return base.isEmpty ? "/" : base }
@@ -39,7 +38,7 @@ public struct EndpointPath: Sendable, Hashable {
     }
 
     private mutating func append(literal: String) {
-        // Most text that is written out needs no second look.
+        // Most literals need no further check.
         guard !PercentEncoding.path.allowsAll(literal) else { return text += literal }
         guard let encoded = PercentEncoding.path.keepingEscapes(literal) else {
             return fail("the path \(HTTPSyntax.quoted(literal)) has a % that is not followed by two hexadecimal digits")
@@ -50,7 +49,7 @@ public struct EndpointPath: Sendable, Hashable {
         }
         if bytes.contains(UInt8(ascii: "#")) { return fail("the path \(HTTPSyntax.quoted(literal)) has a fragment") }
         guard bytes.contains(UInt8(ascii: "%")) else { return text += encoded }
-        // An escaped dot is a dot (RFC 3986, 6.2.2.2): a server would climb by it, so it has to be counted.
+        // An escaped dot is a dot (RFC 3986, 6.2.2.2): a server would treat it as a step up, so it has to be counted.
         text += encoded.replacing("%2E", with: ".").replacing("%2e", with: ".")
     }
 
@@ -59,7 +58,7 @@ public struct EndpointPath: Sendable, Hashable {
             return fail(
                 "an empty value was put into the path after \(HTTPSyntax.quoted(text)); it would name something else")
         }
-        // A value that is nothing but dots would be a step through the tree.
+        // A value of one or two dots would be a step in the tree.
         text +=
             segment == "." || segment == ".."
             ? segment.replacing(".", with: "%2E") : PercentEncoding.segment.encode(segment)
@@ -67,7 +66,7 @@ public struct EndpointPath: Sendable, Hashable {
 
     private mutating func finish() {
         guard problem == nil else { return }
-        // Without a dot, a colon or a slash to begin with there is nothing to look for.
+        // Without a dot, a colon or a leading slash there is nothing to check.
         guard
             text.utf8.first == UInt8(ascii: "/")
                 || !text.utf8.all({ $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: ":") })
@@ -88,7 +87,7 @@ public struct EndpointPath: Sendable, Hashable {
         text.split(separator: "/").contains { $0 == "." || $0 == ".." }
     }
 
-    /// Whether it begins with a scheme. A colon in a later segment is harmless.
+    /// Whether the text begins with a scheme. A colon in a later segment is harmless.
     private var isAbsolute: Bool {
         let first = text.utf8.prefix { $0 != UInt8(ascii: "/") }
         guard let colon = first.firstIndex(of: UInt8(ascii: ":")) else { return false }
@@ -101,14 +100,14 @@ public struct EndpointPath: Sendable, Hashable {
 }
 
 extension EndpointPath: ExpressibleByStringInterpolation, CustomStringConvertible {
-    /// What was put between literal text, escaped as it is added.
+    /// A path literal with values, which are escaped when they are added.
     public struct StringInterpolation: StringInterpolationProtocol, Sendable {
         fileprivate var path = EndpointPath(segments: [])
 
-        /// Makes an empty interpolation.
+        /// Creates an empty interpolation.
         public init(literalCapacity: Int, interpolationCount: Int) {}
 
-        /// Adds text that was written out.
+        /// Adds literal text.
         public mutating func appendLiteral(_ literal: String) {
             path.append(literal: literal)
         }
@@ -125,13 +124,13 @@ extension EndpointPath: ExpressibleByStringInterpolation, CustomStringConvertibl
         }
     }
 
-    /// A path that was written out.
+    /// Creates a path from a literal.
     public init(stringLiteral text: String) {
         append(literal: text)
         finish()
     }
 
-    /// A path that was written out, with values between.
+    /// Creates a path from a literal with values.
     public init(stringInterpolation interpolation: StringInterpolation) {
         self = interpolation.path
         finish()

@@ -5,9 +5,9 @@ import Foundation
 #endif
 
 extension QueryItems {
-    /// The members of a value as the fields of a form, in the order of their names: `metadata[key]` for the members of
-    /// an inner object, `tags[]` for each element of a list, `items[0][name]` where the elements have members of their
-    /// own. What is `null` is left out.
+    /// Creates the fields of a form from the members of a value, sorted by name: `metadata[key]` for the members of an
+    /// inner object, `tags[]` for each element of a list, `items[0][name]` if the elements have members. A `null` is
+    /// left out.
     init(form value: some Encodable, encodedBy encoder: JSONEncoder) throws {
         self.init()
         add(try JSONDecoder().decode(JSONValue.self, from: encoder.encode(value)), named: "")

@@ -4,17 +4,17 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// How the names of a model's properties stand in JSON.
+/// The spelling of a model's property names in JSON.
 public struct JSONKeys: Sendable, Hashable {
     fileprivate let isSnakeCase: Bool
 
-    /// As the model spells them.
+    /// The names of the model, unchanged.
     public static let asWritten = JSONKeys(isSnakeCase: false)
-    /// With underscores: `releaseDate` is `release_date`.
+    /// Names with underscores: `releaseDate` is `release_date`.
     public static let snakeCase = JSONKeys(isSnakeCase: true)
 }
 
-/// How dates stand in JSON.
+/// The format of dates in JSON.
 public struct JSONDates: Sendable, Hashable {
     fileprivate enum Form {
         case iso8601, seconds, milliseconds
@@ -22,16 +22,16 @@ public struct JSONDates: Sendable, Hashable {
 
     fileprivate let form: Form
 
-    /// As text by ISO 8601, with or without fractions of a second: `2026-11-22T10:30:00Z`. Encoded without fractions.
+    /// ISO 8601 text, with or without fractions of a second: `2026-11-22T10:30:00Z`. Encoded without fractions.
     public static let iso8601 = JSONDates(form: .iso8601)
-    /// As the number of seconds since 1970.
+    /// The number of seconds since 1970.
     public static let secondsSince1970 = JSONDates(form: .seconds)
-    /// As the number of milliseconds since 1970.
+    /// The number of milliseconds since 1970.
     public static let millisecondsSince1970 = JSONDates(form: .milliseconds)
 }
 
 extension ResponseDecoder where Self == JSONDecoder {
-    /// A decoder for JSON.
+    /// Creates a JSON decoder.
     ///
     ///     $0.decoder = .json(keys: .snakeCase, dates: .iso8601)
     public static func json(keys: JSONKeys = .asWritten, dates: JSONDates = .iso8601) -> JSONDecoder {
@@ -47,7 +47,7 @@ extension ResponseDecoder where Self == JSONDecoder {
 }
 
 extension RequestEncoder where Self == JSONEncoder {
-    /// An encoder for JSON.
+    /// Creates a JSON encoder.
     ///
     ///     $0.encoder = .json(keys: .snakeCase, dates: .iso8601)
     public static func json(keys: JSONKeys = .asWritten, dates: JSONDates = .iso8601) -> JSONEncoder {
@@ -66,7 +66,7 @@ extension Date {
     @Sendable fileprivate init(iso8601From decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
-        // Most servers write no fractions; what neither style reads is no date.
+        // Most servers send no fractions, so the style without them comes first.
         let styles = [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)]
         guard let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else {
             throw DecodingError.dataCorruptedError(

@@ -1,9 +1,9 @@
-/// Any JSON, for what has no type of its own.
+/// Any JSON value, for JSON without a type of its own.
 ///
 ///     let value: JSONValue = try await client.run(.get("settings"))
 ///     let name = value["users"]?[0]?["name"]?.string
 ///
-/// As a literal it holds values of different types, at any depth:
+/// A literal may have values of different types, at any depth:
 ///
 ///     let body = RequestBody.json(["name": "Bo", "pets": [["name": "Rex", "age": 4], "none"]])
 public enum JSONValue: Sendable, Hashable {
@@ -24,11 +24,11 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// The truth value, if it is one.
+    /// The Boolean value; `nil` if this is not one.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
-    /// The number, if it is one without a fraction.
+    /// The number; `nil` if this is not a number without a fraction.
     public var integer: Int? { if case .integer(let value) = self { value } else { nil } }
-    /// The number, if it is one.
+    /// The number; `nil` if this is not one.
     public var number: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -36,26 +36,26 @@ extension JSONValue {
         default: nil
         }
     }
-    /// The text, if it is one.
+    /// The text; `nil` if this is not one.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
-    /// The elements, if it is a list.
+    /// The elements; `nil` if this is not a list.
     public var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
-    /// The members, if it is an object.
+    /// The members; `nil` if this is not an object.
     public var object: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
-    /// Whether it is `null`.
+    /// Whether the value is `null`.
     public var isNull: Bool { self == .null }
 
-    /// The member of that name; `nil` if it is missing, or this is no object.
+    /// Returns the member with that name; `nil` if it is missing, or this is not an object.
     public subscript(name: String) -> JSONValue? { object?[name] }
 
-    /// The element at that place; `nil` if there is none, or this is no list.
+    /// Returns the element at that index; `nil` if there is none, or this is not a list.
     public subscript(index: Int) -> JSONValue? {
         array.flatMap { $0.indices.contains(index) ? $0[index] : nil }
     }
 }
 
 extension JSONValue: Codable {
-    /// Reads any JSON.
+    /// Decodes any JSON.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -71,12 +71,12 @@ extension JSONValue: Codable {
         } else if let value = try? container.decode([JSONValue].self) {
             self = .array(value)
         } else {
-            // What is none of these is told by the last attempt.
+            // The last attempt reports a value that is none of these.
             self = .object(try container.decode([String: JSONValue].self))
         }
     }
 
-    /// Writes it as it is.
+    /// Encodes the value as it is.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -91,32 +91,32 @@ extension JSONValue: Codable {
     }
 }
 
-// Not by `nil`: a missing member would be compared with `null` where one writes `== nil`.
+// Not by `nil`: with `== nil`, a missing member would be compared with `null`.
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
-    /// A truth value.
+    /// Creates a Boolean value.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
-    /// A number without a fraction.
+    /// Creates a number without a fraction.
     public init(integerLiteral value: Int) { self = .integer(value) }
 }
 
 extension JSONValue: ExpressibleByFloatLiteral, ExpressibleByStringInterpolation {
-    /// A number.
+    /// Creates a number.
     public init(floatLiteral value: Double) { self = .number(value) }
-    /// Text.
+    /// Creates a text.
     public init(stringLiteral value: String) { self = .string(value) }
 }
 
 extension JSONValue: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
-    /// A list.
+    /// Creates a list.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// An object; of members with the same name the last one stays.
+    /// Creates an object. Of members with the same name, the last one stays.
     public init(dictionaryLiteral members: (String, JSONValue)...) {
         self = .object(Dictionary(members) { $1 })
     }
 }
 
 extension JSONValue: CustomStringConvertible, CustomReflectable {
-    /// What kind of value it is, and how large; never what is in it, which may be a secret.
+    /// The kind of the value and its size, without its content, which may be secret.
     public var description: String {
         switch self {
         case .null: "null"
@@ -127,6 +127,6 @@ extension JSONValue: CustomStringConvertible, CustomReflectable {
         case .object(let members): "an object of \(members.count)"
         }
     }
-    /// Shows the description only.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["json": description]) }
 }

@@ -1,34 +1,34 @@
-/// A list of which those elements are left out that cannot be decoded, so that one of them does not cost the others.
+/// A list that skips the elements it cannot decode.
 ///
 ///     let users = try await client.run(Endpoint<LossyList<User>>.get("users").unwrapping("users"))
 ///     if users.leftOut > 0 { print("\(users.leftOut) users could not be read: \(users.reasons)") }
 ///
-/// It is a collection of the elements that could be decoded, in their order. What is no list at all is an error still.
-/// Two lists are equal if their elements are. Encoded, it is a plain list again.
+/// It is a collection of the decoded elements, in order. A response that is not a list is still an error. Two lists are
+/// equal if their elements are. It is encoded as a plain list.
 public struct LossyList<Element: Decodable & Sendable>: Sendable {
-    /// A server that breaks one element breaks them all alike: the first few tell enough.
+    /// A server that breaks one element usually breaks all of them in the same way: the first five reasons are enough.
     private static var mostReasons: Int { 5 }
 
-    /// The elements that could be decoded.
+    /// The decoded elements.
     public private(set) var elements: [Element]
-    /// How many could not.
+    /// The number of elements that could not be decoded.
     public private(set) var leftOut = 0
-    /// Why the first five of those could not: where, what was expected there, and what kind of thing was found. The
-    /// values that were found are not in it.
+    /// The reasons why the first five of those could not be decoded: the path, the expected type, and the kind of value
+    /// that was found. They do not contain the values themselves.
     public private(set) var reasons: [DecodingFailure] = []
 
-    /// Makes a list of which nothing was left out.
+    /// Creates a list from which nothing was left out.
     public init(_ elements: [Element] = []) {
         self.elements = elements
     }
 
-    /// An element that was met: decoded, or the reason why it cannot be. Reading it does not fail, so that the list
-    /// goes on behind it.
+    /// An element, decoded or with the reason why it cannot be. Decoding a slot never fails, so that decoding the list
+    /// continues after it.
     private struct Slot: Decodable {
         let outcome: Result<Element, any Error>
 
         init(from decoder: any Decoder) throws {
-            // By way of a container, because only that knows how the decoder is set to read dates and the like.
+            // Through a container, because only that applies the decoder's strategies for dates and the like.
             outcome = Result { try decoder.singleValueContainer().decode(Element.self) }
         }
     }
@@ -40,7 +40,7 @@ public struct LossyList<Element: Decodable & Sendable>: Sendable {
     }
 }
 
-/// A list of which elements may be missing.
+/// A list that may lack some of its elements.
 protocol PartialList {
     var leftOut: Int { get }
 }
@@ -48,7 +48,7 @@ protocol PartialList {
 extension LossyList: PartialList {}
 
 extension LossyList: Decodable {
-    /// Decodes what can be decoded of a list, in one pass.
+    /// Decodes the elements that can be decoded, in one pass.
     public init(from decoder: any Decoder) throws {
         self.init()
         var list = try decoder.unkeyedContainer()
@@ -62,7 +62,7 @@ extension LossyList: Decodable {
                 case .failure(let error): leaveOut(error, at: place())
                 }
             } catch {
-                // A decoder that does not hand out a null at all stands before it still.
+                // A decoder that does not pass a null to the slot has not moved past it.
                 guard list.currentIndex == index, try list.decodeNil() else { throw error }
                 leaveOut(error, at: place())
             }
@@ -78,21 +78,21 @@ extension LossyList: Encodable where Element: Encodable {
 }
 
 extension LossyList: RandomAccessCollection, ExpressibleByArrayLiteral {
-    /// Where the elements begin.
+    /// The index of the first element.
     public var startIndex: Int { elements.startIndex }
-    /// Where the elements end.
+    /// The index after the last element.
     public var endIndex: Int { elements.endIndex }
-    /// The element at that place.
+    /// Returns the element at that index.
     public subscript(index: Int) -> Element { elements[index] }
 
-    /// Makes a list of which nothing was left out.
+    /// Creates a list from which nothing was left out.
     public init(arrayLiteral elements: Element...) {
         self.init(elements)
     }
 }
 
 extension LossyList: Equatable where Element: Equatable {
-    /// Whether the elements are the same, whatever was left out beside them.
+    /// Returns whether the elements are equal, whatever was left out.
     public static func == (left: LossyList, right: LossyList) -> Bool { left.elements == right.elements }
 }
 
@@ -102,10 +102,11 @@ extension LossyList: Hashable where Element: Hashable {
 }
 
 extension DecodingFailure {
-    /// Why an element is left out. The words of the error itself stay out: they may quote what was found.
+    /// Creates the reason why an element is left out. It does not quote the error's own text, which may contain the
+    /// value.
     fileprivate init(leavingOut type: Any.Type, at element: String, _ error: any Error) {
         let cause = Cause(error, decoding: type, isQuoting: false)
-        // Not every error knows where it is; of what element it is, is known here.
+        // Not every error has a path, but the index of the element is known here.
         self.init(
             path: cause.path.hasPrefix(element) ? cause.path : element, expected: cause.expected, found: cause.found)
     }

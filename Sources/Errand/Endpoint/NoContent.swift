@@ -4,16 +4,16 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The response of a call that answers nothing. Whatever body comes with the success is ignored.
+/// The response of a call without a result. The body of a successful response is ignored.
 public struct NoContent: Decodable, Sendable, Hashable {
-    /// Makes it.
+    /// Creates the value.
     public init() {}
 
-    /// Reads nothing.
+    /// Decodes nothing.
     public init(from decoder: any Decoder) throws {}
 }
 
-/// A response type that an empty body stands for.
+/// A response type that an empty body can represent.
 protocol EmptyRepresentable {
     static var whenEmpty: Self { get }
 }

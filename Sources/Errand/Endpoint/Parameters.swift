@@ -1,15 +1,15 @@
-/// Named values that go where the method wants them: into the query, or into a JSON body.
+/// Named values whose place depends on the method: in the query, or in a JSON body.
 ///
 ///     Endpoint<User>(.post, "friends", parameters: ["user_id": 5, "category": "family"])
 ///
-/// A value that is `nil` is left out. Setting a name again replaces its value.
+/// A `nil` value is left out. Setting a name again replaces its value.
 public struct Parameters: Sendable {
     private(set) var items: [(name: String, value: any Encodable & Sendable)] = []
 
-    /// Makes parameters without any.
+    /// Creates empty parameters.
     public init() {}
 
-    /// The value of that name.
+    /// The value with that name; `nil` if there is none.
     public subscript(_ name: String) -> (any Encodable & Sendable)? {
         get { items.first { $0.name == name }?.value }
         set {
@@ -18,10 +18,10 @@ public struct Parameters: Sendable {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no parameters.
     public var isEmpty: Bool { items.isEmpty }
 
-    /// These and, for names that these do not have, those.
+    /// Returns these parameters, and those of `others` whose names these do not have.
     func merged(over others: Parameters) -> Parameters {
         guard !others.isEmpty else { return self }
         var merged = others
@@ -29,8 +29,7 @@ public struct Parameters: Sendable {
         return merged
     }
 
-    /// The parameters as a query; a value that is neither text, number, truth value nor an array of those cannot
-    /// stand in one.
+    /// Returns the parameters as a query. Throws if a value is neither text, a number, a Boolean nor an array of those.
     func query() throws(ServiceError) -> QueryItems {
         var query = QueryItems()
         for (name, value) in items {
@@ -46,19 +45,19 @@ public struct Parameters: Sendable {
 }
 
 extension Parameters: ExpressibleByDictionaryLiteral, Encodable, CustomStringConvertible, CustomReflectable {
-    /// Parameters written as a dictionary.
+    /// Creates parameters from a dictionary literal.
     public init(dictionaryLiteral elements: (String, (any Encodable & Sendable)?)...) {
         for (name, value) in elements { self[name] = value }
     }
 
-    /// The parameters as the members of one object.
+    /// Encodes the parameters as the members of one object.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: MemberName.self)
         for (name, value) in items { try container.encode(value, forKey: MemberName(stringValue: name)) }
     }
 
-    /// The names; values may be secrets.
+    /// The names. The values may be secret.
     public var description: String { "parameters \(items.map(\.name).joined(separator: ", "))" }
-    /// Shows the description only.
+    /// A mirror that shows only the names.
     public var customMirror: Mirror { Mirror(self, children: ["names": items.map(\.name)]) }
 }

@@ -8,17 +8,17 @@ public import Foundation
 ///
 ///     let query: QueryItems = ["sort": "name", "page": page, "tag": ["a", "b"], "since": nil]
 ///
-/// A `nil` value leaves its name out, an array repeats it. Names and values are escaped so that every server reads
-/// back what was given. Where the names are known at run time only, `add` and `items` make one.
+/// A `nil` value leaves its name out, an array repeats the name. Names and values are escaped so that every server
+/// decodes the original text. Use `add(_:_:)` or `items` for names that are known only at run time.
 public struct QueryItems: Sendable, Hashable {
     /// One parameter.
     public struct Item: Sendable, Hashable {
-        /// The name, not escaped.
+        /// The name, unescaped.
         public var name: String
-        /// The value, not escaped.
+        /// The value, unescaped.
         public var value: String
 
-        /// Makes a parameter.
+        /// Creates a parameter.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -28,7 +28,7 @@ public struct QueryItems: Sendable, Hashable {
     /// The parameters, in order.
     public var items: [Item]
 
-    /// Makes a query of those parameters.
+    /// Creates a query with those parameters.
     public init(_ items: [Item] = []) {
         self.items = items
     }
@@ -38,7 +38,7 @@ public struct QueryItems: Sendable, Hashable {
         for text in value?.queryTexts ?? [] { items.append(Item(name: name, value: text)) }
     }
 
-    /// The query as it is sent, in the form that HTML forms use for their bodies too, with a space as `%20`.
+    /// The encoded query, in the format that HTML forms also use for their bodies, with a space as `%20`.
     package var encoded: String {
         var text = ""
         for item in items {
@@ -52,28 +52,28 @@ public struct QueryItems: Sendable, Hashable {
 }
 
 extension QueryItems: ExpressibleByDictionaryLiteral, CustomStringConvertible, CustomReflectable {
-    /// A query written as a dictionary; names may repeat.
+    /// Creates a query from a dictionary literal. Names may repeat.
     public init(dictionaryLiteral elements: (String, (any QueryValue)?)...) {
         self.init()
         for (name, value) in elements { add(name, value) }
     }
 
-    /// The query with the values of secret parameters left out.
+    /// The query with the values of secret parameters redacted.
     public var description: String { Redactor.standard.text(ofQuery: encoded) }
-    /// Shows the description only.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["query": description]) }
 }
 
 extension QueryItems.Item: CustomStringConvertible, CustomReflectable {
-    /// The parameter, without its value if that is a secret.
+    /// The parameter; its value is redacted if it is secret.
     public var description: String { QueryItems([self]).description }
-    /// Shows the description only.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["item": description]) }
 }
 
-/// A value that can stand in a query.
+/// A value that a query can hold.
 public protocol QueryValue: Sendable {
-    /// The value as text; several texts repeat the name.
+    /// The value as text. Several texts repeat the name.
     var queryTexts: [String] { get }
 }
 
@@ -100,11 +100,11 @@ extension Double: QueryValue {}
 extension Float: QueryValue {}
 extension UUID: QueryValue {}
 extension URL: QueryValue {
-    /// The URL as a whole.
+    /// The absolute URL.
     public var queryTexts: [String] { [absoluteString] }
 }
 extension Date: QueryValue {
-    /// The moment by ISO 8601, in UTC and to the second: `2026-11-22T10:30:00Z`.
+    /// The date in ISO 8601, in UTC and to the second: `2026-11-22T10:30:00Z`.
     public var queryTexts: [String] { [formatted(.iso8601)] }
 }
 extension Array: QueryValue where Element: QueryValue {

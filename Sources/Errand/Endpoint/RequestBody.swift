@@ -4,7 +4,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// The body of an endpoint, before the client's encoder has seen it.
+/// The body of an endpoint, before the client encodes it.
 public struct RequestBody: Sendable {
     enum Content: Sendable {
         case json(any Encodable & Sendable)
@@ -16,46 +16,48 @@ public struct RequestBody: Sendable {
 
     let content: Content
 
-    /// A value that the client's encoder turns into JSON.
+    /// Creates a body from a value, which the client's encoder encodes.
     public static func json(_ value: some Encodable & Sendable) -> RequestBody {
         RequestBody(content: .json(value))
     }
 
-    /// Named values of different types as the members of one object; what is `nil` is left out.
+    /// Creates an object from named values of different types. A `nil` value is left out.
     ///
     ///     let body = RequestBody.json(["name": name, "age": 3])
     public static func json(_ parameters: Parameters) -> RequestBody {
         RequestBody(content: .json(parameters))
     }
 
-    /// A literal of values of different types, nested ones too.
+    /// Creates a body from a literal with values of different types, at any depth.
     ///
-    /// Variables stand in one that is not nested; in a nested one say `["name": name, "age": 3] as Parameters`.
+    /// A literal that is not nested may contain variables; for a nested one write `["name": name, "age": 3] as
+    /// Parameters`.
     @_disfavoredOverload
     public static func json(_ value: JSONValue, _: Void = ()) -> RequestBody {
         RequestBody(content: .json(value))
     }
 
-    /// The parameters of an HTML form (`application/x-www-form-urlencoded`).
+    /// Creates the body of an HTML form (`application/x-www-form-urlencoded`).
     public static func form(_ query: QueryItems) -> RequestBody {
         RequestBody(content: .form(query))
     }
 
-    /// The members of a value as the parameters of an HTML form.
+    /// Creates the body of an HTML form from the members of a value.
     ///
-    /// An inner object becomes `metadata[key]`, a list `tags[]`, a list of objects `items[0][name]`. The client's
-    /// encoder says how names and dates are written if it is a `JSONEncoder`. What is `nil` is left out.
+    /// An inner object becomes `metadata[key]`, a list `tags[]`, a list of objects `items[0][name]`. If the client's
+    /// encoder is a `JSONEncoder`, it determines the format of names and dates. A `nil` value is left out.
     @_disfavoredOverload
     public static func form(_ value: some Encodable & Sendable) -> RequestBody {
         RequestBody(content: .formOf(value))
     }
 
-    /// Bytes of whatever type.
+    /// Creates a body from bytes of any type.
     public static func data(_ data: Data, contentType: String) -> RequestBody {
         RequestBody(content: .data(data, contentType: contentType))
     }
 
-    /// The bytes and their type. A value that cannot be encoded is `.invalidRequest`, with the place where it failed.
+    /// Returns the encoded bytes and their type. Throws `.invalidRequest` with the failing path if a value cannot be
+    /// encoded.
     func encoded(by encoder: any RequestEncoder, adding common: Parameters) throws(ServiceError) -> (Data, String) {
         do {
             switch content {
@@ -77,7 +79,7 @@ public struct RequestBody: Sendable {
     private static let formType = "application/x-www-form-urlencoded"
 
     private static func explain(_ error: any Error) -> String {
-        // The value itself stays out of the sentence: it may be a secret.
+        // The message does not quote the value, which may be secret.
         guard case EncodingError.invalidValue(_, let context) = error else {
             return String(reflecting: type(of: error))
         }
@@ -87,7 +89,7 @@ public struct RequestBody: Sendable {
 }
 
 extension RequestBody: CustomStringConvertible, CustomReflectable {
-    /// What kind of body it is; never what is in it.
+    /// The kind of the body, without its content.
     public var description: String {
         switch content {
         case .json(let value): "JSON of \(type(of: value))"
@@ -96,6 +98,6 @@ extension RequestBody: CustomStringConvertible, CustomReflectable {
         case .data(let data, let contentType): "\(data.count) bytes of \(contentType)"
         }
     }
-    /// Shows the description only.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["kind": description]) }
 }

@@ -1,26 +1,27 @@
-/// When a call is tried again, how often, and how long it waits between.
+/// A policy that determines when a call is retried, how often, and how long it waits in between.
 ///
-/// Whatever the policy says, a call is sent a second time only if that can do no harm: its method is idempotent, it
-/// has an idempotency key, or it is certain that nothing was sent. A refused certificate, a body that can be streamed
-/// only once and an answer that cannot be decoded are never tried again.
+/// Whatever the policy says, a call is retried only if that is safe: its method is idempotent, it has an idempotency
+/// key, or it certainly was not sent. A refused certificate, a body that can be streamed only once and a response that
+/// cannot be decoded are never retried. A replay after a 401 is not a retry: the server has refused the request.
 public struct RetryPolicy: Sendable, Hashable {
-    /// How many attempts a call has, the first included.
+    /// The number of attempts, including the first: at least 1, and 3 in the standard policy.
     public var attempts: Int
-    /// The longest `Retry-After` that is waited for; a longer one fails the call at once, with the figure.
+    /// The longest `Retry-After` that a call waits for, 60 seconds by default. A longer one fails the call at once,
+    /// with its duration.
     public var patience: Duration
-    /// The statuses after which a call is tried again: 408, 429, 500, 502, 503 and 504 by default. A 403 that its
-    /// headers make a limit counts as 429.
+    /// The statuses after which a call is retried: 408, 429, 500, 502, 503 and 504 by default. A 403 whose headers name
+    /// a rate limit counts as 429.
     public var statuses: Set<Int>
     var backoff: Backoff
 
-    /// Makes a policy.
+    /// Creates a policy.
     ///
     /// - Parameters:
-    ///   - attempts: How many attempts a call has, the first included; at least 1.
-    ///   - base: The longest pause before the first retry; it doubles with each.
-    ///   - cap: The longest pause of all.
-    ///   - patience: The longest `Retry-After` that is waited for.
-    ///   - statuses: The statuses after which a call is tried again.
+    ///   - attempts: The number of attempts, including the first; at least 1.
+    ///   - base: The longest pause before the first retry, 200 milliseconds by default. It doubles with each retry.
+    ///   - cap: The limit on that pause, 20 seconds by default. The pause itself is a random part of it.
+    ///   - patience: The longest `Retry-After` that a call waits for, 60 seconds by default.
+    ///   - statuses: The statuses after which a call is retried.
     public init(
         attempts: Int, base: Duration = .milliseconds(200), cap: Duration = .seconds(20),
         patience: Duration = .seconds(60), statuses: Set<Int> = [408, 429, 500, 502, 503, 504]
@@ -31,7 +32,7 @@ public struct RetryPolicy: Sendable, Hashable {
         backoff = Backoff(base: base, cap: cap)
     }
 
-    /// Three attempts; a random pause of up to 200 ms, then up to 400 ms.
+    /// Three attempts, with a random pause of up to 200 milliseconds, then of up to 400 milliseconds.
     public static let standard = RetryPolicy(attempts: 3)
     /// One attempt.
     public static let never = RetryPolicy(attempts: 1)

@@ -4,8 +4,8 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A server by name: production, staging, qa. A plain value that is handed to the client, so that two can live side
-/// by side.
+/// A named server: production, staging, QA. It is a plain value that you pass to a client, so that two environments can
+/// be used side by side.
 ///
 ///     extension ServerEnvironment {
 ///         static let staging = ServerEnvironment(
@@ -14,22 +14,22 @@ public import Foundation
 public struct ServerEnvironment: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     /// The name, for logs.
     public let name: String
-    /// The URL below which all paths lie. It is checked by the first call.
+    /// The base URL, below which all paths are. The first call checks it.
     public let baseURL: String
 
-    /// Makes an environment.
+    /// Creates an environment.
     public init(_ name: String, _ baseURL: String) {
         self.name = name
         self.baseURL = baseURL
     }
 
-    /// Makes an environment.
+    /// Creates an environment.
     public init(_ name: String, _ baseURL: URL) {
         self.init(name, baseURL.absoluteString)
     }
 
-    /// The name and the URL.
+    /// The name and the URL, with secrets redacted.
     public var description: String { "\(name) (\(Redactor.standard.text(ofURL: baseURL)))" }
-    /// Shows the description only.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["environment": description]) }
 }

@@ -4,19 +4,19 @@ extension ServiceError: CancellationFailure {}
 package typealias CallScope = StopScope<ServiceError>
 
 extension CallScope {
-    /// Whether it was stopped because its time was up.
+    /// Whether the scope was stopped because its time was up.
     package var isOutOfTime: Bool {
         if case .timedOut = reason { true } else { false }
     }
 }
 
 extension TimeSource {
-    /// Waits until `instant`; ends early, with `.cancelled`, when the task is cancelled.
+    /// Waits until `instant`. Throws `.cancelled` early when the task is cancelled.
     public func sleep(until instant: Instant) async throws(ServiceError) {
         try await sleep(until: instant, in: CallScope())
     }
 
-    /// Waits so long; ends early, with `.cancelled`, when the task is cancelled.
+    /// Waits for `duration`. Throws `.cancelled` early when the task is cancelled.
     public func sleep(for duration: Duration) async throws(ServiceError) {
         try await sleep(until: now.advanced(by: duration))
     }

@@ -1,19 +1,19 @@
-/// Where an answer is not what the endpoint promises, and how.
+/// The difference between a response and the endpoint's response type.
 public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible {
-    /// Where in the answer: `users[3].id`; empty for the answer as a whole.
+    /// The path in the response: `users[3].id`; empty for the response as a whole.
     public let path: String
-    /// What the endpoint promises there.
+    /// What was expected there.
     public let expected: String
-    /// What the answer has there.
+    /// What the response has there.
     public let found: String
-    /// The beginning of the answer in one line, with secrets masked and control characters written as escapes.
+    /// The beginning of the response in one line, with secrets masked and control characters escaped.
     public let snippet: String
-    /// The status of the answer.
+    /// The status of the response.
     public let status: Int?
-    /// What to do about it, where that is known.
+    /// Advice on what to do; `nil` if there is none.
     var advice = Uncompared<String>()
 
-    /// Makes one.
+    /// Creates a failure.
     public init(path: String, expected: String, found: String, snippet: String = "", status: Int? = nil) {
         self.path = path
         self.expected = expected
@@ -31,16 +31,16 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension DecodingFailure {
-    /// What the error of a decoder says.
+    /// The information in the error of a decoder.
     struct Cause {
-        /// Where in the answer.
+        /// The path in the response.
         let path: String
         /// What was expected there.
         let expected: String
         /// What was found there.
         let found: String
 
-        /// Reads an error. The decoder's own words are used only if `isQuoting`: they may quote what was found.
+        /// Reads an error. Quotes the decoder's own text only if `isQuoting`: it may contain the value.
         init(_ error: any Error, decoding type: Any.Type, isQuoting: Bool) {
             let (path, expected, found): ([any CodingKey], Any.Type?, String) =
                 switch error as? DecodingError {
@@ -60,7 +60,8 @@ extension DecodingFailure {
 }
 
 extension DecodingError.Context {
-    /// Of "Expected to decode Int but found a string instead." what was found; what was expected is told beside it.
+    /// What was found, from text like "Expected to decode Int but found a string instead."; the expected type is shown
+    /// separately.
     fileprivate var finding: String {
         let end = " instead."
         guard let start = debugDescription.firstRange(of: " but found ")?.upperBound, debugDescription.hasSuffix(end)
@@ -70,7 +71,7 @@ extension DecodingError.Context {
 }
 
 extension [any CodingKey] {
-    /// The path as a person would write it: `users[3].id`.
+    /// The path as readable text: `users[3].id`.
     var joined: String {
         reduce(into: "") { text, key in
             if let index = key.intValue {

@@ -4,7 +4,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// What is wrong with a request that was not sent.
+/// The reason why a request, or an operation on a client or a response, is invalid.
 public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
     /// The part that is wrong.
     @nonexhaustive public enum Subject: String, Sendable, Hashable, CaseIterable {
@@ -20,7 +20,7 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
         case header
         /// The body, which cannot be encoded.
         case body
-        /// A token or plain text would go over the network unencrypted.
+        /// A token, or plain text, would be sent unencrypted to another machine.
         case cleartext
         /// A limit, a duration or another setting of the client or the endpoint.
         case configuration
@@ -34,8 +34,8 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
     public let subject: Subject
     /// What is wrong with it.
     public let reason: String
-    /// Whether the server may have seen an earlier request of the same call, and acted on it. It is `false` unless a
-    /// middleware made a retry, a replay, or the request after a redirect invalid.
+    /// Whether the server may have received an earlier request of the same call, and acted on it. It is `false` unless
+    /// a middleware made a retry, a replay, or the request after a redirect invalid.
     public let mayHaveReachedServer: Bool
 
     /// Creates a description of what is wrong.
@@ -59,7 +59,7 @@ extension ServiceError {
         ServiceError(HTTPFault.url(text, reason))
     }
 
-    /// Checks something that HTTP may not allow.
+    /// Runs `body`, and translates its HTTP fault.
     static func checking<Value>(_ body: () throws(HTTPFault) -> Value) throws(ServiceError) -> Value {
         do throws(HTTPFault) {
             return try body()
@@ -80,18 +80,17 @@ extension ServiceError {
 }
 
 extension HTTPURL {
-    /// Reads an absolute URL; throws `.invalidRequest` with what is wrong. A fragment is dropped, credentials in a
-    /// URL are refused.
+    /// Parses an absolute URL. Throws `.invalidRequest` with what is wrong. Drops a fragment; refuses credentials.
     public init(_ text: String) throws(ServiceError) {
         self = try ServiceError.checking { () throws(HTTPFault) in try HTTPURL(reading: text) }
     }
 
-    /// Reads a Foundation URL in the same way.
+    /// Parses a Foundation URL in the same way.
     public init(_ url: URL) throws(ServiceError) {
         try self.init(url.absoluteString)
     }
 
-    /// The URL that `reference` means from here (RFC 3986, 5.2); the scheme stays http or https.
+    /// Resolves `reference` against this URL (RFC 3986, 5.2); the scheme stays http or https.
     package func resolving(_ reference: String) throws(ServiceError) -> HTTPURL {
         try ServiceError.checking { () throws(HTTPFault) in try resolved(reference) }
     }

@@ -1,16 +1,16 @@
-/// Why a list cannot be read on, page by page, though every call has succeeded.
+/// The reason why a paged list cannot be continued, although every call has succeeded.
 public struct PagingFault: Sendable, Hashable, CustomStringConvertible {
     /// The kinds of fault.
     @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// The next page is one that was there before: the list goes round in a circle.
+        /// The next page is one that was read before: the list has a cycle.
         case repeated
-        /// The next page lies on another origin. It was not asked for, so no token has left.
+        /// The next page is on another origin. It was not requested, so no token was sent there.
         case otherOrigin
         /// There are more pages than the page limit allows.
         case tooManyPages
-        /// The answer does not say how many pages there are.
+        /// The response does not contain the number of pages.
         case missingTotal
-        /// What the answer names as its next page is no URL.
+        /// The response's next page is not a URL.
         case unreadable
     }
 
@@ -19,7 +19,7 @@ public struct PagingFault: Sendable, Hashable, CustomStringConvertible {
     /// What happened, in words.
     public let message: String
 
-    /// Makes one.
+    /// Creates a fault.
     public init(_ kind: Kind, _ message: String = "") {
         self.kind = kind
         self.message = message

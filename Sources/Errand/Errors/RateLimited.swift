@@ -1,15 +1,15 @@
-/// A call that came too soon: by the server's word, or by the client's own limit.
+/// A call that exceeds a rate limit: the server's, or the client's own.
 public struct RateLimited: Sendable, Hashable, CustomStringConvertible {
-    /// How long to wait, as far as it is known.
+    /// How long to wait; `nil` if it is not known.
     public let retryAfter: Duration?
-    /// The status of the server's answer; `nil` if it was the client's own limit.
+    /// The status of the response; `nil` if the client's own limit applied.
     public let status: Int?
-    /// The server's own words.
+    /// The server's message.
     public let message: String?
-    /// Whether the server may have seen the request, and acted on it: there was an answer, or an earlier attempt.
+    /// Whether the server may have received the request, and acted on it: there was a response, or an earlier attempt.
     public let mayHaveReachedServer: Bool
 
-    /// Makes one. Whether the request may have reached the server follows from the status unless it is said.
+    /// Creates an error. By default the status determines whether the request may have reached the server.
     public init(
         retryAfter: Duration? = nil, status: Int? = nil, message: String? = nil, mayHaveReachedServer: Bool? = nil
     ) {

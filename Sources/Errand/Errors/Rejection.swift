@@ -4,29 +4,29 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// An answer that is not a success, with what the server said about it.
+/// A response that is not a success, with the server's description of the error.
 public struct Rejection: Sendable, Hashable {
     /// The status code.
     public let status: Int
-    /// The server's own words, from whichever of the usual members of its JSON has them: one line, without the secrets
-    /// that the call sent, and with control characters written as escapes.
+    /// The server's message, from any of the usual members of its JSON: one line of up to 500 characters, without the
+    /// secrets that the call sent, and with control characters escaped.
     public let message: String?
-    /// The server's own code for the error.
+    /// The server's code for the error.
     public let code: String?
-    /// What is wrong with single fields, by their names.
+    /// The errors of single fields, by field name.
     public let fieldErrors: [String: [String]]
-    /// The header fields of the answer, unredacted; `description` is the text for people.
+    /// The header fields of the response, unredacted; `description` is the text for people.
     public let headers: HTTPHeaders
-    /// The body as it came, unredacted.
+    /// The body as received, unredacted.
     public let body: Data
-    /// How long the server asks to wait.
+    /// How long the server asks the client to wait; `nil` if it does not.
     public let retryAfter: Duration?
-    /// Decodes as the client does that got the response.
+    /// Decodes with the decoder of the client that received the response.
     var decode = Uncompared<@Sendable (any Decodable.Type, Data) throws -> any Decodable>()
-    /// What the client's `rejectionDetails` made of it.
+    /// The result of the client's `rejectionDetails`.
     var details = Uncompared<any Sendable>()
 
-    /// Makes one.
+    /// Creates a rejection.
     public init(
         status: Int, message: String? = nil, code: String? = nil, fieldErrors: [String: [String]] = [:],
         headers: HTTPHeaders = [:], body: Data = Data(), retryAfter: Duration? = nil
@@ -40,17 +40,17 @@ public struct Rejection: Sendable, Hashable {
         self.retryAfter = retryAfter
     }
 
-    /// Decodes the server's own error type from the body, with the decoder of the client that received it.
+    /// Decodes your own error type from the body, with the decoder of the client that received it.
     ///
-    /// Throws `.decodingFailed`, which says where the body is of another shape. A rejection that you have created
-    /// yourself is decoded with a plain `JSONDecoder`.
+    /// Throws `.decodingFailed` with the path at which the body does not match. A rejection that you have created
+    /// yourself is decoded with a default `JSONDecoder`.
     public func decodeBody<Value: Decodable>(as type: Value.Type) throws(ServiceError) -> Value {
         do {
             if let decode = decode.value, let value = try decode(type, body) as? Value { return value }
             return try JSONDecoder().decode(type, from: body)
         } catch {
             throw ServiceError(error) { error in
-                // The decoder's own words may quote the body.
+                // The decoder's message may quote the body.
                 let cause = DecodingFailure.Cause(error, decoding: type, isQuoting: false)
                 return .decodingFailed(
                     DecodingFailure(path: cause.path, expected: cause.expected, found: cause.found, status: status))
@@ -58,14 +58,14 @@ public struct Rejection: Sendable, Hashable {
         }
     }
 
-    /// The error of your own type that ``Configuration/rejectionDetails`` has read; `nil` if there is none of that type.
+    /// Returns the error that ``Configuration/rejectionDetails`` has read; `nil` if there is none of that type.
     public func details<Details>(as type: Details.Type = Details.self) -> Details? {
         details.value as? Details
     }
 }
 
 extension Rejection: CustomStringConvertible, CustomReflectable {
-    /// A sentence for people: the server's, if it gave one.
+    /// A sentence for people: the server's message if there is one.
     public var description: String {
         if let message { return message.printable }
         let answer = "The server answered \(status) (\(HTTPStatus.reason(status)))"
@@ -83,7 +83,7 @@ extension Rejection: CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// Shows what may be shown: headers and the body may hold anything, so only the names and the size.
+    /// A mirror without secrets: headers and the body may contain anything, so it shows only the names and the size.
     public var customMirror: Mirror {
         Mirror(
             self,

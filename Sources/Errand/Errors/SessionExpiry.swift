@@ -1,33 +1,33 @@
-/// Why the session of a call is over.
+/// The reason why the session of a call has ended, or cannot be used.
 public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible {
-    /// What ended it.
+    /// The kinds of reasons.
     @nonexhaustive public enum Reason: String, Sendable, Hashable, CaseIterable {
-        /// The server refused to refresh the access token.
+        /// The server refused to refresh the access token. The user has to sign in again.
         case refreshRefused
-        /// The token has expired, and the server replaces none.
+        /// The token has expired, and the server replaces none. The user has to sign in again.
         case notRefreshable
-        /// The user signed out while the call was under way.
+        /// The user signed out during the call.
         case signedOut
-        /// Somebody else signed in while the call was under way.
+        /// Another sign-in began a new session during the call.
         case otherSession
-        /// The server refuses every token that it has just given out: five new tokens were refused within thirty
-        /// seconds.
+        /// The server refuses the tokens it has just issued: five new tokens were refused within thirty seconds. The
+        /// session is kept.
         case tooManyRefreshes
-        /// The saved session cannot be read.
+        /// The saved session cannot be read. A later call may succeed if the error was temporary.
         case unreadable
     }
 
-    /// What ended it.
+    /// The reason.
     public let reason: Reason
-    /// The server's own words, or what is wrong with the saved session.
+    /// The server's message, or what is wrong with the saved session.
     public let message: String?
-    /// The status of the answer that refused the refresh, where there was one.
+    /// The status of the response that refused the refresh; `nil` if there was none.
     public let status: Int?
-    /// Whether the server may have seen the request, and acted on it: in an earlier attempt, since a session that ends
-    /// under a call ends before a send, or with a 401, which means that nothing was done.
+    /// Whether the server may have acted on an earlier attempt of the call. The last attempt was not sent, or received
+    /// a 401, which means that the server did nothing.
     public let mayHaveReachedServer: Bool
 
-    /// Makes one.
+    /// Creates a reason.
     public init(_ reason: Reason, message: String? = nil, status: Int? = nil, mayHaveReachedServer: Bool = false) {
         self.reason = reason
         self.message = message

@@ -1,23 +1,23 @@
-/// Which limit of time was hit, and what the call was doing then.
+/// The time limit that was exceeded, and the phase of the call at that moment.
 public struct Timeout: Sendable, Hashable, CustomStringConvertible {
-    /// What was limited.
+    /// The kinds of time limits.
     @nonexhaustive public enum Bound: Sendable, Hashable {
-        /// One attempt, by the endpoint's or the client's `timeout`.
+        /// One send, limited by the endpoint's or the client's `timeout`.
         case attempt
-        /// The whole call, by its `deadline`.
+        /// The whole call, limited by its `deadline`.
         case deadline
     }
 
-    /// What was limited.
+    /// The kind of limit.
     public let bound: Bound
-    /// The limit that was hit.
+    /// The limit.
     public let limit: Duration
-    /// What the call was doing when it was hit.
+    /// The phase of the call when the limit was exceeded.
     public let phase: Phase
-    /// Whether the server may have seen the request, and acted on it.
+    /// Whether the server may have received the request, and acted on it.
     public let mayHaveReachedServer: Bool
 
-    /// Makes a timeout. Whether the request may have reached the server follows from the phase unless it is said.
+    /// Creates a timeout. By default the phase determines whether the request may have reached the server.
     public init(_ bound: Bound, limit: Duration, phase: Phase, mayHaveReachedServer: Bool? = nil) {
         self.bound = bound
         self.limit = limit
@@ -34,25 +34,25 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What a call is doing.
+/// The phase of a call.
 @nonexhaustive public enum Phase: UInt8, Sendable, Hashable, CaseIterable {
-    /// Getting ready: building the request, the user's own middlewares.
+    /// Preparing: building the request, or running your middleware.
     case preparing
     /// Waiting for the network to come back.
     case waitingForNetwork
-    /// Waiting in line for a permit of the rate limiter.
+    /// Waiting in the queue for a permit of the rate limiter.
     case waitingForPermit
-    /// Waiting for a fresh access token.
+    /// Waiting for a new access token.
     case waitingForToken
     /// Waiting before the next attempt.
     case backingOff
-    /// Looking up the host, connecting, agreeing on TLS.
+    /// Resolving the host name, connecting, or negotiating TLS.
     case connecting
-    /// Sending the request, or waiting for the first byte of the answer.
+    /// Sending the request, or waiting for the first byte of the response.
     case waitingForResponse
-    /// Reading the answer's body.
+    /// Receiving the body of the response.
     case receiving
-    /// Decoding the answer.
+    /// Decoding the response. No time limit applies to it.
     case decoding
 
     var comesAfterSending: Bool { self == .waitingForResponse || self == .receiving || self == .decoding }

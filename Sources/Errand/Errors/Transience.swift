@@ -1,8 +1,8 @@
-// What may be gone a little later without anybody changing anything, in one place: what is tried again, what an error
-// says of itself, and what it advises.
+// Failures that may go away by themselves, defined in one place for retries, for the errors' own property, and for the
+// advice in their descriptions.
 
 extension ServiceError {
-    /// Whether the same call may succeed a little later without anybody changing anything.
+    /// Whether the same call may succeed a little later without any change.
     public var isTransient: Bool {
         switch self {
         case .noInternetConnection, .timedOut, .rateLimited: true
@@ -12,7 +12,7 @@ extension ServiceError {
         }
     }
 
-    /// Whether another attempt of the same call may fare better: the connection failed, or the attempt took too long.
+    /// Whether another attempt of the same call may succeed: the connection failed, or the send took too long.
     var isWorthRetrying: Bool {
         switch self {
         case .timedOut(let timeout): timeout.bound == .attempt
@@ -23,7 +23,7 @@ extension ServiceError {
 }
 
 extension HTTPStatus {
-    /// Whether an answer of that status may be another one a little later.
+    /// Returns whether a later response may have another status.
     static func isTransient(_ status: Int) -> Bool {
         switch status {
         case 408, 429, 500, 502, 503, 504: true
@@ -33,7 +33,7 @@ extension HTTPStatus {
 }
 
 extension TransportFailure.Kind {
-    /// Whether it may be gone a moment later. A refused certificate or an oversized body will be the same again.
+    /// Whether the failure may go away soon. A refused certificate or a body that is too large will not.
     var isTransient: Bool {
         switch self {
         case .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated, .outOfResources, .storage: true

@@ -4,45 +4,45 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// What failed between here and the server.
+/// A failure between the client and the server.
 public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
     /// The kinds of failure.
     @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// The host's name could not be looked up.
+        /// The host name could not be resolved.
         case dns
-        /// Nobody listens there.
+        /// The server refused the connection.
         case refused
-        /// There is no way to that host.
+        /// There is no route to the host.
         case unreachable
         /// The connection broke off.
         case reset
-        /// No agreement on an encrypted connection.
+        /// The TLS handshake failed.
         case tls
-        /// The server's certificate is not to be trusted: unknown issuer, wrong host, expired, or not the pinned one.
+        /// The server's certificate is not trusted: unknown issuer, wrong host, expired, or not the pinned one.
         case untrustedCertificate
         /// The proxy failed.
         case proxy
-        /// The body ended before its time.
+        /// The body ended too early.
         case truncated
-        /// What came is not HTTP.
+        /// The response is not valid HTTP.
         case malformed
         /// The body is larger than the limit.
         case tooLarge
-        /// The transport lacks what was asked of it.
+        /// The transport does not support a feature that the request needs.
         case unsupported
-        /// There is no transport, or what it needs is not installed.
+        /// There is no transport, it was shut down, or a library that it needs is not installed.
         case unavailable
         /// The process has no descriptors or no memory left for another connection.
         case outOfResources
-        /// No new access token could be had, because the saved session cannot be used now: another process does not
-        /// give back its lock on the file, or the file's folder is missing. The session goes on.
+        /// The access token could not be refreshed, because the saved session cannot be used now: another process does
+        /// not release its lock on the file, or the file's folder is missing. The session is kept.
         case storage
-        /// A middleware, or another piece of the user's own code, threw an error of its own.
+        /// A middleware, or other code of yours, threw an error of its own.
         case middleware
         /// Anything else.
         case other
 
-        /// Whether such a failure leaves open that the server has seen the request.
+        /// Whether the server may have received the request despite such a failure.
         var mayComeAfterSending: Bool {
             switch self {
             case .dns, .refused, .unreachable, .tls, .untrustedCertificate, .proxy, .unsupported, .unavailable,
@@ -57,10 +57,10 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
     public let kind: Kind
     /// What happened, in words.
     public let message: String
-    /// Whether the server may have seen the request, and acted on it.
+    /// Whether the server may have received the request, and acted on it.
     public let mayHaveReachedServer: Bool
 
-    /// Makes one. Whether the request may have reached the server follows from the kind unless it is said.
+    /// Creates a failure. By default the kind determines whether the request may have reached the server.
     public init(_ kind: Kind, _ message: String = "", mayHaveReachedServer: Bool? = nil) {
         self.kind = kind
         self.message = message
@@ -97,20 +97,21 @@ extension TransportFailure.Kind {
 }
 
 extension HTTPBody {
-    /// The whole body. More than `limit` bytes are `.tooLarge`: a stream is left at the chunk that goes over it.
+    /// Returns the whole body. Throws `.tooLarge` if there are more than `limit` bytes; a stream is read no further
+    /// than the chunk that exceeds the limit.
     public func collect(upTo limit: Int) async throws -> Data {
         try await collect(upTo: limit, otherwise: ServiceError.bodyTooLarge(limit))
     }
 
-    /// The whole body, if the scope is not stopped before it is there.
+    /// Returns the whole body, unless the scope is stopped first.
     package func collect(upTo limit: Int, in scope: CallScope) async throws -> Data {
-        // A stream cannot listen for stops.
+        // A stream cannot observe stops.
         guard bytes == nil else { return try await collect(upTo: limit) }
         return try await scope.result(of: { try await collect(upTo: limit) }).get()
     }
 }
 
-/// What every transport may have to say.
+/// Errors that any transport may report.
 extension ServiceError {
     static func bodyTooLarge(_ limit: Int) -> ServiceError {
         .transport(TransportFailure(.tooLarge, "the answer is larger than the limit of \(limit) bytes"))

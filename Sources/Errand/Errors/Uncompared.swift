@@ -1,4 +1,4 @@
-/// A part of a value that does not take part in comparing it.
+/// A part of a value that comparisons ignore.
 struct Uncompared<Part: Sendable>: Sendable, Hashable {
     var value: Part?
 

@@ -1,29 +1,29 @@
-/// Something that happened to a call of a client. It holds no secret: URLs come redacted, and errors without the body
-/// and the headers of the answer.
+/// Something that happened to a call of a client. Secrets in URLs are redacted, and errors come without the body and
+/// the headers of the response. Paths are shown as they are.
 public struct ClientEvent: Sendable, Hashable {
     /// What happened.
     @nonexhaustive public enum Kind: Sendable, Hashable {
         /// The call began.
         case began
-        /// It waited so long for a permit of the rate limiter, and has it now.
+        /// The call has waited for a permit of the rate limiter, and has received it.
         case waitedForPermit(Duration)
-        /// It waited so long for a fresh access token, and has it now.
+        /// The call has waited for an access token, and has received it.
         case waitedForToken(Duration)
-        /// A request was handed to the transport.
+        /// The transport was given a request.
         case sent(SentRequest, attempt: Int)
-        /// An answer came; with the parts of its time, if the transport tells.
+        /// A response arrived, with its timings if the transport reports them.
         case answered(status: Int, bytes: Int, after: Duration, timings: Timings?)
-        /// The server asked for so long a pause, which is longer than `Configuration.longestServerPause`. It was
-        /// ignored.
+        /// The server asked for a pause that is longer than `Configuration.longestServerPause`. The client ignored it.
         case ignoredPause(Duration)
-        /// No answer came.
+        /// A send failed without a response.
         case failed(ServiceError, after: Duration)
-        /// A redirect is followed.
+        /// The client follows a redirect.
         case redirected(Int, to: String)
-        /// The call is tried again after a pause.
+        /// The call is retried after a pause.
         case retrying(after: RetryReason, pause: Duration)
-        /// Something that a person should know about what the client runs on: a libcurl that is known for faults that a
-        /// server can use. It is told once per process, with the first request that is sent while anybody listens.
+        /// A warning for a person about the environment of the client, such as a libcurl with known faults that a
+        /// server can exploit. It is sent once per process, with the first request that is sent while there are
+        /// listeners.
         case warned(String)
         /// The call ended with a value.
         case succeeded(attempts: Int, after: Duration)
@@ -31,42 +31,42 @@ public struct ClientEvent: Sendable, Hashable {
         case ended(ServiceError, attempts: Int, after: Duration)
     }
 
-    /// Why a call is tried again.
+    /// The reason for a retry.
     @nonexhaustive public enum RetryReason: Sendable, Hashable {
-        /// The server answered so.
+        /// A response with this status.
         case status(Int)
-        /// No answer came.
+        /// A send that failed without a response.
         case failure(ServiceError)
     }
 
-    /// A request as it may be shown.
+    /// A description of a request that is safe to show.
     public struct SentRequest: Sendable, Hashable {
         /// The method.
         public let method: HTTPMethod
         /// The URL without secret parameters.
         public let url: String
-        /// The number of bytes of the body, where there is one and it is known.
+        /// The number of bytes in the body; `nil` without a body, or if it is not known.
         public let bodyLength: Int?
     }
 
-    /// The number of the call, among those of its client.
+    /// The number of the call, unique within its client.
     public let call: Int
-    /// The call by its method and path.
+    /// The method and the path of the call.
     public let endpoint: String
     /// When it happened.
     public let at: Instant
     /// What happened.
     public let kind: Kind
 
-    /// The error with which the call ended, if this is that event: an app that shows failures in one place listens
-    /// for it. It has neither the body nor the headers of the answer, which the error that the caller gets has.
+    /// The error with which the call ended; `nil` for any other event. Use it to show failures in one place. It has
+    /// neither the body nor the headers of the response, which the error that the caller receives has.
     public var failure: ServiceError? {
         guard case .ended(let error, _, _) = kind else { return nil }
         return error
     }
 }
 
-/// Where the events of a client go: to the listeners of its stream, and to its observer.
+/// The receivers of a client's events: the listeners of its stream, and its observer.
 final class EventHub: Sendable {
     private let listeners = Broadcast<ClientEvent>()
     private let observer: (@Sendable (ClientEvent) -> Void)?
@@ -75,7 +75,7 @@ final class EventHub: Sendable {
         self.observer = observer
     }
 
-    /// Whether anybody gets the events: one that nobody would get need not be made.
+    /// Whether the events have receivers: an event that nobody receives need not be created.
     var hasListeners: Bool { observer != nil || listeners.hasListeners }
 
     func stream(keeping policy: AsyncStream<ClientEvent>.Continuation.BufferingPolicy) -> AsyncStream<ClientEvent> {
@@ -93,7 +93,7 @@ final class EventHub: Sendable {
 }
 
 extension ClientEvent.Kind {
-    /// The same without what an answer held, which may be a secret.
+    /// The same event without the content of a response, which may be secret.
     var withoutContent: Self {
         switch self {
         case .failed(let error, let pause): .failed(error.withoutContent, after: pause)
@@ -106,7 +106,7 @@ extension ClientEvent.Kind {
 }
 
 extension ServiceError {
-    /// The same without the headers and the body of the answer.
+    /// The same error without the headers and the body of the response.
     fileprivate var withoutContent: ServiceError {
         switch self {
         case .rejected(let rejection): .rejected(rejection.withoutContent)

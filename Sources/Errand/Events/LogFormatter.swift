@@ -1,4 +1,4 @@
-/// Turns events into lines of a log.
+/// A formatter that turns events into log lines.
 ///
 ///     let formatter = LogFormatter()
 ///     for await event in client.events { print(formatter.line(for: event)) }
@@ -8,10 +8,11 @@
 /// #7 GET users/7/friends  answered 200 OK, 512 bytes, after 48 ms (connected after 2 ms, first byte after 47 ms)
 /// ```
 public struct LogFormatter: Sendable {
-    /// Makes a formatter.
+    /// Creates a formatter.
     public init() {}
 
-    /// The event as one line, without the line's end. Whatever a server sent, it has no control character.
+    /// Returns the event as one line, without a line break at its end. It has no control characters, whatever the
+    /// server sent.
     public func line(for event: ClientEvent) -> String {
         "#\(event.call) \(event.endpoint)  \(text(of: event.kind))".printable
     }

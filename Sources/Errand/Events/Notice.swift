@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A sentence for people that is told once: whoever takes it first has it.
+/// A message for people that is shown once, by the first caller that takes it.
 package final class Notice: Sendable {
     private let text: String
     private let isTaken = Atomic(false)
@@ -10,7 +10,7 @@ package final class Notice: Sendable {
     }
 
     package func take() -> String? {
-        // The load keeps a line of the cache from going to and fro between those who come later.
+        // The load keeps a cache line from bouncing between the callers that come later.
         guard !isTaken.load(ordering: .relaxed), !isTaken.exchange(true, ordering: .relaxed) else { return nil }
         return text
     }

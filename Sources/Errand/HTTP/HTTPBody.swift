@@ -4,7 +4,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// The body of a request or of a response: bytes that are there, or a stream of chunks that come.
+/// The body of a request or a response: bytes in memory, or a stream of chunks.
 public struct HTTPBody: Sendable {
     /// The chunks of a streamed body.
     public typealias Chunks = AsyncThrowingStream<Data, any Error>
@@ -16,25 +16,25 @@ public struct HTTPBody: Sendable {
 
     let storage: Storage
 
-    /// A body without bytes.
+    /// An empty body.
     public static let empty = HTTPBody(storage: .bytes(Data()))
 
-    /// A body of bytes.
+    /// Creates a body from bytes.
     public static func bytes(_ data: Data) -> HTTPBody {
         HTTPBody(storage: .bytes(data))
     }
 
-    /// A body that can be streamed once. A call with such a body is never sent a second time.
+    /// Creates a body that can be streamed once. A call with such a body is never sent a second time.
     public static func stream(length: Int? = nil, _ chunks: Chunks) -> HTTPBody {
         HTTPBody(storage: .stream(length: length, isReplayable: false) { chunks })
     }
 
-    /// A body that can be streamed as often as needed: `open` is called for every send.
+    /// Creates a body that can be streamed any number of times: each send calls `open`.
     public static func stream(length: Int? = nil, opening open: @escaping @Sendable () -> Chunks) -> HTTPBody {
         HTTPBody(storage: .stream(length: length, isReplayable: true, open: open))
     }
 
-    /// The number of bytes, where it is known beforehand.
+    /// The number of bytes; `nil` if it is not known in advance.
     public var length: Int? {
         switch storage {
         case .bytes(let data): data.count
@@ -50,13 +50,13 @@ public struct HTTPBody: Sendable {
         }
     }
 
-    /// The bytes, if they are there already.
+    /// The bytes, if they are in memory; otherwise `nil`.
     public var bytes: Data? {
         guard case .bytes(let data) = storage else { return nil }
         return data
     }
 
-    /// The body as chunks; bytes that are there are one chunk.
+    /// The body as a stream of chunks. Bytes in memory form one chunk.
     public var chunks: Chunks {
         switch storage {
         case .stream(_, _, let open): open()
@@ -68,7 +68,8 @@ public struct HTTPBody: Sendable {
         }
     }
 
-    /// The whole body. More than `limit` bytes are that error: a stream is left at the chunk that goes over it.
+    /// Returns the whole body. Throws `tooLarge` if there are more than `limit` bytes; a stream is read no further than
+    /// the chunk that exceeds the limit.
     func collect(upTo limit: Int, otherwise tooLarge: @autoclosure () -> some Error) async throws -> Data {
         switch storage {
         case .bytes(let data):
@@ -81,7 +82,7 @@ public struct HTTPBody: Sendable {
                 guard collected.count + chunk.count <= limit else { throw tooLarge() }
                 collected.append(chunk)
             }
-            // A stream that is iterated in a cancelled task ends without a word; that is not its end.
+            // In a cancelled task, iteration ends without an error although the stream has not ended.
             try Task.checkCancellation()
             return collected
         }
@@ -89,7 +90,7 @@ public struct HTTPBody: Sendable {
 }
 
 extension HTTPBody: CustomStringConvertible, CustomReflectable {
-    /// How large it is; never what is in it.
+    /// The size of the body, without its content.
     public var description: String {
         switch storage {
         case .bytes(let data): "\(data.count) bytes"
@@ -98,6 +99,6 @@ extension HTTPBody: CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// Shows no more than the description.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["size": description]) }
 }

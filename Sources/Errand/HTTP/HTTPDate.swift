@@ -4,11 +4,11 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The three forms of a date that HTTP has known (RFC 9110, 5.6.7), read without a formatter, which would bring ICU
-/// along.
+/// A parser for the three date formats of HTTP (RFC 9110, 5.6.7). It uses no formatter, which would add a dependency on
+/// ICU.
 enum HTTPDate {
-    /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`; `nil`
-    /// for anything else.
+    /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`. Returns
+    /// `nil` for anything else.
     static func parse(_ text: String, now: Date) -> Date? {
         let parts = text.split { $0 == " " || $0 == "," || $0 == "-" }
         guard let weekday = parts.first, isWeekday(weekday) else { return nil }
@@ -35,7 +35,7 @@ enum HTTPDate {
         return Int(text)
     }
 
-    /// A year of two digits that would lie more than fifty years ahead is one of the past century.
+    /// Returns the full year. A two-digit year that would be more than fifty years ahead belongs to the past century.
     private static func year(_ text: Substring, now: Date) -> Int? {
         guard let value = number(text) else { return nil }
         guard text.count == 2 else { return text.count == 4 ? value : nil }
@@ -60,7 +60,8 @@ enum HTTPDate {
         return month == 1 && isLeap ? 29 : [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month]
     }
 
-    /// Days in the Gregorian calendar, counted in eras of 400 years that begin in March, so that a leap day comes last.
+    /// Returns the days since 1970 in the Gregorian calendar, counted in eras of 400 years that begin in March, so that
+    /// a leap day comes last.
     private static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = shifted / 400

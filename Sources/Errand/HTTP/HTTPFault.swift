@@ -1,4 +1,4 @@
-/// What HTTP does not allow: a URL, a method or a header.
+/// A URL, a method or a header that HTTP does not allow.
 struct HTTPFault: Error {
     enum Part {
         case url, method, header
@@ -12,7 +12,7 @@ struct HTTPFault: Error {
         self.reason = reason
     }
 
-    /// A text that is not a URL to call, shown without its secrets.
+    /// Returns the fault for a text that is not a valid URL. Its reason shows the text without secrets.
     static func url(_ text: String, _ reason: String) -> HTTPFault {
         let shown = HTTPSyntax.quoted(Redactor.standard.text(ofURL: text))
         return HTTPFault(.url, "\(shown) is not a URL to call: \(reason)")

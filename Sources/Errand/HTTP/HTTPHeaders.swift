@@ -1,21 +1,21 @@
-/// Header fields in the order they were added. Names are compared without regard to case, and may repeat.
+/// Header fields in the order they were added. Names are case-insensitive and may repeat.
 public struct HTTPHeaders: Sendable, Hashable {
     /// One header field.
     public struct Field: Sendable, Hashable {
-        /// The name, as it was given.
+        /// The name, as given.
         public var name: String
-        /// The value, as it was given.
+        /// The value, as given.
         public var value: String
-        /// Whether the value is secret, though the name does not tell: then no description shows it.
+        /// Whether the value is secret although its name does not show it: then no description shows the value.
         public internal(set) var isSecret = false
 
-        /// Makes a field. It is checked when a request is built, not here.
+        /// Creates a field. The request builder checks it later.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
         }
 
-        /// Whether the names and the values are the same to the letter.
+        /// Returns whether the names and the values are equal, character by character.
         public static func == (left: Field, right: Field) -> Bool {
             left.name == right.name && left.value == right.value
         }
@@ -30,12 +30,12 @@ public struct HTTPHeaders: Sendable, Hashable {
     /// The fields, in order.
     public private(set) var fields: [Field]
 
-    /// Makes headers of those fields.
+    /// Creates headers with those fields.
     public init(_ fields: [Field] = []) {
         self.fields = fields
     }
 
-    /// The first value of that name. Setting it replaces all fields of the name; setting `nil` removes them.
+    /// The first value with that name. Setting it replaces all fields with the name; setting `nil` removes them.
     public subscript(_ name: String) -> String? {
         get { fields.first { $0.name.equalsIgnoringCase(name) }?.value }
         set {
@@ -53,24 +53,24 @@ public struct HTTPHeaders: Sendable, Hashable {
         }
     }
 
-    /// All values of that name, in order.
+    /// Returns all values with that name, in order.
     public func values(_ name: String) -> [String] {
         fields.compactMap { $0.name.equalsIgnoringCase(name) ? $0.value : nil }
     }
 
-    /// Marks the fields that a client's own names make secret.
+    /// Marks the fields with a client's own secret names.
     mutating func hide(_ names: SecretNames) {
         for index in fields.indices where names.isOwn(fields[index].name) {
             fields[index].isSecret = true
         }
     }
 
-    /// Adds a field and keeps those of the same name.
+    /// Adds a field, and keeps those with the same name.
     public mutating func add(_ name: String, _ value: String) {
         fields.append(Field(name: name, value: value))
     }
 
-    /// Sets each name of `other` to the values that it has there.
+    /// Adds the fields of `other`, which replace all fields with the same names.
     public mutating func merge(_ other: HTTPHeaders) {
         guard !other.fields.isEmpty else { return }
         guard !fields.isEmpty else { return fields = other.fields }
@@ -80,38 +80,38 @@ public struct HTTPHeaders: Sendable, Hashable {
 }
 
 extension HTTPHeaders: ExpressibleByDictionaryLiteral, Sequence {
-    /// Headers written as a dictionary; a name may repeat.
+    /// Creates headers from a dictionary literal. A name may repeat.
     public init(dictionaryLiteral elements: (String, String)...) {
         self.init(elements.map { Field(name: $0.0, value: $0.1) })
     }
 
-    /// The fields one by one, in order.
+    /// Returns an iterator over the fields, in order.
     public func makeIterator() -> IndexingIterator<[Field]> {
         fields.makeIterator()
     }
 }
 
 extension HTTPHeaders: CustomStringConvertible, CustomReflectable {
-    /// The fields one a line; values that are secret by custom are not shown.
+    /// The fields, one per line. Secret values are redacted.
     public var description: String {
         fields.map(\.description).joined(separator: "\n")
     }
-    /// Shows the description only.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["headers": description]) }
 }
 
 extension HTTPHeaders.Field: CustomStringConvertible, CustomReflectable {
-    /// The field as one line; a value that is secret by custom is not shown.
+    /// The field as one line. A secret value is redacted.
     public var description: String { "\(name.printable): \(Redactor.standard.value(of: self))" }
-    /// Shows the description only.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["field": description]) }
 }
 
 extension Redactor {
-    /// The value of a header as it may be shown; URLs in it come without their secrets.
+    /// Returns the value of a header, safe to show, with secrets in URLs redacted.
     func value(of field: HTTPHeaders.Field) -> String { masked(field).printable }
 
-    /// The value of a header without its secrets, and its control characters as they are.
+    /// Returns the value of a header without secrets; control characters are kept.
     func masked(_ field: HTTPHeaders.Field) -> String {
         if field.isSecret || names.contains(field.name, in: .header) { return Self.mask }
         let isURL = field.name.equalsIgnoringCase("Location") || field.name.equalsIgnoringCase("Content-Location")
@@ -120,7 +120,7 @@ extension Redactor {
 }
 
 extension String {
-    /// Compares as HTTP compares names: ASCII letters without regard to case.
+    /// Compares as HTTP compares names: ASCII letters are case-insensitive.
     func equalsIgnoringCase(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         return zip(utf8, other.utf8).allSatisfy { $0 == $1 || $0.asciiLowercased == $1.asciiLowercased }

@@ -1,14 +1,14 @@
-/// An HTTP method, by name. Method names are case-sensitive.
+/// An HTTP method. Method names are case-sensitive.
 public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// The name as it is sent.
     public let rawValue: String
 
-    /// The method of that name.
+    /// Creates the method with that name.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// The method of that name.
+    /// Creates the method with that name.
     public init(stringLiteral name: String) {
         self.init(rawValue: name)
     }
@@ -16,23 +16,23 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
     /// The name as it is sent.
     public var description: String { rawValue }
 
-    /// Asks for a representation.
+    /// Requests a representation of the resource.
     public static let get = HTTPMethod(rawValue: "GET")
-    /// Asks for what GET would answer, without its body.
+    /// Requests what GET would return, without the body.
     public static let head = HTTPMethod(rawValue: "HEAD")
-    /// Hands data over for processing.
+    /// Submits data for processing.
     public static let post = HTTPMethod(rawValue: "POST")
-    /// Replaces what is there.
+    /// Replaces the resource.
     public static let put = HTTPMethod(rawValue: "PUT")
-    /// Changes a part of what is there.
+    /// Changes a part of the resource.
     public static let patch = HTTPMethod(rawValue: "PATCH")
-    /// Removes what is there.
+    /// Deletes the resource.
     public static let delete = HTTPMethod(rawValue: "DELETE")
-    /// Asks what can be done.
+    /// Requests the communication options of the resource.
     public static let options = HTTPMethod(rawValue: "OPTIONS")
 
-    /// Whether doing it twice comes to the same as doing it once (RFC 9110, 9.2.2), so that a call may be repeated
-    /// when its fate is unknown.
+    /// Whether sending the request twice has the same effect as sending it once (RFC 9110, 9.2.2). Then a call may be
+    /// repeated when it is not known whether the server received it.
     public var isIdempotent: Bool {
         switch self {
         case .get, .head, .put, .delete, .options, "TRACE": true
@@ -40,7 +40,7 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
         }
     }
 
-    /// Whether `Endpoint(_:_:parameters:)` puts its parameters in the query; otherwise they make a JSON body.
+    /// Whether `Endpoint(_:_:parameters:)` puts its parameters into the query; otherwise they become a JSON body.
     var takesParametersInQuery: Bool {
         switch self {
         case .get, .head, .delete, .options: true

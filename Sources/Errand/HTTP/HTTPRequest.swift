@@ -1,15 +1,15 @@
-/// What is sent: a method, an absolute URL, headers and a body.
+/// An HTTP request: a method, an absolute URL, headers and a body.
 public struct HTTPRequest: Sendable {
     /// The method.
     public var method: HTTPMethod
-    /// Where it goes.
+    /// The URL.
     public var url: HTTPURL
     /// The header fields.
     public var headers: HTTPHeaders
-    /// The body; `nil` for a request that has none.
+    /// The body; `nil` if the request has none.
     public var body: HTTPBody?
 
-    /// Makes a request.
+    /// Creates a request.
     public init(method: HTTPMethod, url: HTTPURL, headers: HTTPHeaders = [:], body: HTTPBody? = nil) {
         self.method = method
         self.url = url
@@ -17,15 +17,15 @@ public struct HTTPRequest: Sendable {
         self.body = body
     }
 
-    /// Whether it may be sent twice: its method does no harm then, or the server tells the second from the first by a
-    /// key.
+    /// Whether the request may be sent twice: its method is idempotent, or the server recognizes the second send by the
+    /// idempotency key.
     var isRepeatable: Bool { method.isIdempotent || headers["Idempotency-Key"] != nil }
 }
 
 extension HTTPRequest: CustomStringConvertible, CustomReflectable {
-    /// The first line as a person would write it; secret parameters are not shown.
+    /// The method and the URL; the values of secret parameters are redacted.
     public var description: String { "\(method) \(url)" }
-    /// Shows the redacted parts only.
+    /// A mirror that shows only redacted parts.
     public var customMirror: Mirror {
         Mirror(
             self,

@@ -1,5 +1,5 @@
-/// What came back: a status, headers and a body. Inside the pipeline every status is a value; only the client decides
-/// which are errors.
+/// An HTTP response: a status, headers and a body. Inside the pipeline every status is a value; only the client decides
+/// which of them are errors.
 public struct HTTPResponse: Sendable {
     /// The status code.
     public var status: Int
@@ -7,20 +7,20 @@ public struct HTTPResponse: Sendable {
     public var headers: HTTPHeaders
     /// The body.
     public var body: HTTPBody
-    /// Where the answer came from, if a redirect led away from where the request had gone.
+    /// The URL of the response, if a redirect was followed; otherwise `nil`.
     public var redirectedTo: HTTPURL?
-    /// How long the parts of the exchange took, if the transport tells.
+    /// The timings of the exchange; `nil` if the transport does not report them.
     public var timings: Timings? {
         get { measured?.timings }
         set { measured = newValue.map(Measured.init) }
     }
     private var measured: Measured?
-    /// Whether a redirect led over another origin, so that the request it answers went without its credentials.
+    /// Whether a redirect led to another origin, so that the last request went without its credentials.
     var hasLeftOrigin = false
-    /// The access token that the request was signed with.
+    /// The access token in the request's signature; `nil` if the request was not signed.
     var accessToken: String?
 
-    /// Timings on their own: a response is handed from layer to layer, and they would be most of it.
+    /// Timings in a separate object: layers pass the response along, and the timings would be most of it.
     private final class Measured: Sendable {
         let timings: Timings
 
@@ -29,27 +29,27 @@ public struct HTTPResponse: Sendable {
         }
     }
 
-    /// Makes a response.
+    /// Creates a response.
     public init(status: Int, headers: HTTPHeaders = [:], body: HTTPBody = .empty) {
         self.status = status
         self.headers = headers
         self.body = body
     }
 
-    /// Whether the status says success: 200 to 299.
+    /// Whether the status indicates success: 200 to 299.
     public var isSuccess: Bool { (200..<300).contains(status) }
 }
 
 extension HTTPResponse: CustomStringConvertible, CustomReflectable {
     /// The status and the size of the body.
     public var description: String { "\(status) \(HTTPStatus.reason(status)), \(body)" }
-    /// Shows the redacted parts only.
+    /// A mirror that shows only redacted parts.
     public var customMirror: Mirror {
         Mirror(self, children: ["response": description, "headers": headers.description])
     }
 }
 
-/// What the registered status codes are called.
+/// The names of the registered status codes.
 enum HTTPStatus {
     static func reason(_ status: Int) -> String {
         reasons[status] ?? classes[status / 100] ?? "Unknown"

@@ -1,19 +1,20 @@
-/// What RFC 9110 lets into a method, a header's name and a header's value. A line break in any of them would be a
-/// second request.
+/// The characters that RFC 9110 allows in a method, a header name and a header value. A line break in any of them could
+/// smuggle in a second request.
 enum HTTPSyntax {
-    /// The characters of a token: ``!#$%&'*+-.^_`|~``, digits and letters.
+    /// Returns whether the text is a token: only letters, digits and ``!#$%&'*+-.^_`|~``.
     static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.all(isTokenByte)
     }
 
-    /// Visible characters, spaces, tabs and bytes above ASCII; no control characters, and no space at either end.
+    /// Returns whether the text has only visible characters, spaces, tabs and bytes above ASCII, and no space or tab at
+    /// either end.
     static func isFieldValue(_ text: String) -> Bool {
         guard text.utf8.all({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { return false }
         guard let first = text.utf8.first, let last = text.utf8.last else { return true }
         return first > 0x20 && last > 0x20
     }
 
-    /// Checks what the request's head is made of.
+    /// Checks the method and the headers of the request.
     static func check(_ request: HTTPRequest) throws(HTTPFault) {
         guard isToken(request.method.rawValue) else {
             throw HTTPFault(.method, "the method \(quoted(request.method.rawValue)) is not a token")
@@ -24,10 +25,10 @@ enum HTTPSyntax {
         }
     }
 
-    /// How the body is framed is the transport's to say: of one that is longer than its header says, the rest would be
-    /// the next request on the connection.
+    /// Refuses framing headers that contradict the body: the transport frames the body. If a body were longer than its
+    /// header says, the server would read the rest as the next request on the connection.
     private static func checkFraming(_ field: HTTPHeaders.Field, of body: HTTPBody?) throws(HTTPFault) {
-        // By its length first: this is asked of every header of every request.
+        // The length is compared first, because every header of every request is checked here.
         switch field.name.utf8.count {
         case 14 where field.name.equalsIgnoringCase("Content-Length"):
             if let length = body.map(\.length) ?? 0, field.value == "\(length)" { return }
@@ -43,7 +44,7 @@ enum HTTPSyntax {
             throw HTTPFault(.header, "the header name \(quoted(field.name)) is not a token")
         }
         guard isFieldValue(field.value) else {
-            // The value is not shown: it may be a secret.
+            // The value may be a secret, so the message does not show it.
             let reason = "the value of the header \(field.name) has a control character, or a space at an end"
             throw HTTPFault(.header, reason)
         }
@@ -62,7 +63,7 @@ enum HTTPSyntax {
         }
     }
 
-    /// The text in quotation marks, with what would break a line of a log written as an escape.
+    /// Returns the text in quotation marks, with control characters escaped so that it stays on one line of a log.
     static func quoted(_ text: String) -> String {
         let scalars = text.unicodeScalars.map {
             $0.value < 0x20 || $0.value == 0x7F ? $0.escaped(asASCII: true) : String($0)
@@ -72,8 +73,8 @@ enum HTTPSyntax {
 }
 
 extension String.UTF8View {
-    /// `allSatisfy` over the bytes where they lie, which is several times as fast: every header of every request goes
-    /// through here.
+    /// `allSatisfy` over contiguous storage, which is several times as fast: every header of every request is checked
+    /// with it.
     func all(_ isFine: (UInt8) -> Bool) -> Bool {
         withContiguousStorageIfAvailable { $0.allSatisfy(isFine) } ?? allSatisfy(isFine)
     }

@@ -1,9 +1,9 @@
-/// An absolute http or https URL that has been checked: a scheme, a host, a port, a path and perhaps a query, and
-/// nothing else.
+/// A checked absolute http or https URL: a scheme, a host, a port, a path and an optional query, and nothing else.
 ///
-/// It is read by RFC 3986 and keeps the path and the query as they were written, so what was built is what is sent.
+/// It is parsed as RFC 3986 says and keeps the path and the query as written, so the URL that was built is the URL that
+/// is sent.
 public struct HTTPURL: Sendable, Hashable {
-    /// The parts, which nobody changes: a request is passed on from layer to layer, and so only one thing is counted.
+    /// The parts, immutable in one object: layers pass the request along, and one object means one reference count.
     private final class Parts: Sendable {
         let origin: Origin
         let path: String
@@ -22,19 +22,19 @@ public struct HTTPURL: Sendable, Hashable {
 
     /// The scheme, the host and the port.
     public var origin: Origin { parts.origin }
-    /// The path, percent-encoded; it begins with a slash.
+    /// The percent-encoded path; it begins with a slash.
     public var path: String { parts.path }
-    /// The query, percent-encoded, without its question mark.
+    /// The percent-encoded query, without its question mark.
     public var query: String? { parts.query }
 
-    /// Which of its parameters are secret when it is shown.
+    /// The names of the parameters whose values are redacted in the description.
     var secretNames: SecretNames { parts.names }
 
     init(origin: Origin, path: String, query: String?, secretNames: SecretNames = .standard) {
         parts = Parts(origin: origin, path: path, query: query, names: secretNames)
     }
 
-    /// Reads an absolute URL. A fragment is dropped, credentials in a URL are refused.
+    /// Parses an absolute URL. Drops a fragment; refuses credentials.
     init(reading text: String) throws(HTTPFault) {
         let reference = try Reference(text)
         guard let scheme = reference.scheme else { throw .url(text, "it has no scheme (https://…)") }
@@ -45,16 +45,16 @@ public struct HTTPURL: Sendable, Hashable {
             query: reference.query)
     }
 
-    /// The path and the query, as they stand in a request's first line.
+    /// The path and the query, as in the request line.
     public var target: String {
         guard let query else { return path }
         return "\(path)?\(query)"
     }
 
-    /// The whole URL, secrets included. `description` is the one for people.
+    /// The whole URL, including secrets. Use `description` for text that people read.
     public var absoluteString: String { origin.description + target }
 
-    /// The URL that `reference` means from here (RFC 3986, 5.2); the scheme stays http or https.
+    /// Resolves `reference` against this URL (RFC 3986, 5.2); the scheme stays http or https.
     func resolved(_ reference: String) throws(HTTPFault) -> HTTPURL {
         do throws(HTTPFault) {
             let url = try target(of: reference)
@@ -79,12 +79,12 @@ public struct HTTPURL: Sendable, Hashable {
         return HTTPURL(origin: origin, path: folder + parsed.path, query: parsed.query).withoutDots
     }
 
-    /// Whether the origins, the paths and the queries are the same to the letter.
+    /// Returns whether the origins, the paths and the queries are equal, character by character.
     public static func == (left: HTTPURL, right: HTTPURL) -> Bool {
         left.origin == right.origin && left.path == right.path && left.query == right.query
     }
 
-    /// Hashes the parts.
+    /// Hashes the origin, the path and the query.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(origin)
         hasher.combine(path)
@@ -97,17 +97,17 @@ public struct HTTPURL: Sendable, Hashable {
 }
 
 extension HTTPURL: CustomStringConvertible, CustomReflectable {
-    /// The URL with the values of secret parameters left out.
+    /// The URL with the values of secret parameters redacted.
     public var description: String {
         let path = origin.description + path
         return query.map { "\(path)?\(Redactor(secretNames).text(ofQuery: $0))" } ?? path
     }
-    /// Shows the description only.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
 }
 
 extension HTTPURL {
-    /// The parts of a URL reference, split as RFC 3986 (appendix B) splits them. A fragment is dropped.
+    /// The parts of a URL reference, split as RFC 3986 (appendix B) describes, without the fragment.
     struct Reference {
         var scheme: String?
         var authority: Substring?
@@ -172,7 +172,7 @@ extension Origin {
             }
         }
         guard !host.isEmpty else { throw .url(text, "it has no host") }
-        // No name is longer in DNS, and longer ones have overrun a buffer of libcurl's on the way to a SOCKS proxy.
+        // No DNS name is longer, and longer ones have overrun a buffer in libcurl's SOCKS proxy code.
         guard host.utf8.count <= 255 else { throw .url(text, "its host is longer than 255 bytes") }
         guard Self.isHost(host) else { throw .url(text, "its host has a character that a host cannot have") }
         self.init(scheme: scheme, host: host.lowercased(), port: port)

@@ -1,14 +1,15 @@
-/// A scheme, a host and a port: what credentials belong to.
+/// A scheme, a host and a port: the scope of credentials.
 public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// `http` or `https`, in lower case.
     public let scheme: String
-    /// The host in lower case; an IPv6 address in its brackets.
+    /// The host in lower case; an IPv6 address is in brackets.
     public let host: String
-    /// The port, the scheme's own where none was given.
+    /// The port; the scheme's default port if the URL has none.
     public let port: Int
-    /// As it begins a URL; the port only where it is not the scheme's own.
+    /// The beginning of a URL with this origin. It has the port only if that is not the scheme's default.
     public let description: String
-    /// Whether it is this machine: `localhost`, a name below it, 127.0.0.0/8 or ::1. Every send asks for it.
+    /// Whether the host is this machine: `localhost`, a name below it, 127.0.0.0/8 or ::1. Stored, because every send
+    /// reads it.
     let isLoopback: Bool
 
     init(scheme: String, host: String, port: Int?) {
@@ -20,13 +21,13 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
         isLoopback = Self.isLoopback(host)
     }
 
-    /// A number for it, never 0: the same for equal origins, and most likely for no others.
+    /// A number for the origin, never 0: equal origins have the same number, and different ones almost never do.
     var number: UInt64 { UInt64(truncatingIfNeeded: description.hashValue) | 1 }
 
-    /// Whether what is sent there can be read on the way: plain http to another machine.
+    /// Whether others could read what is sent there: plain http to another machine.
     var isExposed: Bool { scheme == "http" && !isLoopback }
 
-    /// Whether the schemes, the hosts and the ports are the same.
+    /// Returns whether the schemes, the hosts and the ports are equal.
     public static func == (left: Origin, right: Origin) -> Bool { left.description == right.description }
 
     /// Hashes what `==` compares.

@@ -1,29 +1,28 @@
-/// How long the parts of an exchange with a server took, as far as the transport can tell.
+/// The timings of an exchange with a server, as far as the transport can measure them.
 ///
-/// All times count from the moment at which the transport began. Of an answer that is handed over as a stream, it is
-/// what was known when its head was there.
+/// All durations count from the moment at which the transport began. For a streamed response, the timings hold what was
+/// known when the head had arrived.
 public struct Timings: Sendable, Hashable {
-    /// When the name of the host had been looked up; `nil` if a connection was used again.
+    /// When the host name was resolved; `nil` if a connection was reused.
     public var lookedUp: Duration?
-    /// When the connection was made; `nil` if one was used again.
+    /// When the connection was established; `nil` if a connection was reused.
     public var connected: Duration?
-    /// When the connection was encrypted; `nil` if one was used again, or nothing was encrypted.
+    /// When the TLS handshake was complete; `nil` if a connection was reused, or the connection is not encrypted.
     public var encrypted: Duration?
-    /// When the first byte of the answer came.
+    /// When the first byte of the response arrived.
     public var firstByte: Duration
-    /// When all was over.
+    /// When the exchange was over.
     public var total: Duration
-    /// How many bytes were sent, the head included; `nil` if the transport cannot tell.
+    /// The number of bytes sent, including the head; `nil` if the transport cannot tell.
     public var bytesSent: Int?
-    /// How many bytes came, as they were on the wire: compressed, the head included; `nil` if the transport cannot
-    /// tell.
+    /// The number of bytes received on the wire: compressed, including the head; `nil` if the transport cannot tell.
     public var bytesReceived: Int?
-    /// The version of HTTP that was used, like `1.1` or `2`; `nil` if that is not known.
+    /// The HTTP version, such as `1.1` or `2`; `nil` if it is not known.
     public var httpVersion: String?
-    /// Whether a connection was used that had served another exchange before; `nil` if the transport cannot tell.
+    /// Whether the exchange reused a connection; `nil` if the transport cannot tell.
     public var isConnectionReused: Bool?
 
-    /// Makes timings. Without a moment at which a connection was made, one was used again.
+    /// Creates timings. If `connected` is `nil`, the connection counts as reused.
     public init(
         lookedUp: Duration? = nil, connected: Duration? = nil, encrypted: Duration? = nil, firstByte: Duration,
         total: Duration, bytesSent: Int, bytesReceived: Int, httpVersion: String? = nil
@@ -39,7 +38,7 @@ public struct Timings: Sendable, Hashable {
         isConnectionReused = connected == nil
     }
 
-    /// Makes the timings of a transport that knows when the answer came, and nothing of its connection.
+    /// Creates the timings of a transport that knows nothing about its connections.
     public init(firstByte: Duration, total: Duration) {
         self.firstByte = firstByte
         self.total = total
@@ -47,7 +46,7 @@ public struct Timings: Sendable, Hashable {
 }
 
 extension Timings: CustomStringConvertible {
-    /// The steps in their order: `connected after 2 ms, encrypted after 9 ms, first byte after 31 ms`.
+    /// The steps in order: `connected after 2 ms, encrypted after 9 ms, first byte after 31 ms`.
     public var description: String {
         var steps: [String] = []
         if let lookedUp { steps.append("looked up after \(lookedUp.displayText)") }

@@ -1,8 +1,8 @@
-/// Notices when a list leads round in a circle, by Brent's method: it keeps one place, and compares each new one with
-/// it.
+/// Detects cycles in a list with Brent's algorithm: it keeps one position, and compares each new one with it.
 ///
-/// The place that is kept is replaced after 1, 2, 4, 8… steps. So it lies on the circle sooner or later, and stays long
-/// enough for the circle to close. A set of all places would notice a page earlier, but grow with the list.
+/// It replaces the position after 1, 2, 4, 8… steps. So the kept position lies on the cycle sooner or later, and stays
+/// long enough for the cycle to close. A set of all positions would detect a cycle a page earlier, but would grow with
+/// the list.
 struct CycleDetector {
     private var kept: PagePosition.Location
     private var steps = 0
@@ -12,7 +12,7 @@ struct CycleDetector {
         kept = start
     }
 
-    /// Takes the next place; says whether it was there before.
+    /// Moves to the next position. Returns whether this closes a cycle.
     mutating func close(at place: PagePosition.Location) -> Bool {
         guard place != kept else { return true }
         steps += 1

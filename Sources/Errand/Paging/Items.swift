@@ -1,20 +1,20 @@
 extension APIClient {
-    /// The elements of a list that comes in pages, one after the other; a page is asked for when it is needed.
+    /// Returns the elements of a paged list, one after the other; each page is requested when it is needed.
     ///
     ///     let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
     ///     for try await film in client.items(of: .popular, \.results, by: byNumber) {
     ///         show(film)
     ///     }
     ///
-    /// See `pages(of:by:from:pageLimit:)` for what a page is and for the limit. One page is kept at a time.
+    /// See `pages(of:by:from:pageLimit:)` for pages and the limit. One page is kept in memory at a time.
     ///
     /// - Parameters:
-    ///   - endpoint: The call for the first page.
-    ///   - list: Where the elements are on a page.
-    ///   - paging: How the pages follow one another.
-    ///   - position: Where to begin. In the middle of a page, that page is asked for again, and so many elements are
-    ///     passed over as had been taken of it.
-    ///   - pageLimit: How many pages may come before the list is taken for endless.
+    ///   - endpoint: The endpoint of the first page.
+    ///   - list: Returns the elements of a page.
+    ///   - paging: How to get from one page to the next.
+    ///   - position: Where to begin. If it is in the middle of a page, the client requests the page again and skips the
+    ///     elements you already received.
+    ///   - pageLimit: The greatest number of pages, 1,000 by default. A longer list counts as endless.
     public nonisolated func items<Response, List: Collection & SendableMetatype>(
         of endpoint: Endpoint<Response>, _ list: @escaping @Sendable (Response) -> List, by paging: Paging<Response>,
         from position: PagePosition = .start, pageLimit: Int = 1_000
@@ -25,7 +25,7 @@ extension APIClient {
         return Items(pages: pages, list: list)
     }
 
-    /// The elements of a list that comes in pages, each of which is nothing but a collection of them.
+    /// Returns the elements of a paged list whose pages are collections.
     public nonisolated func items<Response: Collection>(
         of endpoint: Endpoint<Response>, by paging: Paging<Response>, from position: PagePosition = .start,
         pageLimit: Int = 1_000
@@ -34,26 +34,26 @@ extension APIClient {
     }
 }
 
-/// The elements of a list that comes in pages. Each loop over it begins at the same position.
+/// The elements of a paged list. Each iteration begins at the same position.
 public struct Items<Response: Decodable & Sendable, List: Collection>: AsyncSequence, Sendable {
-    /// What comes: an element of a page.
+    /// An element of a page.
     public typealias Element = List.Element
-    /// How it fails: with an error and the position at which to go on.
+    /// The error of a page, with the position to resume from.
     public typealias Failure = PagingError
 
     let pages: Pages<Response>
     let list: @Sendable (Response) -> List
 
-    /// Begins to read; nothing is sent yet.
+    /// Creates an iterator; nothing is sent yet.
     public func makeAsyncIterator() -> Iterator {
         Iterator(self)
     }
 
-    /// Goes through the elements of one page after the other.
+    /// Iterates over the elements of one page after the other.
     public struct Iterator: AsyncIteratorProtocol {
         private var pages: Pages<Response>.Iterator
         private let list: @Sendable (Response) -> List
-        /// What is left of the present page, and where that page is.
+        /// The remaining elements of the current page, and the position of that page.
         private var rest: List.Iterator?
         private var left = 0
         private var page: PagePosition
@@ -66,12 +66,12 @@ public struct Items<Response: Decodable & Sendable, List: Collection>: AsyncSequ
             page = items.pages.start
         }
 
-        /// Where reading goes on from here, in the middle of a page perhaps; `nil` if there is nothing left.
+        /// The position to resume from, perhaps in the middle of a page; `nil` if nothing is left.
         public var position: PagePosition? {
             left > 0 ? PagePosition(page.place, taken: taken) : pages.position
         }
 
-        /// The next element; `nil` after the last, and after an error.
+        /// Returns the next element; `nil` after the last, and after an error.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(PagingError) -> List.Element? {
@@ -91,7 +91,7 @@ public struct Items<Response: Decodable & Sendable, List: Collection>: AsyncSequ
             }
         }
 
-        /// Passes over what was taken of the page before reading was interrupted.
+        /// Skips the elements of the page that were received before the iteration was interrupted.
         private mutating func begin(_ next: Pages<Response>.Page, after alreadyTaken: Int) {
             let elements = list(next.value)
             var iterator = elements.makeIterator()

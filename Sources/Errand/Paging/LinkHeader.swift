@@ -1,8 +1,8 @@
-/// The `Link` header fields of an answer (RFC 8288).
+/// The `Link` header fields of a response (RFC 8288).
 enum LinkHeader {
-    /// What the first link with the relation `next` points to, as it is written; `nil` if there is none.
+    /// Returns the target of the first link with the relation `next`, as written; `nil` if there is none.
     ///
-    /// What is malformed is passed over, link by link. A link with an `anchor` is not about this answer.
+    /// Skips malformed links. A link with an `anchor` is not about this response.
     static func next(in values: [String]) -> String? {
         for value in values {
             var rest = value.utf8[...]
@@ -19,7 +19,7 @@ enum LinkHeader {
         var relation: String?
         var hasAnchor = false
 
-        /// A relation may be one of several, and its case does not matter.
+        /// Whether the link leads to the next page. Its relation may be one of several, in any case.
         var leadsOn: Bool {
             guard !hasAnchor, let relation else { return false }
             return relation.split(whereSeparator: \.isWhitespace).contains { String($0).equalsIgnoringCase("next") }
@@ -34,17 +34,17 @@ enum LinkHeader {
             skip(in: &rest) { isSpace($0) || $0 == UInt8(ascii: ",") }
             guard let first = rest.first else { return nil }
             guard first == UInt8(ascii: "<") else {
-                // No link: on to what comes after the next comma.
+                // Not a link: continue after the next comma.
                 _ = text(in: &rest) { $0 == UInt8(ascii: ",") }
                 continue
             }
-            // No other link can end either then.
+            // No later link can end either.
             guard let end = rest.firstIndex(of: UInt8(ascii: ">")) else { return nil }
             let target = Substring(rest[rest.index(after: rest.startIndex)..<end])
             var link = Link(target: String(target).trimmed)
             rest = rest[rest.index(after: end)...]
             while let (name, value) = nextParameter(in: &rest) {
-                // All but the first are to be ignored (RFC 8288, 3.3).
+                // All but the first `rel` are ignored (RFC 8288, 3.3).
                 if name.equalsIgnoringCase("rel") { link.relation = link.relation ?? value }
                 if name.equalsIgnoringCase("anchor") { link.hasAnchor = true }
             }
@@ -52,7 +52,7 @@ enum LinkHeader {
         }
     }
 
-    /// Reads a parameter with the semicolon before it; `nil` where the link ends.
+    /// Reads a parameter with the semicolon before it; `nil` at the end of the link.
     private static func nextParameter(in rest: inout Bytes) -> (name: String, value: String)? {
         skip(in: &rest) { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") }
         guard rest.first == UInt8(ascii: ";") else { return nil }
@@ -71,7 +71,7 @@ enum LinkHeader {
         rest.removeFirst()
         var bytes: [UInt8] = []
         while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-            // After a backslash every character stands for itself.
+            // A backslash escapes the next character.
             bytes.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
         }
         return String(decoding: bytes, as: UTF8.self)

@@ -1,6 +1,6 @@
 extension HTTPURL {
-    /// The query with those parameters, which take the place of what has their names: a server often writes the
-    /// parameters of the request into its next URL, and the client's own must be neither doubled nor out of date.
+    /// Returns the query with those parameters, which replace parameters with the same names: a server often repeats
+    /// the parameters of the request in its next URL, and the client's own must be neither duplicated nor out of date.
     func query(replacing items: [QueryItems.Item]) -> String? {
         let kept = query(without: Set(items.map(\.name)))
         guard !items.isEmpty else { return kept }
@@ -9,13 +9,13 @@ extension HTTPURL {
         return "\(kept)&\(added)"
     }
 
-    /// The URL without the parameters of those names.
+    /// Returns the URL without the parameters with those names.
     func removing(_ names: Set<String>) -> HTTPURL {
         guard !names.isEmpty else { return self }
         return HTTPURL(origin: origin, path: path, query: query(without: names), secretNames: secretNames)
     }
 
-    /// The rest stays as it was written: to the server it may be a signed text.
+    /// The rest stays as it was written: for the server it may be signed text.
     private func query(without names: Set<String>) -> String? {
         guard let query, !names.isEmpty else { return query }
         let kept = query.split(separator: "&", omittingEmptySubsequences: false).filter { pair in

@@ -1,21 +1,21 @@
-/// A place in a list that is read page by page, at which reading can go on later.
+/// A position in a paged list, from which reading can resume later.
 ///
-/// It can be saved. It holds what the server has said of the place, a cursor or a URL perhaps, without the client's
-/// `parameters`, but with those that are asked for at each call if the server repeats them: keep it as you would keep
-/// an answer. It fits the same endpoint and the same way of paging only.
+/// You can save it. It holds what the server named as the position, perhaps a cursor or a URL. The client's
+/// `parameters` are not in it; those of `parametersForEachCall` are if the server repeats them in a URL, so protect it
+/// like a response. It fits only the same endpoint and the same kind of paging.
 public struct PagePosition: Sendable, Hashable {
-    /// How the page there is asked for.
+    /// The way to request the page.
     enum Location: Sendable, Hashable {
-        /// As the endpoint has it.
+        /// With the endpoint as it is.
         case start
         case number(Int)
-        /// A cursor, or the last identifier of the page before.
+        /// A cursor, or the last identifier of the previous page.
         case text(String)
         case url(String)
     }
 
     let place: Location
-    /// How many elements of the page have been had already.
+    /// The number of elements of the page that were already received.
     let taken: Int
 
     /// The beginning of the list.
@@ -30,7 +30,7 @@ public struct PagePosition: Sendable, Hashable {
 extension PagePosition: Codable {
     private enum CodingKeys: String, CodingKey { case number, text, url, taken }
 
-    /// Reads what `encode(to:)` has written.
+    /// Decodes a position that `encode(to:)` has written.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         if let number = try members.decodeIfPresent(Int.self, forKey: .number) {
@@ -45,7 +45,7 @@ extension PagePosition: Codable {
         taken = max(0, try members.decodeIfPresent(Int.self, forKey: .taken) ?? 0)
     }
 
-    /// Writes one object with few members.
+    /// Encodes the position as one small object.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         switch place {
@@ -59,7 +59,7 @@ extension PagePosition: Codable {
 }
 
 extension PagePosition: CustomStringConvertible, CustomReflectable {
-    /// The place in words. Neither a cursor nor the query of a URL is shown: each may open what it leads to.
+    /// The position in words, without a cursor and without the query of a URL: either may give access to the page.
     public var description: String {
         let page =
             switch place {
@@ -70,6 +70,6 @@ extension PagePosition: CustomStringConvertible, CustomReflectable {
             }
         return taken > 0 ? "\(page), \(taken) taken" : page
     }
-    /// Shows the description only.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["position": description]) }
 }

@@ -1,13 +1,13 @@
-/// What comes after a page.
+/// The step after a page.
 enum PageStep {
     case end
     case on(to: PagePosition.Location)
-    /// The page itself is in order, but there is no way on from it; the place is the one to ask for all the same.
+    /// The page itself is fine, but it names no usable next page; reading resumes at this position all the same.
     case fault(PagingFault.Kind, at: PagePosition.Location)
 }
 
 extension Paging {
-    /// The call for the page at that place.
+    /// Returns the endpoint for the page at that position.
     func endpoint(
         for place: PagePosition.Location, of list: Endpoint<Response>
     ) throws(ServiceError) -> Endpoint<Response> {
@@ -30,7 +30,7 @@ extension Paging {
         }
     }
 
-    /// What comes after the page that was at that place. Places leave out the parameters of those names.
+    /// Returns the step after the page at that position. Positions leave out the parameters with those names.
     func step(
         after reply: Reply<Response>, at place: PagePosition.Location, isEmpty: Bool, hiding names: Set<String>
     ) -> PageStep {
@@ -51,13 +51,14 @@ extension Paging {
             do throws(ServiceError) {
                 return .on(to: .url(try source.resolving(text).removing(names).absoluteString))
             } catch {
-                // What is wrong with it is told when the page is asked for.
+                // The request for the page reports what is wrong with the URL.
                 return .on(to: .url(text))
             }
         }
     }
 
-    /// What the page is called by pages that link to it, if that is told apart from how it was asked for.
+    /// Returns the position that other pages use to link to this page, if it can differ from the one that was
+    /// requested.
     func name(of reply: Reply<Response>, hiding names: Set<String>) -> PagePosition.Location? {
         guard case .url = style, let source = reply.source else { return nil }
         return .url(source.removing(names).absoluteString)
@@ -65,7 +66,7 @@ extension Paging {
 }
 
 extension Endpoint {
-    /// The same call with that parameter, in the place of one that has its name.
+    /// Returns the same call with that parameter, which replaces one with the same name.
     fileprivate func setting(_ name: String, to value: some QueryValue & Encodable) -> Self {
         var endpoint = self
         if case .parameters(var parameters) = body?.content {

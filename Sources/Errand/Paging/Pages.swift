@@ -1,36 +1,37 @@
 extension APIClient {
-    /// The pages of a list, one call for each, made when it is asked for.
+    /// Returns the pages of a list; each page is requested when the iteration needs it.
     ///
     ///     let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
     ///     for try await page in client.pages(of: .popular, by: byNumber) {
     ///         show(page.value.results)
     ///     }
     ///
-    /// Each page is a call like any other: it waits for the rate limit, is signed, is tried again, and ends with its
-    /// task, with `.cancelled`. No page is kept, and none is asked for ahead.
+    /// Each page is a call like any other: it takes a permit, is signed and retried, and ends with `.cancelled` when
+    /// its task is cancelled. No page is kept, and none is requested in advance.
     ///
     /// - Parameters:
-    ///   - endpoint: The call for the first page.
-    ///   - paging: How the pages follow one another.
-    ///   - position: Where to begin: at the start, or where reading has ended before.
-    ///   - pageLimit: How many pages may come before the list is taken for endless, which is `.paging(.tooManyPages)`.
-    ///     A thousand take more than three minutes at five per second.
+    ///   - endpoint: The endpoint of the first page.
+    ///   - paging: How to get from one page to the next.
+    ///   - position: Where to begin: at the start, or where reading ended before.
+    ///   - pageLimit: The greatest number of pages, 1,000 by default. A longer list counts as endless and fails with
+    ///     `.paging` of the kind `.tooManyPages`. At five calls per second, a thousand pages take more than three
+    ///     minutes.
     public nonisolated func pages<Response>(
         of endpoint: Endpoint<Response>, by paging: Paging<Response>, from position: PagePosition = .start,
         pageLimit: Int = 1_000
     ) -> Pages<Response> {
-        // A response that is no collection may be empty without anybody knowing.
+        // If a response is not a collection, nothing shows that it is empty.
         Pages(client: self, endpoint: endpoint, paging: paging, start: position, limit: pageLimit) {
             ($0 as? any Collection)?.isEmptyPage ?? false
         }
     }
 }
 
-/// The pages of a list, as they are asked for. Each loop over it begins at the same position.
+/// The pages of a list. Each iteration begins at the same position.
 public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
-    /// What comes: a page.
+    /// A page.
     public typealias Element = Page
-    /// How it fails: with an error and the position at which to go on.
+    /// The error of a page, with the position to resume from.
     public typealias Failure = PagingError
 
     let client: APIClient
@@ -40,37 +41,38 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
     let limit: Int
     let isEmpty: @Sendable (Response) -> Bool
 
-    /// Begins to read; nothing is sent yet.
+    /// Creates an iterator; nothing is sent yet.
     public func makeAsyncIterator() -> Iterator {
         Iterator(self)
     }
 
-    /// Names that the client sets itself in each call: a place holds neither them nor the secrets that they may name.
+    /// The names of the parameters that the client sets in each call. A position holds neither them nor their values,
+    /// which may be secret.
     fileprivate var commonNames: Set<String> {
         var names = Set(client.configuration.parameters.items.map(\.name))
         guard !names.isEmpty else { return names }
         names.subtract(endpoint.query.items.map(\.name))
         if case .parameters(let own) = endpoint.body?.content {
-            // Then they go into the body, and what the URL has is the server's.
+            // The client's parameters go into the body then, and those in the URL are the server's.
             guard endpoint.method.takesParametersInQuery else { return [] }
             names.subtract(own.items.map(\.name))
         }
         return names
     }
 
-    /// Asks for one page after the other.
+    /// Requests one page after the other.
     ///
-    /// It keeps where the next page is, how many there were, and one place to notice a circle by: always the same
-    /// amount, however long the list is.
+    /// It keeps the next position, the number of pages and one position to detect a cycle: a constant amount, however
+    /// long the list is.
     public struct Iterator: AsyncIteratorProtocol {
-        /// Where reading goes on from here; `nil` if there are no more pages.
+        /// The position to resume from; `nil` if there are no more pages.
         public private(set) var position: PagePosition?
 
         private let list: Pages
         private let hidden: Set<String>
         private var count = 0
         private var cycles: CycleDetector?
-        /// What keeps it from going on, to be told when the next page is asked for.
+        /// The reason why reading cannot continue; it is thrown when the next page is requested.
         private var fault: PagingFault?
         private var hasFailed = false
 
@@ -80,7 +82,7 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
             position = list.start
         }
 
-        /// The next page; `nil` after the last, and after an error.
+        /// Returns the next page; `nil` after the last, and after an error.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(PagingError) -> Page? {
@@ -116,7 +118,7 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
             case .on(let next):
                 position = PagePosition(next)
                 guard isRepeated(next, after: place, named: list.paging.name(of: reply, hiding: hidden)) else { return }
-                // Some servers name a next page for ever, and it is empty.
+                // Some servers always name a next page, even if it is empty.
                 if isEmpty { position = nil } else { fault = PagingFault(.repeated, "after \(count) pages") }
             }
         }
@@ -126,7 +128,7 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
         ) -> Bool {
             var cycles = self.cycles ?? CycleDetector(from: name ?? place)
             defer { self.cycles = cycles }
-            // A page that names itself need not be asked for again to know.
+            // A page that names itself as the next one need not be requested again.
             return cycles.close(at: next) || next == place || next == name
         }
     }

@@ -4,7 +4,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// How the pages of a list follow one another.
+/// A way to get from one page of a list to the next.
 ///
 ///     let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
 ///     let byCursor: Paging<PinPage> = .cursor("cursor", next: \.nextCursor)
@@ -12,7 +12,7 @@ public import Foundation
 ///     let byHeader: Paging<[User]> = .link
 ///     let byURL: Paging<PinPage> = .nextURL(\.next)
 ///
-/// The functions are asked once for each page.
+/// The closures are called once for each page.
 public struct Paging<Response: Decodable & Sendable>: Sendable {
     enum Style: Sendable {
         case number(String, first: Int, isLast: @Sendable (Response, _ before: Int) -> Bool?)
@@ -22,9 +22,10 @@ public struct Paging<Response: Decodable & Sendable>: Sendable {
 
     let style: Style
 
-    /// By a number in the parameter of that name, up to the number of pages that each answer tells.
+    /// Pages by a number in the parameter `name`, up to the total number of pages in each response.
     ///
-    /// It ends with the last page, with a page beyond it, or with an empty one. An answer without a total is a fault.
+    /// The list ends with the last page, with a page beyond it, or with an empty one. A response without a total is a
+    /// fault.
     public static func number(
         _ name: String, from first: Int = 1, total: @escaping @Sendable (Response) -> Int?
     ) -> Paging {
@@ -34,7 +35,7 @@ public struct Paging<Response: Decodable & Sendable>: Sendable {
             })
     }
 
-    /// By a number in the parameter of that name, up to the first page on which there are none of those.
+    /// Pages by a number in the parameter `name`, up to the first page without elements.
     public static func number(
         _ name: String, from first: Int = 1,
         untilEmpty items: @escaping @Sendable (Response) -> some Collection & SendableMetatype
@@ -42,23 +43,23 @@ public struct Paging<Response: Decodable & Sendable>: Sendable {
         Paging(style: .number(name, first: first) { response, _ in items(response).isEmptyPage })
     }
 
-    /// By a number in the parameter of that name, up to the first empty page.
+    /// Pages by a number in the parameter `name`, up to the first empty page.
     public static func number(_ name: String, from first: Int = 1) -> Paging where Response: Collection {
         number(name, from: first, untilEmpty: { $0 })
     }
 
-    /// By a cursor that each answer gives for the next page, in the parameter of that name.
+    /// Pages by a cursor in the parameter `name`; each response contains the cursor of the next page.
     ///
-    /// It ends with an answer whose cursor is `nil` or empty.
+    /// The list ends with a response whose cursor is `nil` or empty.
     public static func cursor<Cursor: QueryValue>(
         _ name: String, next: @escaping @Sendable (Response) -> Cursor?
     ) -> Paging {
         Paging(style: .text(name) { next($0)?.queryTexts.first })
     }
 
-    /// By the identifier of the last element that was had, in the parameter of that name.
+    /// Pages by the identifier of the last received element, in the parameter `name`.
     ///
-    /// It ends with a page that has none. The server must not give that element again: where it does, ask for the
+    /// The list ends with a page that has none. The server must not return that element again: if it does, return the
     /// identifier before it.
     public static func lastID<ID: QueryValue>(
         _ name: String, _ last: @escaping @Sendable (Response) -> ID?
@@ -66,17 +67,17 @@ public struct Paging<Response: Decodable & Sendable>: Sendable {
         cursor(name, next: last)
     }
 
-    /// By the link with `rel="next"` in the answer's `Link` header (RFC 8288); it ends where there is none.
+    /// Pages by the link with `rel="next"` in the `Link` header of the response (RFC 8288). The list ends without one.
     public static var link: Paging {
         Paging(style: .url { LinkHeader.next(in: $0.headers.values("Link")) })
     }
 
-    /// By a URL in the answer, absolute or relative; it ends with an answer where that is `nil` or empty.
+    /// Pages by a URL in the response, absolute or relative. The list ends with a response where it is `nil` or empty.
     public static func nextURL(_ next: @escaping @Sendable (Response) -> String?) -> Paging {
         Paging(style: .url { next($0.value) })
     }
 
-    /// By a URL in the answer, absolute or relative; it ends with an answer where that is `nil`.
+    /// Pages by a URL in the response, absolute or relative. The list ends with a response where it is `nil`.
     public static func nextURL(_ next: @escaping @Sendable (Response) -> URL?) -> Paging {
         Paging(style: .url { next($0.value)?.absoluteString })
     }

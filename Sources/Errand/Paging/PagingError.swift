@@ -4,15 +4,15 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// What ended a list that was read page by page, and where reading can go on.
+/// The error that ended the reading of a paged list, and the position to resume from.
 public struct PagingError: Error, Sendable, Hashable, ServiceErrorWrapper {
-    /// What went wrong.
+    /// The error.
     public let error: ServiceError
-    /// The first place in the list that has not been had. With `.paging` it is what the server named as the next page;
-    /// where that cannot be named, because the page before came from elsewhere, it is that page.
+    /// The first position in the list that was not received. With `.paging` it is what the server named as the next
+    /// page; if that cannot be expressed, because the last page came from another origin, it is the last page itself.
     public let position: PagePosition
 
-    /// Makes one.
+    /// Creates an error.
     public init(_ error: ServiceError, position: PagePosition) {
         self.error = error
         self.position = position
@@ -20,10 +20,10 @@ public struct PagingError: Error, Sendable, Hashable, ServiceErrorWrapper {
 }
 
 extension PagingError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
-    /// The sentence of the error.
+    /// The description of the error.
     public var errorDescription: String? { error.errorDescription }
-    /// The sentence of the error.
+    /// The description of the error.
     public var description: String { error.description }
-    /// The error and the position, for a developer.
+    /// The error and the position, for developers.
     public var debugDescription: String { "\(error.debugDescription) at \(position)" }
 }

@@ -6,10 +6,10 @@ import Foundation
 
 /// Admits each send: waits for its permit, then signs the request with the token of that moment.
 ///
-/// It is the one place where permits are taken. A call waits for its permit unsigned, so its token does not grow old in
-/// the queue. If the token has to be waited for, the permit goes back meanwhile, for two reasons: the refresh may need
-/// it, and permits that were kept would let all who waited go at once, beyond any limit. When the token is there the
-/// call takes another permit at the head of the queue, and looks at the token again.
+/// It is the only place that takes permits. A call waits for its permit unsigned, so its token does not age in the
+/// queue. If the call then has to wait for a token, it gives the permit back meanwhile, for two reasons: the refresh
+/// may need it, and waiters that kept their permits would all be sent at once, beyond any limit. Once it has a token,
+/// the call takes another permit at the front of the queue, and checks the token again.
 struct Admission: Layer {
     let limiter: RateLimiter
     let tokens: TokenStore?
@@ -19,7 +19,8 @@ struct Admission: Layer {
     {
         var context = context
         var request = request
-        // A hop that has left the origin is not signed, and a request that brings its own credentials is left as it is.
+        // A request after a redirect to another origin is not signed, and a request with its own credentials is not
+        // changed.
         guard let tokens, let session = context.session, !context.hasLeftOrigin,
             request.headers["Authorization"] == nil
         else {
@@ -35,14 +36,14 @@ struct Admission: Layer {
         return response
     }
 
-    /// Waits for a permit and a token that are there at the same time.
+    /// Waits until a permit and a valid token are available at the same time.
     private func admit(
         _ context: inout CallContext, signedBy tokens: TokenStore, for session: UUID
     ) async throws(ServiceError) -> Token {
         let call = context.call
         while true {
-            // One that had expired by the time it was saved is sent as it is: another would be no better, and would be
-            // had without end.
+            // A new token that had already expired when it was saved is sent as it is: another one would be no better,
+            // and the call would ask for tokens without end.
             let spent = context.awaited.flatMap { $0.token.hasExpired(at: call.time.date) ? $0.token : nil }
             let permit = try await limiter.permit(for: call, isUrgent: context.isUrgent)
             context.permit = permit
@@ -59,8 +60,8 @@ struct Admission: Layer {
 }
 
 extension RateLimiter {
-    /// Waits for the permit of a send, and reports how long that took. A call that a refresh makes is urgent: it would
-    /// otherwise wait behind those who wait for the refresh.
+    /// Waits for the permit of a send, and reports how long that took. A call made by a refresh is urgent: otherwise it
+    /// would wait behind the calls that wait for the refresh.
     func permit(for call: Call, isUrgent: Bool) async throws(ServiceError) -> Permit {
         let (cost, isUrgent) = (call.rules.permits, isUrgent || call.isRefreshCall)
         if let taken = try takeAtOnce(cost: cost, isUrgent: isUrgent) {
@@ -76,7 +77,7 @@ extension RateLimiter {
 }
 
 extension Call {
-    /// Waits for a token of the session that is good now.
+    /// Waits for a token of the session that is valid now.
     fileprivate func token(of session: UUID, from tokens: TokenStore) async throws(ServiceError) -> Token {
         try await waitForToken { (scope: CallScope) async throws(ServiceError) in
             try await tokens.token(of: session, in: scope)

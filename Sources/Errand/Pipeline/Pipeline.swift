@@ -4,21 +4,21 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The layers of a client and its user's middlewares, folded into one function when the client is made.
+/// The layers of a client and the user's middleware, composed into one function when the client is created.
 ///
 /// The order is the design. From top to bottom:
-/// - the user's middlewares for a call see each call once, before anything of ours;
-/// - a retry repeats everything below it, and its pauses hold no permit;
-/// - an attempt that would find no network takes no permit;
-/// - a replay after a 401 is above the redirects: it repeats the request, not the last hop;
-/// - each hop of a redirect is a send of its own, so admission is below: there, and only there, a send waits for its
-///   permit, unsigned, and is then signed with the token of that moment, unless it has left the origin;
-/// - the user's middlewares for an attempt see what is really sent, hop by hop;
-/// - the sender checks what is sent, bounds the attempt and uses the transport.
+/// - call middleware sees each call once, before any layer of the library;
+/// - a retry repeats everything below it, and holds no permit during its pauses;
+/// - an attempt without a network takes no permit;
+/// - a replay after a 401 is above the redirects: it repeats the request, not the last redirect;
+/// - each request of a redirect chain is a send of its own, so admission is below: there, and only there, a send waits
+///   for its permit, unsigned, and is then signed with the current token, unless a redirect has led to another origin;
+/// - attempt middleware sees each request that is handed to the transport, including replays and redirects;
+/// - the sender checks the request, limits its time and calls the transport.
 ///
-/// The deadline is not a layer: it bounds every wait, see `Call.run`.
+/// The deadline is not a layer: it limits every wait, see `Call.run`.
 ///
-/// A class, because every call takes it along: of a value, each of its many parts would be counted.
+/// A class, because every call carries it: copying a struct would retain each of its many fields.
 final class Pipeline: Sendable {
     let builder: RequestBuilder
     private let first: Middleware.Next
@@ -41,7 +41,7 @@ final class Pipeline: Sendable {
             bodyLimit: configuration.responseByteLimit, allowsCleartext: configuration.allowsCleartext,
             longestPause: configuration.longestServerPause,
             secretNames: configuration.secretNames.isEmpty ? nil : builder.secretNames)
-        // Not by `reduce`: a function that has been a generic value is called by way of another from then on.
+        // Not with `reduce`: a function that has been a generic value is called through a thunk from then on.
         var next: Middleware.Next = sender.send
         for layer in layers.reversed() { next = Self.entering(layer, then: next) }
         first = next
@@ -61,10 +61,10 @@ final class Pipeline: Sendable {
     }
 }
 
-/// A user's middleware as a layer: its errors are translated here, and nowhere else.
+/// A user's middleware as a layer. Its errors are translated here, and nowhere else.
 ///
-/// Our own layers enter a scope where they wait. A middleware may wait for whatever it likes, so it runs in a child
-/// task, which can be cancelled; another one below it is in that child already.
+/// The library's own layers enter a scope where they wait. Middleware may wait for anything, so it runs in a child
+/// task, which can be cancelled. Middleware below it is already in that child.
 private struct MiddlewareLayer: Layer {
     let middleware: any Middleware
 

@@ -1,4 +1,4 @@
-/// Sends a request once more with another token if the server refuses the one it was signed with.
+/// Sends a request again with another token if the server refuses the token that signed it.
 struct Replay: Layer {
     let tokens: TokenStore
 
@@ -6,7 +6,7 @@ struct Replay: Layer {
         -> HTTPResponse
     {
         let response = try await next(request, context)
-        // A 401 after a redirect over another origin says nothing of our token, which that hop did not carry.
+        // A 401 after a redirect to another origin says nothing about our token, because that request did not carry it.
         guard response.status == 401, let refused = response.accessToken, let session = context.session,
             tokens.refresh != nil, request.body?.isReplayable ?? true
         else {
@@ -18,7 +18,7 @@ struct Replay: Layer {
         }
         replay.awaited = AwaitedToken(token)
         replay.isUrgent = true
-        // The response to the replay is final, a second 401 too: whatever is wrong, another token would not help.
+        // The replay is not replayed, even after a second 401: whatever is wrong, another token would not help.
         let final = try await next(request, replay)
         if final.status == 401, let refused = final.accessToken { tokens.refuseReplay(with: refused) }
         return final

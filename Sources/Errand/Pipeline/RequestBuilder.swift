@@ -4,22 +4,22 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Makes requests of endpoints: path, query, common parameters, headers and body, each of them checked.
+/// Builds requests from endpoints: path, query, common parameters, headers and body, with all checks.
 ///
-/// A class, because every call takes it along: of a value, each of its many parts would be counted.
+/// A class, because every call carries it: copying a struct would retain each of its many fields.
 final class RequestBuilder: Sendable {
     let origin: Origin
     private let basePath: String
     private let configuration: Configuration
     let secretNames: SecretNames
-    /// Whether a header can be secret whose name does not tell.
+    /// Whether the client has secret header names of its own.
     private let marksHeaders: Bool
-    /// The headers of a call that adds none, for a response that is decoded, and for bytes.
+    /// The headers of a call that adds none: for a response that is decoded, and for bytes.
     private let fixedHeaders: (decoded: HTTPHeaders, bytes: HTTPHeaders)
-    /// The common parameters as a query, where they are the same for every call.
+    /// The common parameters as a query, if they are the same for every call.
     private let fixedQuery: (items: [QueryItems.Item], text: String)?
 
-    /// Checks what does not change from call to call.
+    /// Checks everything that does not change from call to call.
     init(_ configuration: Configuration) throws(ServiceError) {
         let text = configuration.environment.baseURL
         let url = try HTTPURL(text)
@@ -34,7 +34,7 @@ final class RequestBuilder: Sendable {
         self.configuration = configuration
         secretNames = SecretNames(adding: configuration.secretNames)
         marksHeaders = !configuration.secretNames.isEmpty
-        // Parameters that cannot stand in a query may still do for a body; a call that needs the query tells.
+        // Parameters that a query cannot hold may still fit into a body; a call that needs them in the query fails.
         let query = configuration.parametersForEachCall == nil ? try? configuration.parameters.query() : nil
         fixedQuery = query.map { ($0.items, $0.encoded) }
         let accepted = configuration.acceptedContentTypes.filter { !$0.contains("*+") }.joined(separator: ", ")
@@ -60,8 +60,8 @@ final class RequestBuilder: Sendable {
         return request
     }
 
-    /// The URL that the endpoint was given, if it was. A token belongs to its origin, whatever a response or a saved
-    /// position says.
+    /// Returns the URL of the endpoint, if it has one instead of a path. A token belongs to its origin, whatever a
+    /// response or a saved position says.
     private func target<Response>(of endpoint: Endpoint<Response>) throws(ServiceError) -> HTTPURL? {
         switch endpoint.target {
         case nil: return nil

@@ -1,5 +1,5 @@
-/// The last layer before the network: checks what is really sent, bounds the attempt, and translates what the
-/// transport throws.
+/// The last layer before the transport: checks the final request, limits the time of the send, and translates the
+/// transport's errors.
 struct Sender: Sendable {
     let transport: any Transport
     private let hearsOfStops: Bool
@@ -9,7 +9,7 @@ struct Sender: Sendable {
     let bodyLimit: Int
     let allowsCleartext: Bool
     private let longestPause: Duration
-    /// The names by which headers of a response are secret; `nil` if the user adds none to those that are so by custom.
+    /// The names of secret response headers; `nil` if the user adds none to the well-known ones.
     private let secretNames: SecretNames?
 
     init(
@@ -31,7 +31,7 @@ struct Sender: Sendable {
     func send(_ request: HTTPRequest, _ context: CallContext) async throws(ServiceError) -> HTTPResponse {
         let call = context.call
         try check(request, in: call)
-        // A middleware may send twice with what it was given once.
+        // A middleware may send twice with one permit.
         if context.permit?.use() != true { _ = try await limiter.permit(for: call, isUrgent: true).use() }
         let start = call.time.now
         do throws(ServiceError) {
@@ -60,7 +60,7 @@ struct Sender: Sendable {
             try ServiceError.checking { () throws(HTTPFault) in try HTTPSyntax.check(request) }
             try request.checkCleartext(isAllowed: allowsCleartext, isSigned: false)
         } catch {
-            // A middleware may break a retry, a replay, or a redirect's next request: the first one was sent.
+            // A middleware may make a retry, a replay or a redirected request invalid; an earlier one was sent.
             throw call.read { $0.sent == nil } ? error : error.markedAsSent(request.method)
         }
     }
@@ -82,7 +82,7 @@ struct Sender: Sendable {
             var response = try await transport.send(request, context: context)
             if response.body.bytes == nil { call.note(.receiving) }
             if let secretNames { response.headers.hide(secretNames) }
-            // Of a stream only the caller gets, and reads, the body; that of an error is wanted here.
+            // Only the caller reads the body of a stream, but the body of an error is needed here.
             if call.delivery == .stream, response.isSuccess { return response }
             response.body = .bytes(try await response.body.collect(upTo: bodyLimit, in: scope))
             return response
@@ -91,8 +91,8 @@ struct Sender: Sendable {
         }
     }
 
-    /// Keeps to what the server says of its limits. What another origin says, to which a redirect led, is not about
-    /// this client's limiter.
+    /// Pauses the limiter if the server asks for it. A redirect may lead to another origin, whose limits have nothing
+    /// to do with this client's limiter.
     private func heed(_ response: HTTPResponse, to request: HTTPRequest, in call: Call) {
         guard RetryAfterHeaders.canBe(in: response.headers), request.url.origin == origin else { return }
         let pacing = RetryAfterHeaders(of: response, date: call.time.date, ceiling: longestPause)
@@ -102,7 +102,7 @@ struct Sender: Sendable {
 }
 
 extension HTTPRequest {
-    /// Refuses to send a secret, or anything where that was not allowed, so that others can read it on the way.
+    /// Refuses to send credentials unencrypted to another machine, and any request unless the client allows it.
     func checkCleartext(isAllowed: Bool, isSigned: Bool) throws(ServiceError) {
         guard url.origin.isExposed else { return }
         if isSigned || headers["Authorization"] != nil {

@@ -1,17 +1,18 @@
-/// Hands out permission to send: bursts up to the limit, never more than the limit in any rolling period.
+/// Grants permission to send: bursts up to the limit, but never more permits than the limit in any rolling period.
 ///
-/// Waiters are served in the order they came; urgent ones go to the head of the line. A task that is cancelled while it
-/// waits gives its place back, so a cancelled call never slows the calls behind it. One limiter may serve many clients.
-/// A client makes its own limiter unless it is given one to share.
+/// Waiters are served in the order they arrived; urgent ones go to the front of the queue. A task that is cancelled
+/// while it waits gives up its place, so a cancelled call never slows down the calls behind it. One limiter may serve
+/// many clients, and a pause that one server asks for then stops all of them. A client creates its own limiter unless
+/// you give it one to share.
 ///
-/// It is a class with a lock and not an actor, because alarms and cancellations come from outside any task: what they
-/// change is changed at once, at their very instant, and a call that need not wait does not change threads.
+/// It is a class with a lock and not an actor, because alarms and cancellations come from outside any task: they take
+/// effect at once, and a call that need not wait does not change threads.
 public final class RateLimiter: Sendable {
-    /// How long a pause may be for calls to wait for its end. They fail at once with `.rateLimited`, and the figure,
-    /// when the server asks for a longer one: nobody wants to look at a spinner for an hour.
+    /// The longest pause for whose end calls wait: 60 seconds. If the server asks for a longer one, they fail at once
+    /// with `.rateLimited` and its duration: nobody wants to look at a spinner for an hour.
     package static let patience = Duration.seconds(60)
 
-    /// The limit that is kept.
+    /// The limit.
     public let limit: RateLimit
 
     private let time: any TimeSource
@@ -19,7 +20,7 @@ public final class RateLimiter: Sendable {
     private let largestCost: Int
     private let state: Lock<State>
 
-    /// Makes a limiter whose bucket is full.
+    /// Creates a limiter with a full bucket.
     public init(_ limit: RateLimit, time: any TimeSource = .system) {
         self.limit = limit
         self.time = time
@@ -28,10 +29,11 @@ public final class RateLimiter: Sendable {
         state = Lock(State(limit.problem == nil ? limit : .unlimited))
     }
 
-    /// Waits for `cost` permits and takes them. Returns how long it has waited.
+    /// Waits for `cost` permits and takes them. Returns how long it waited.
     ///
-    /// Fails at once with `.rateLimited` if the permits cannot come before `deadline`, and with `.invalidRequest` if
-    /// they never can. Cancelled, it leaves the line at once with `.cancelled` and has taken nothing.
+    /// Throws `.rateLimited` at once if the permits cannot be available before `deadline`, and `.invalidRequest` if
+    /// they never can. If the task is cancelled, it leaves the queue at once, throws `.cancelled` and has taken no
+    /// permits. Without a deadline, a waiter may wait without limit.
     @discardableResult
     public func acquire(
         cost: Int = 1, isUrgent: Bool = false, before deadline: Instant = .distantFuture
@@ -40,7 +42,7 @@ public final class RateLimiter: Sendable {
         return grant.asked.duration(to: grant.taken)
     }
 
-    /// When permits were asked for, and when they were taken.
+    /// The instants at which permits were requested and taken.
     struct Grant {
         var asked: Instant
         var taken: Instant
@@ -63,24 +65,24 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// Takes the permits if nobody has to wait for them; returns when, or `nil` if it has not.
+    /// Takes the permits if no wait is necessary. Returns the instant at which it took them; otherwise `nil`.
     func takeAtOnce(cost: Int, isUrgent: Bool) throws(ServiceError) -> Instant? {
         let cost = try permits(for: cost)
         let now = time.now
         return state.withLock { $0.takeAtOnce(cost, isUrgent: isUrgent, at: now) } ? now : nil
     }
 
-    /// Takes permits back that were taken at `instant` and not used.
+    /// Returns unused permits that were taken at `instant`.
     func giveBack(cost: Int, takenAt instant: Instant) {
         state.withLock { $0.giveBack(cost, takenAt: instant) }
         serve()
     }
 
-    /// Lets nobody through before `instant`, by the clock of the limiter's time source. A shorter pause than the
-    /// present one changes nothing.
+    /// Pauses the limiter until `instant`, by the clock of its time source: it grants no permits until then. A pause
+    /// that ends before the current one changes nothing.
     ///
-    /// Afterwards permits come back one by one at the limit's pace, so that those who waited do not all rush in
-    /// together. Who waits, and would not wait that long, fails at once with `.rateLimited`.
+    /// Afterwards permits come back one by one at the pace of the limit, so that waiters do not all send at once.
+    /// Waiters that would not wait that long fail at once with `.rateLimited`.
     public func pause(until instant: Instant) {
         let now = time.now
         let unservable = state.withLock { $0.pause(until: instant, at: now) }
@@ -90,44 +92,44 @@ public final class RateLimiter: Sendable {
 
     /// Ends a pause now. Does nothing if there is none.
     ///
-    /// Waiters go on at the limit's pace, as after a pause that has run out, and permits that were taken before the
-    /// pause come back when they would have without it: the limit holds in every rolling period. The server is not
-    /// asked: if it still refuses calls, its next response begins another pause.
+    /// Waiters continue at the pace of the limit, as after a pause that has run out. Permits that were taken before the
+    /// pause come back when they would have without it, so the limit holds in every rolling period. If the server still
+    /// refuses calls, its next response begins another pause.
     public func resume() {
         let now = time.now
         state.withLock { $0.resume(at: now) }
         serve()
     }
 
-    /// What a limiter looks like at some moment.
+    /// The state of a limiter at one moment.
     public struct Snapshot: Sendable, Hashable {
-        /// How many permits could be taken at once; `nil` without a limit.
+        /// The number of permits available now; `nil` without a limit.
         public let available: Int?
-        /// How many wait in line.
+        /// The number of waiters in the queue.
         public let waiters: Int
-        /// When the next who waits gets its permits, or when a newcomer would.
+        /// When the next waiter receives its permits; without waiters, when a new call would.
         public let nextGrant: Instant
-        /// Until when the server has asked to pause.
+        /// The end of the current pause; `nil` if there is none.
         public let pausedUntil: Instant?
     }
 
-    /// What the limiter looks like now.
+    /// The current state of the limiter.
     public var snapshot: Snapshot {
         let now = time.now
         return state.withLock { $0.snapshot(at: now) }
     }
 
-    /// Why that cost can never be met, if it cannot.
+    /// Returns why that cost can never be granted; `nil` if it can.
     func problem(withCost cost: Int) -> String? {
         if let problem { return problem }
         if cost <= 0 { return "a cost of \(cost) permits; it must be 1 or more" }
         return cost <= largestCost ? nil : "a cost of \(cost) permits can never be met by a limit of \(limit)"
     }
 
-    /// How many permits are taken for that cost; throws if it makes no sense.
+    /// Returns the number of permits for that cost. Throws if the cost makes no sense.
     private func permits(for cost: Int) throws(ServiceError) -> Int {
         if let problem = problem(withCost: cost) { throw .badSetting(problem) }
-        // Without a limit the cost is only a number, and may be one that cannot be added up.
+        // Without a limit the cost has no effect, and may be too large to add up.
         return limit.windows.isEmpty ? 1 : cost
     }
 
@@ -138,8 +140,8 @@ public final class RateLimiter: Sendable {
         }
         defer { alarm.cancel() }
         serve()
-        // Whatever ends the wait lands the flight, a cancellation too: so there is one word on whether the permits
-        // were taken, whoever asks, and however early the word came.
+        // Everything that ends the wait lands the flight, including a cancellation. So the outcome of the flight alone
+        // decides whether the permits were taken, even if it lands before the wait begins.
         await scope.wait {
             await waiter.turn.landed()
         } onStop: {
@@ -147,7 +149,7 @@ public final class RateLimiter: Sendable {
         }
         let outcome = waiter.turn.outcome ?? .failure(.cancelled)
         if case .success(let instant) = outcome, !scope.isStopped { return instant }
-        // Cancelled, or too late. If it had been served just before, what it took goes to the next.
+        // Cancelled, or too late. If the waiter was served just before, its permits go to the next one.
         state.withLock { state in
             state.line.leave(waiter)
             if case .success(let instant) = outcome { state.giveBack(waiter.cost, takenAt: instant) }
@@ -157,7 +159,7 @@ public final class RateLimiter: Sendable {
         throw .cancelled
     }
 
-    /// Serves all whose turn has come, and sees to it that it is called again for the next.
+    /// Serves all waiters whose permits are available, and sets the alarm for the next one.
     private func serve() {
         let now = time.now
         var unclaimed: [WaitingLine.Waiter] = []
@@ -166,7 +168,7 @@ public final class RateLimiter: Sendable {
                 for waiter in unclaimed { state.giveBack(waiter.cost, takenAt: now) }
                 return state.serve(at: now)
             }
-            // One who has been cancelled, but has not come back to leave the line, takes nothing.
+            // A cancelled waiter takes no permits, even before its task has resumed.
             unclaimed = served.filter { $0.turn.land(.success(now)) == nil }
         } while !unclaimed.isEmpty
         setAlarm()
@@ -174,7 +176,7 @@ public final class RateLimiter: Sendable {
 
     private func setAlarm() {
         let now = time.now
-        // Nobody in line, no alarm: so a limiter that goes leaves none behind, because each waiter keeps it alive.
+        // No waiters, no alarm: so a deallocated limiter leaves no alarm behind, because each waiter keeps it alive.
         let (replaced, instant) = state.withLock { state -> (Alarm?, Instant?) in
             let next = state.nextService(at: now)
             guard state.service?.instant != next else { return (nil, nil) }
@@ -183,7 +185,7 @@ public final class RateLimiter: Sendable {
         }
         replaced?.cancel()
         guard let instant else { return }
-        // The clock may be a user's own, so it is not called under the lock.
+        // The time source may be user code, so it is not called under the lock.
         let alarm = time.schedule(at: instant, for: .watch) { [weak self] in self?.alarmFired(for: instant) }
         let isWanted = state.withLock { state in
             guard state.service?.instant == instant, state.service?.alarm == nil else { return false }

@@ -1,13 +1,13 @@
 extension RateLimiter {
-    /// What a limiter guards with its lock. It neither waits nor reads a clock.
+    /// The state that a limiter protects with its lock. It neither waits nor reads a clock.
     struct State {
         private(set) var bucket: TokenBucket
         var line = WaitingLine()
-        /// When the first waiter is served next, and the alarm for it.
+        /// When the first waiter can be served, and the alarm for it.
         var service: (instant: Instant, alarm: Alarm?)?
-        /// The end of the pause during which nobody is served.
+        /// The end of the pause; no waiter is served before.
         private var pausedUntil: Instant?
-        /// The bucket as it would be without the pause, which has drained it: an early end goes back to it.
+        /// The bucket as it would be without the pause, which has drained it. A pause that ends early restores it.
         private var bucketWithoutPause: TokenBucket?
 
         init(_ limit: RateLimit) {
@@ -19,7 +19,7 @@ extension RateLimiter {
 extension RateLimiter.State {
     enum Admission {
         case granted
-        /// There is not enough time to wait so long.
+        /// The permits cannot be available in time; the value is the wait they would need.
         case refused(Duration)
         case waiting(WaitingLine.Waiter)
     }
@@ -40,7 +40,7 @@ extension RateLimiter.State {
         return pausedUntil == nil && line.costAhead(ofUrgent: isUrgent) == 0 && bucket.take(cost, at: now)
     }
 
-    /// Returns those in line who would not wait for the end of the pause.
+    /// Begins or extends a pause. Returns the waiters that would not wait for its end, and removes them from the queue.
     mutating func pause(until instant: Instant, at now: Instant) -> [WaitingLine.Waiter] {
         endPause(at: now)
         guard instant > max(pausedUntil ?? now, now) else { return [] }
@@ -52,7 +52,7 @@ extension RateLimiter.State {
         return unservable
     }
 
-    /// Ends a pause before its time.
+    /// Ends a pause early.
     mutating func resume(at now: Instant) {
         endPause(at: now)
         guard let before = bucketWithoutPause else { return }
@@ -61,7 +61,7 @@ extension RateLimiter.State {
         bucket.drain(until: now)
     }
 
-    /// Forgets a pause that has run out.
+    /// Clears a pause that has run out.
     private mutating func endPause(at now: Instant) {
         if let pausedUntil, pausedUntil <= now { forgetPause() }
     }
@@ -75,7 +75,7 @@ extension RateLimiter.State {
         bucketWithoutPause?.giveBack(cost, takenAt: instant)
     }
 
-    /// Takes the permits of all whose turn has come.
+    /// Takes the permits of all waiters that can be served, and returns these.
     mutating func serve(at now: Instant) -> [WaitingLine.Waiter] {
         endPause(at: now)
         var served: [WaitingLine.Waiter] = []
@@ -86,7 +86,7 @@ extension RateLimiter.State {
         return served
     }
 
-    /// When the first in line can be served; `nil` if nobody waits.
+    /// Returns when the first waiter can be served; `nil` if the queue is empty.
     func nextService(at now: Instant) -> Instant? {
         guard let waiter = line.first else { return nil }
         return bucket.earliest(taking: waiter.cost, at: max(now, pausedUntil ?? now))

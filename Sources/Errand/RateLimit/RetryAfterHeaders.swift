@@ -4,51 +4,53 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What the headers of a response say about when to come back.
+/// The pause that the headers of a response ask for.
 ///
-/// `Retry-After` on a 429 or 503 wins. Otherwise a quota that is used up (`RateLimit`, `RateLimit-*`, `X-RateLimit-*`)
-/// asks to wait for its reset; of several policies the one with the longest wait holds. A malformed value says nothing.
+/// `Retry-After` on a 429, on a 503, or on a 403 that means a rate limit takes precedence. Otherwise a quota that is
+/// used up (`RateLimit`, `RateLimit-*`, `X-RateLimit-*`) asks for a pause until its reset; of several policies the
+/// longest pause counts. Malformed values are ignored.
 struct RetryAfterHeaders {
-    /// The lengths of the names that are read, a bit each.
+    /// The lengths of the names that are read, one bit each.
     private static let lengths: UInt64 = [
         "retry-after", "ratelimit", "ratelimit-remaining", "ratelimit-reset", "x-ratelimit-remaining",
         "x-ratelimit-reset",
     ].reduce(0) { $0 | 1 << $1.utf8.count }
 
-    /// A hundred years. No server means more, and an `Instant` can still be advanced by it: so a wait reads the same
-    /// wherever it is shown, added or compared.
+    /// A hundred years. No server means more, and an `Instant` can still be advanced by it: so a wait has the same
+    /// value wherever it is shown, added or compared.
     private static let longestWait: Int64 = 3_155_760_000
 
-    /// How long nobody should send; `nil` if the headers ask for no pause.
+    /// How long to pause; `nil` if the headers ask for no pause.
     let pause: Duration?
-    /// The longest wait that the headers ask for beyond the ceiling, and that was ignored.
+    /// The longest wait above the ceiling, which is ignored; `nil` if there is none.
     let ignored: Duration?
 
-    /// Reads the headers. A wait longer than `ceiling` counts as if it had not been asked for.
+    /// Reads the headers. A wait longer than `ceiling` is ignored.
     init(of response: HTTPResponse, date: Date, ceiling: Duration) {
         let sources = Self.waits(askedBy: response, date: date)
         pause = sources.lazy.compactMap { $0.filter { $0 <= ceiling }.max() }.first
         ignored = sources.joined().filter { $0 > ceiling }.max()
     }
 
-    /// Whether there can be any: most responses have no header of a length that could matter, and nothing is compared.
+    /// Returns whether the headers may ask for a pause: most responses have no header with a matching length, and then
+    /// no name is compared.
     static func canBe(in headers: HTTPHeaders) -> Bool {
         headers.fields.contains { lengths & 1 << $0.name.utf8.count != 0 }
     }
 
-    /// How long nobody should send, whatever the headers ask for; `nil` if they ask for no pause.
+    /// Returns how long to pause, however long that is; `nil` if the headers ask for no pause.
     static func pause(after response: HTTPResponse, date: Date) -> Duration? {
         RetryAfterHeaders(of: response, date: date, ceiling: .seconds(longestWait)).pause
     }
 
-    /// `Retry-After` as seconds or as a date; a date in the past is no wait at all.
+    /// Returns `Retry-After`, given in seconds or as a date; zero for a date in the past.
     static func retryAfter(in headers: HTTPHeaders, date: Date) -> Duration? {
         guard let text = headers["Retry-After"]?.trimmed else { return nil }
         if let number = wholeNumber(text) { return wait(number, date: date) }
         return HTTPDate.parse(text, now: date).map { wait(until: $0.timeIntervalSince1970, date: date) }
     }
 
-    /// The waits that the headers ask for, by the kind of header; the first kind that has any wins.
+    /// Returns the waits that the headers ask for, by the kind of header; the first kind that has any counts.
     private static func waits(askedBy response: HTTPResponse, date: Date) -> [[Duration]] {
         let headers = response.headers
         guard canBe(in: headers) else { return [] }
@@ -60,10 +62,10 @@ struct RetryAfterHeaders {
         return [retryAfter.map { [$0] } ?? []] + resets.map { $0.map { wait($0, date: date) } }
     }
 
-    /// The resets of the policies that are used up.
+    /// Returns the resets of the policies that are used up.
     ///
-    /// Reads the list of the present draft (`"burst";r=0;t=1, "day";r=0;t=3600`) and the dictionary of the drafts
-    /// before it (`limit=100, remaining=0, reset=30`). A member that is neither is passed over, and the others hold.
+    /// Reads the list of the current draft (`"burst";r=0;t=1, "day";r=0;t=3600`) and the dictionary of earlier drafts
+    /// (`limit=100, remaining=0, reset=30`). A member that is neither is skipped; the others count.
     private static func resets(ofPolicies field: String) -> [Int64] {
         var dictionary: [Substring: Int64] = [:]
         var resets: [Int64] = []
@@ -78,7 +80,7 @@ struct RetryAfterHeaders {
             if let reset = reset(from: numbers) {
                 resets.append(reset)
             } else if let first = parts.first, first.first != "\"", first.contains("=") {
-                // A named policy that lacks a number does not take it from another one.
+                // A named policy without a number does not take it from another policy.
                 dictionary.merge(numbers) { $1 }
             }
         }
@@ -89,7 +91,8 @@ struct RetryAfterHeaders {
         (numbers["r"] ?? numbers["remaining"]) == 0 ? numbers["t"] ?? numbers["reset"] : nil
     }
 
-    /// The resets of `X-RateLimit-Remaining: 0` with `X-RateLimit-Reset`; where there are several, in the same order.
+    /// Returns the resets of `X-RateLimit-Remaining: 0` with `X-RateLimit-Reset`; several values correspond by their
+    /// order.
     private static func resets(in headers: HTTPHeaders, prefix: String) -> [Int64] {
         func numbers(_ name: String) -> [Int64?] {
             headers.values("\(prefix)-\(name)").flatMap { $0.split(separator: ",") }
@@ -98,25 +101,25 @@ struct RetryAfterHeaders {
         return zip(numbers("remaining"), numbers("reset")).compactMap { $0 == 0 ? $1 : nil }
     }
 
-    /// A number of seconds; or a moment, as seconds or milliseconds since 1970, which some servers write where the
-    /// number of seconds belongs.
+    /// Returns the wait for a number of seconds, or for a date in seconds or milliseconds since 1970, which some
+    /// servers send instead.
     private static func wait(_ number: Int64, date: Date) -> Duration {
-        // No quota lasts thirty years, and no such moment lies before 2001.
+        // No quota lasts thirty years, and no such date is before 2001.
         guard number >= 1_000_000_000 else { return .seconds(number) }
         // Nor after the year 5000: then it is in milliseconds.
         return wait(until: number < 100_000_000_000 ? Double(number) : Double(number) / 1000, date: date)
     }
 
-    /// The wait until a moment, in seconds since 1970. The server's dates have whole seconds: a wait that is rounded
-    /// down would end a moment too soon.
+    /// Returns the wait until a date in seconds since 1970. The server's dates have whole seconds: a wait that is
+    /// rounded down would end too early.
     private static func wait(until moment: Double, date: Date) -> Duration {
         let seconds = (moment - date.timeIntervalSince1970).rounded(.up)
-        // A clock may be set to anything: what is compared first can be converted.
+        // The clock may show any date: a value is compared before it is converted.
         guard seconds > 0 else { return .zero }
         return .seconds(seconds < Double(longestWait) ? Int64(seconds) : longestWait)
     }
 
-    /// Digits only: no sign, no fraction. A number too large to hold is the largest.
+    /// Parses digits only, without a sign or a fraction. A number that is too large becomes the largest.
     private static func wholeNumber(_ text: String) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Int64(text) ?? .max
@@ -124,8 +127,8 @@ struct RetryAfterHeaders {
 }
 
 extension HTTPResponse {
-    /// Whether the server refused the request because there were too many: 429, and the 403 of servers that say so by
-    /// its headers, as GitHub does.
+    /// Whether the server refused the request because of a rate limit: with a 429, or with a 403 whose headers say so,
+    /// as GitHub does.
     var isThrottled: Bool {
         switch status {
         case 429: true
@@ -138,7 +141,7 @@ extension HTTPResponse {
 }
 
 extension StringProtocol {
-    /// The parts between those separators that do not stand in a quoted string, without spaces and tabs at the ends.
+    /// Returns the parts between separators outside quoted strings, without spaces and tabs at their ends.
     fileprivate func pieces(separatedBy separator: UInt8) -> [String] {
         var pieces: [String] = []
         var (start, index) = (utf8.startIndex, utf8.startIndex)
@@ -147,7 +150,7 @@ extension StringProtocol {
             switch utf8[index] {
             case UInt8(ascii: "\""): isQuoted.toggle()
             case UInt8(ascii: "\\") where isQuoted:
-                // What is escaped ends nothing.
+                // An escaped character does not end the string.
                 utf8.formIndex(after: &index)
                 if index == utf8.endIndex { continue }
             case separator where !isQuoted:
@@ -162,7 +165,7 @@ extension StringProtocol {
 }
 
 extension String {
-    /// Without spaces and tabs at the ends.
+    /// The text without spaces and tabs at its ends.
     var trimmed: String {
         var bytes = utf8[...]
         while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }

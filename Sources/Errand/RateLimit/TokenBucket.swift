@@ -1,22 +1,22 @@
-/// The tokens of a rate limit, as a value over explicit instants: it neither waits nor reads a clock.
+/// The permits of a rate limit, as a value over explicit instants: it neither waits nor reads a clock.
 ///
-/// A token comes back exactly one period after it was taken. So a full bucket can be emptied at once, and still no
-/// rolling period ever sees more than the limit. That is stricter than a bucket that is refilled drop by drop, which
-/// lets nearly twice the limit through in a period that begins with a burst.
+/// A permit comes back exactly one period after it was taken. So a full bucket can be emptied at once, and still no
+/// rolling period contains more than the limit. That is stricter than a bucket that refills continuously, which allows
+/// nearly twice the limit in a period that begins with a burst.
 package struct TokenBucket: Sendable {
     private var windows: [RollingWindow]
 
-    /// A full bucket. One of a limit of no permits, or fewer, stays empty.
+    /// Creates a full bucket. A bucket for a limit of zero or fewer permits stays empty.
     package init(_ limit: RateLimit) {
         windows = limit.windows.map(RollingWindow.init)
     }
 
-    /// How many tokens there are; `nil` if their number has no limit.
+    /// Returns the number of available permits; `nil` if it is unlimited.
     package func available(at now: Instant) -> Int? {
         windows.map { $0.available(at: now) }.min()
     }
 
-    /// When so many tokens can be taken together, if nobody takes any before; `nil` if they never can.
+    /// Returns when `cost` permits can be taken together, if no others are taken before; `nil` if they never can.
     package func earliest(taking cost: Int, at now: Instant) -> Instant? {
         var earliest = now
         for window in windows {
@@ -26,18 +26,18 @@ package struct TokenBucket: Sendable {
         return earliest
     }
 
-    /// A moment before which the last of `total` tokens, taken one after the other as soon as there are some, cannot
-    /// come. With one limit, not a smooth one, it is the very moment.
+    /// Returns a lower bound for the instant of the last of `total` permits, taken one after the other as soon as each
+    /// is available. For a single limit that is not smooth, the bound is exact.
     package func earliest(ofLast total: Int, at now: Instant) -> Instant {
         earliest(taking: 1, after: max(total, 1) - 1, at: now)
     }
 
-    /// A moment before which `cost` tokens cannot be taken together, after `ahead` others have been taken.
+    /// Returns a lower bound for the instant at which `cost` permits can be taken together, after `ahead` others.
     func earliest(taking cost: Int, after ahead: Int, at now: Instant) -> Instant {
         windows.map { $0.earliest(taking: cost, after: ahead, at: now) }.max() ?? now
     }
 
-    /// Takes so many tokens, if they are there. To take none changes nothing.
+    /// Takes `cost` permits if they are available, and returns whether it did. Taking none changes nothing.
     package mutating func take(_ cost: Int, at now: Instant) -> Bool {
         guard cost > 0 else { return cost == 0 }
         guard let earliest = earliest(taking: cost, at: now), earliest <= now else { return false }
@@ -45,13 +45,13 @@ package struct TokenBucket: Sendable {
         return true
     }
 
-    /// Puts back tokens that were taken at `instant` and not used.
+    /// Returns unused permits that were taken at `instant`.
     package mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
         guard cost > 0 else { return }
         for index in windows.indices { windows[index].giveBack(cost, takenAt: instant) }
     }
 
-    /// Empties the bucket so that its tokens come back one by one from `instant` on, at the limit's own pace.
+    /// Empties the bucket, so that its permits come back one by one from `instant` on, at the pace of the limit.
     package mutating func drain(until instant: Instant) {
         for index in windows.indices { windows[index].drain(until: instant) }
     }
@@ -61,13 +61,13 @@ package struct TokenBucket: Sendable {
 private struct RollingWindow: Sendable {
     private let permits: Int
     private let period: Int64
-    /// The least time between two tokens; 0 where bursts are welcome.
+    /// The least time between two permits; 0 if bursts are allowed.
     private let spacing: Int64
-    /// When tokens come back, the soonest first; those of the same instant together.
+    /// When permits come back, the soonest first; permits of the same instant share an entry.
     private var returns: [(at: Instant, count: Int)] = []
-    /// Before this index all have come back. Moving it is cheaper than removing them one by one.
+    /// The entries before this index have all come back. Moving the index is cheaper than removing them one by one.
     private var head = 0
-    /// How many tokens are listed in `returns`, from `head` on.
+    /// The number of permits in `returns`, from `head` on.
     private var outstanding = 0
     private var nextSlot = Instant(nanoseconds: .min)
 
@@ -95,13 +95,13 @@ private struct RollingWindow: Sendable {
         let (last, overflow) = ahead.addingReportingOverflow(cost - 1)
         let (cycles, rest) = (overflow ? .max : last).quotientAndRemainder(dividingBy: permits)
         let first = instant(ofToken: rest, at: now)
-        // Those ahead take a slot for each token; the last ones are taken together, in one.
+        // The permits ahead take a slot each; the last ones are taken together, in one slot.
         let slot = max(now, nextSlot).advanced(by: spacing, times: ahead)
         return max(first.advanced(by: period, times: cycles), slot)
     }
 
-    /// When the token of that index (from 0, below `permits`) is there, those that come back sooner being taken by
-    /// others.
+    /// Returns when the permit of that index (from 0, below `permits`) is available, if others take the permits that
+    /// come back sooner.
     private func instant(ofToken index: Int, at now: Instant) -> Instant {
         var left = index - (permits - outstanding)
         guard left >= 0 else { return now }
@@ -117,7 +117,7 @@ private struct RollingWindow: Sendable {
             outstanding -= returns[head].count
             head += 1
         }
-        // Half of the array is a good time to move the rest: each entry then moves once on average.
+        // Entries are removed when they fill half of the array: each entry then moves once on average.
         if head > 32, head * 2 > returns.count {
             returns.removeFirst(head)
             head = 0
@@ -129,7 +129,8 @@ private struct RollingWindow: Sendable {
     mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
         let due = instant.advanced(by: period, times: 1)
         guard let index = out.lastIndex(where: { $0.at == due }) else { return }
-        // A drain may have spread them since: then fewer are due at that instant, and no more than those are ours.
+        // A drain may have spread the permits since: then fewer are due at that instant, and only those can be
+        // returned.
         let count = min(cost, returns[index].count)
         returns[index].count -= count
         outstanding -= count
@@ -144,7 +145,7 @@ private struct RollingWindow: Sendable {
         let pace = period / Int64(permits)
         var before = out
         var there = permits - outstanding
-        // When the last of the tokens so far would have come back without the drain: one walk finds it for all.
+        // When the last permit so far would have come back without the drain; one pass finds it for all steps.
         var own = instant
         returns = []
         head = 0

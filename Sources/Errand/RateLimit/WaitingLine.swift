@@ -1,14 +1,14 @@
-/// The line before a limiter: first come, first served, the urgent before all others.
+/// The queue of a limiter: first come, first served, urgent waiters before all others.
 ///
-/// Joining, leaving and serving cost O(1) on average. One who leaves from the middle leaves an empty place of eight
-/// bytes, which goes when those before it have been served.
+/// Joining, leaving and serving cost O(1) on average. A waiter that leaves from the middle leaves an empty place of
+/// eight bytes, which is removed when those before it have been served.
 struct WaitingLine {
-    /// One who waits.
+    /// A waiter in the queue.
     final class Waiter: Sendable {
         let cost: Int
         let isUrgent: Bool
         let deadline: Instant
-        /// Lands when the turn has come, with the instant at which the permits were taken.
+        /// Lands when the waiter is served, with the instant at which the permits were taken.
         let turn = Flight<Instant, ServiceError>()
         fileprivate let place: Int
 
@@ -25,15 +25,15 @@ struct WaitingLine {
 
     var count: Int { urgent.count + patient.count }
 
-    /// What all who would be served before a newcomer take together.
+    /// Returns the total cost of all waiters that would be served before a new one.
     func costAhead(ofUrgent isUrgent: Bool) -> Int {
         isUrgent ? urgent.cost : urgent.cost + patient.cost
     }
 
-    /// The one whose turn it is.
+    /// The next waiter to be served.
     var first: Waiter? { urgent.first ?? patient.first }
 
-    /// All who wait, in the order in which they will be served.
+    /// All waiters, in the order in which they will be served.
     var all: [Waiter] { urgent.all + patient.all }
 
     mutating func join(cost: Int, isUrgent: Bool, deadline: Instant) -> Waiter {
@@ -43,14 +43,14 @@ struct WaitingLine {
         return waiter
     }
 
-    /// Takes the waiter out, wherever it stands. Nothing happens if it is not there any more.
+    /// Removes the waiter, wherever it is in the queue. Does nothing if it has left already.
     mutating func leave(_ waiter: Waiter) {
         if waiter.isUrgent { urgent.remove(at: waiter.place) } else { patient.remove(at: waiter.place) }
     }
 
     private struct Lane {
         private var places: [Waiter?] = []
-        /// The number of the place that is at `places[0]`.
+        /// The number of the place at `places[0]`.
         private var start = 0
         private var head = 0
         private(set) var count = 0
@@ -73,7 +73,7 @@ struct WaitingLine {
             count -= 1
             cost -= waiter.cost
             while head < places.count, places[head] == nil { head += 1 }
-            // Half of the array is a good time to move the rest: each place then moves once on average.
+            // Places are removed when they fill half of the array: each place then moves once on average.
             if head > 32, head * 2 > places.count {
                 places.removeFirst(head)
                 start += head

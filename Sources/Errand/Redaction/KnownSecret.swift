@@ -1,8 +1,8 @@
-/// A secret that is known, to be found in bytes of text by the algorithm of Knuth, Morris and Pratt: however often a
-/// server repeats the beginning of the secret, each byte of the text is looked at about once.
+/// A known secret, found in text with the Knuth–Morris–Pratt algorithm: it reads each byte of the text about once,
+/// however often a server repeats the beginning of the secret.
 struct KnownSecret: Sendable {
     let bytes: [UInt8]
-    /// For each length that fits, the length that fits when the next byte does not.
+    /// For each matched length, the length that still matches when the next byte does not.
     private let fallback: [Int]
 
     init(_ bytes: [UInt8]) {
@@ -18,7 +18,7 @@ struct KnownSecret: Sendable {
         self.fallback = fallback
     }
 
-    /// Where it stands in the text, overlaps included.
+    /// Returns the ranges of the secret in the text, including overlapping ones.
     func ranges(in text: [UInt8]) -> [Range<Int>] {
         guard !bytes.isEmpty, text.count >= bytes.count else { return [] }
         var found: [Range<Int>] = []

@@ -1,15 +1,15 @@
-/// Finds secrets in bytes of text by what stands before them, without a parser: the text may be cut off, broken, or
-/// prose with JSON, HTML or a URL in it.
+/// Finds secrets in text by the names before them, without a parser: the text may be cut off, broken, or prose with
+/// JSON, HTML or a URL in it.
 ///
-/// It walks along the text once: a name is looked for backwards over no more than its greatest length, and the walk
-/// goes on behind the value that was found.
+/// It makes one pass over the text: it searches for a name backwards, over no more than the greatest length of a name,
+/// and continues after the value it found.
 struct NamedSecrets {
     let names: SecretNames
     let bytes: [UInt8]
     /// Whether the text is a query or a form from its first byte.
     var isQuery = false
 
-    /// Where the values stand, in order; a value that is cut off goes on to the end of the text.
+    /// Returns the ranges of the values, in order. A value that is cut off extends to the end of the text.
     func ranges() -> [Range<Int>] {
         var found: [Range<Int>] = []
         var lastQuote = -1
@@ -34,7 +34,7 @@ struct NamedSecrets {
         return found
     }
 
-    /// `"name": value`. Every quotation mark may be the one that ends a name, so one too many hides no name.
+    /// Matches `"name": value`. Every quotation mark may end a name, so an extra one hides no name.
     private func member(endingAt quote: Int, after lastQuote: Int) -> Range<Int>? {
         var start = quote + 1
         var hasColon = false
@@ -47,7 +47,7 @@ struct NamedSecrets {
         return start..<endOfValue(at: start)
     }
 
-    /// `name=value`, `name = value`, `"name"=>"value"`.
+    /// Matches `name=value`, `name = value`, `"name"=>"value"`.
     private func parameter(before equals: Int) -> Range<Int>? {
         var end = equals
         while end > 0, equals - end < 8, bytes[end - 1] == 0x20 { end -= 1 }
@@ -63,11 +63,12 @@ struct NamedSecrets {
         while isSpaced, first < bytes.count, bytes[first] == 0x20 { first += 1 }
         guard first < bytes.count, Self.isQuote(bytes[first]) else { return first..<endOfWord(at: first) }
         let mark = endOfString(at: first)
-        // What only begins with a quotation mark goes on behind the next one.
+        // A value that begins with a quotation mark but does not end with one continues after it, to the end of the
+        // word.
         return first..<(mark < bytes.count && ",;}])".utf8.contains(bytes[mark]) ? mark : endOfWord(at: mark))
     }
 
-    /// `Bearer abc`: not "bearer token", which is prose, but what has a digit in it or is long.
+    /// Matches `Bearer abc`: not "bearer token", which is prose, but a word that has a digit or is long.
     private func credential(after space: Int) -> Range<Int>? {
         var start = space
         while start > 0, space - start < 9, PercentEncoding.isAlphanumeric(bytes[start - 1]) { start -= 1 }
@@ -83,20 +84,20 @@ struct NamedSecrets {
         return first..<end
     }
 
-    /// `//user:password@host`.
+    /// Matches `//user:password@host`.
     private func userInfo(after slash: Int) -> Range<Int>? {
         guard slash > 0, bytes[slash - 1] == UInt8(ascii: "/") else { return nil }
         let authority = bytes[(slash + 1)...].prefix { $0 >= 0x20 && !"/?#\"'<>\\ ".utf8.contains($0) }
         return authority.lastIndex(of: UInt8(ascii: "@")).map { slash + 1..<$0 }
     }
 
-    /// The text as a URL, whole or broken: a password before the host may have a character in it that ends the host.
+    /// Reads the text as a URL, valid or not: a password before the host may have a character that ends the host.
     func userInfoOfURL() -> Range<Int>? {
         let slashes = bytes.indices.dropLast().first { bytes[$0] == UInt8(ascii: "/") && bytes[$0 + 1] == bytes[$0] }
         let start = slashes.map { $0 + 2 } ?? 0
         let authority = bytes[start...].prefix { !"/?#".utf8.contains($0) }
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) { return start..<at }
-        // What follows a colon and is no port may be the beginning of such a password.
+        // Text after a colon that is not a port may be the beginning of such a password.
         guard authority.first != UInt8(ascii: "["), let colon = authority.firstIndex(of: UInt8(ascii: ":")),
             !authority[(colon + 1)...].allSatisfy({ (0x30...0x39).contains($0) }),
             let at = bytes.lastIndex(of: UInt8(ascii: "@"))
@@ -146,7 +147,7 @@ extension NamedSecrets {
         return bytes.count
     }
 
-    /// Where a word ends that may have nearly any character in it.
+    /// Returns the end of a word, which may have nearly any character.
     private func endOfWord(at start: Int) -> Int {
         bytes[start...].firstIndex { $0 <= 0x20 || "\"<>&\\".utf8.contains($0) } ?? bytes.count
     }

@@ -1,25 +1,24 @@
-/// Which characters may stand as they are, and how the others are written (RFC 3986, 2.1).
+/// The characters allowed in one part of a URL, and the percent-encoding of all others (RFC 3986, 2.1).
 ///
-/// Each place lets fewer characters through than the standard would: what a server could read as a separator is
-/// escaped.
+/// Each part allows fewer characters than the standard: characters that a server could read as separators are escaped.
 package enum PercentEncoding {
-    /// A path that was written out: slashes separate.
+    /// A literal path, in which slashes separate segments.
     case path
-    /// One segment of a path: a slash is a part of the value.
+    /// One segment of a path, in which a slash is part of the value.
     case segment
-    /// A query that was written out: `&` and `=` separate.
+    /// A literal query, in which `&` and `=` are separators.
     case query
     /// A name or a value in a query.
     case queryPart
 
     private static let hex = Array("0123456789ABCDEF".utf8)
 
-    /// Whether the text can stand here as it is.
+    /// Returns whether the text needs no escapes here.
     func allowsAll(_ text: String) -> Bool {
         text.utf8.all(allows)
     }
 
-    /// Escapes all that may not stand here, `%` included, so that a server reads back what was given.
+    /// Escapes all characters that are not allowed here, including `%`, so that a server decodes the original text.
     func encode(_ text: String) -> String {
         guard !allowsAll(text) else { return text }
         var bytes: [UInt8] = []
@@ -28,7 +27,8 @@ package enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Escapes what may not stand here and keeps the escapes that are there; `nil` if a `%` begins none.
+    /// Escapes characters that are not allowed here and keeps existing escapes. Returns `nil` if a `%` does not begin
+    /// an escape.
     func keepingEscapes(_ text: some StringProtocol) -> String? {
         guard !text.utf8.allSatisfy(allows) else { return String(text) }
         var bytes: [UInt8] = []
@@ -46,7 +46,7 @@ package enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Reads escapes back; what is not an escape stays as it is.
+    /// Decodes percent escapes; other text stays as it is.
     package static func decode(_ text: some StringProtocol) -> String {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -95,7 +95,7 @@ package enum PercentEncoding {
 
 /// The dot segments of a path.
 enum PathSegments {
-    /// The path without `.` and `..` (RFC 3986, 5.2.4); it never climbs above the root.
+    /// Returns the path without `.` and `..` segments (RFC 3986, 5.2.4). A `..` never leads above the root.
     static func removingDots(_ path: String) -> String {
         guard path.contains(".") else { return path.hasPrefix("/") ? path : "/" + path }
         var kept: [Substring] = []

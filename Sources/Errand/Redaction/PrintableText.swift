@@ -1,8 +1,8 @@
 extension String {
-    /// The text as one line that a terminal, a log and a label show as what it is: each line break or tab is a space,
-    /// other control characters, and those that turn the direction of the text round, are written as escapes.
+    /// The text as one line that is safe to show in a terminal, a log or a label: a line break or a tab becomes a
+    /// space, and other control characters, as well as those that change the direction of the text, are escaped.
     var printable: String {
-        // Nearly every text is ASCII without a control character.
+        // Nearly every text is ASCII without control characters.
         guard !utf8.all({ $0 >= 0x20 && $0 < 0x7F }) else { return self }
         var shown = ""
         shown.unicodeScalars.reserveCapacity(utf8.count)
@@ -30,7 +30,7 @@ extension Unicode.Scalar {
     }
 
     /// C0, DEL and C1; the marks, embeddings, overrides and isolates of bidirectional text; the byte order mark,
-    /// annotations and tags, which cannot be seen.
+    /// annotations and tags, which are invisible.
     fileprivate var isControl: Bool {
         switch value {
         case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069, 0xFEFF, 0xFFF9...0xFFFB,

@@ -1,21 +1,20 @@
-/// Keeps secrets and control characters out of whatever a person reads: descriptions, logs, errors, cURL text.
+/// Removes secrets and control characters from all text for people: descriptions, logs, errors, cURL commands.
 ///
-/// It works on bytes, since Swift's search for characters takes time that grows with the square of some texts, and
-/// these texts come from servers. A secret is found in whatever form it was escaped: the text is searched as it came
-/// and after each layer of escapes that can be taken off it, and what is found is masked where it stands in the text as
-/// it came.
+/// It works on bytes, since Swift's search for characters takes quadratic time on some texts, and these texts come from
+/// servers. It finds a secret in any escaped form: it searches the original text and the text after each layer of
+/// escapes that can be removed, and masks what it finds at its place in the original text.
 struct Redactor: Sendable {
-    /// What stands in the place of a secret.
+    /// The text that replaces a secret.
     static let mask = "‹redacted›"
-    /// Knows the names that are secret by custom.
+    /// A redactor that knows the well-known secret names.
     static let standard = Redactor()
 
     let names: SecretNames
     private let secrets: [KnownSecret]
-    /// How long a secret may be in a text: six characters for each byte, and these escaped again.
+    /// The greatest length of a secret in a text: six characters for each byte, and these escaped again.
     private let reach: Int
 
-    /// Hides what has such a name, and the secrets that are known.
+    /// Creates a redactor that hides values with these names, and these known secrets.
     init(_ names: SecretNames = .standard, hiding secrets: some Sequence<String> = []) {
         self.names = names
         let forms = Set(
@@ -27,16 +26,16 @@ struct Redactor: Sendable {
         reach = max(256, 12 * (forms.map(\.count).max() ?? 0))
     }
 
-    /// A text as it may be shown.
+    /// Returns the text, safe to show.
     func text(_ text: String) -> String { masked(text).printable }
 
-    /// A query or a form as it may be shown.
+    /// Returns a query or a form, safe to show.
     func text(ofQuery query: String) -> String { masked(query, isQuery: true).printable }
 
-    /// Something that may be a URL, as it may be shown: neither its secret parameters nor a password before the host.
+    /// Returns text that may be a URL, safe to show: without secret parameters, and without a password before the host.
     func text(ofURL text: String) -> String { masked(text, isURL: true).printable }
 
-    /// A text without its secrets, and its control characters as they are.
+    /// Returns the text without secrets; control characters are kept.
     func masked(_ text: String, isQuery: Bool = false, isURL: Bool = false) -> String {
         let bytes = Array(text.utf8)
         let userInfo = isURL ? NamedSecrets(names: names, bytes: bytes).userInfoOfURL() : nil
@@ -44,14 +43,14 @@ struct Redactor: Sendable {
         return masked(bytes[...], without: ranges)
     }
 
-    /// The beginning of a text of any length as it may be shown, of at most `length` characters of Unicode; and whether
-    /// there is more. The rest is not looked at.
+    /// Returns the beginning of a text of any length, safe to show, of at most `length` Unicode scalars, and whether
+    /// there is more. The rest is not read.
     func beginning(of text: some Collection<UInt8>, length: Int) -> (text: String, isCut: Bool) {
         let bytes = Array(text.prefix(length * 8 + reach))
         var end = bytes.count
         let goesOn = bytes.count < text.count
         if goesOn {
-            // The end of what was looked at may be half a secret, which nobody would know for one.
+            // The end of the bytes read may be half a secret, which no search would recognize.
             end -= reach
             while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
         }
@@ -67,12 +66,12 @@ struct Redactor: Sendable {
         }
     }
 
-    /// The bytes with a mask in the place of each range; a range that begins in them may end behind them.
+    /// Returns the bytes with each range masked. A range that begins in the bytes may end after them.
     private func masked(_ bytes: ArraySlice<UInt8>, without ranges: [Range<Int>]) -> String {
         var shown: [UInt8] = []
         var index = bytes.startIndex
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) where range.lowerBound < bytes.endIndex {
-            // One that overlaps what has been masked makes that longer.
+            // A range that overlaps a masked one extends that one.
             if range.lowerBound >= index {
                 shown += bytes[index..<range.lowerBound]
                 shown += Self.mask.utf8

@@ -1,9 +1,8 @@
-/// Knows by their names which headers, parameters and members are secret: those that are so by custom, and a client's
-/// own.
+/// The names of headers, parameters and JSON members whose values are secret: the well-known ones, and a client's own.
 struct SecretNames: Sendable {
-    /// Where a name stands.
+    /// The place of a name.
     enum Location {
-        /// Of a header any word counts, because few headers are worth showing at any risk.
+        /// In a header any word of the name counts, because few headers are worth showing at any risk.
         case header
         /// A parameter of a query or of a form.
         case parameter
@@ -11,7 +10,7 @@ struct SecretNames: Sendable {
         case member
     }
 
-    /// The names that are secret by custom.
+    /// The well-known secret names.
     static let standard = SecretNames()
 
     /// Secret as the last word of a name, in every place: `user_pin`, `newPassword`, `X-Session`.
@@ -28,25 +27,25 @@ struct SecretNames: Sendable {
         "signingkey", "subscriptionkey", "accesscode", "authcode", "authorizationcode", "backupcodes", "codeverifier",
         "devicecode", "recoverycodes", "securitycode", "usercode", "verificationcode",
     ]
-    /// Secret when nothing else stands in the name: with more words around them these are ordinary.
+    /// Secret as the whole name only: with other words around them these are ordinary.
     private static let wholes: Set<String> = ["access", "refresh"]
-    /// Ordinary names of members of JSON, but in a query or a form the code of a sign-in or the key of an API.
+    /// Ordinary names of JSON members, but in a query or a form the code of a sign-in or an API key.
     private static let parameters: Set<String> = ["code", "key"]
-    /// Headers whose names sound secret though their values are not.
+    /// Headers whose names look secret although their values are not.
     private static let harmlessHeaders: Set<String> = [
         "accesscontrolallowcredentials", "idempotencykey", "xidempotencykey", "surrogatekey", "publickeypins",
     ]
-    /// The longest name that is looked at; only its end counts.
+    /// The longest name that is read; only its end counts.
     static let longest = 64
 
     private let own: [[UInt8]]
 
-    /// Adds a client's own names to those that are secret by custom. Case and separators do not matter.
+    /// Adds a client's own names to the well-known ones. Case and separators do not matter.
     init(adding own: Set<String> = []) {
         self.own = own.map { Self.bare($0.utf8) }.filter { !$0.isEmpty }
     }
 
-    /// Whether what goes by that name is secret.
+    /// Returns whether a value with that name is secret.
     func contains(_ name: some StringProtocol, in place: Location) -> Bool {
         if isOwn(name) { return true }
         var name = Array(name.utf8)
@@ -55,14 +54,14 @@ struct SecretNames: Sendable {
         return Self.isSecret(name, in: place)
     }
 
-    /// Whether the name is one of the client's own. Nothing is allocated: each header that is received is asked about.
+    /// Returns whether the name is one of the client's own. Allocates nothing, because each received header is checked.
     func isOwn(_ name: some StringProtocol) -> Bool {
         own.contains { $0.elementsEqual(name.utf8.lazy.filter(Self.isPart).map(\.asciiLowercased)) }
     }
 
     private static func isSecret(_ name: [UInt8], in place: Location) -> Bool {
         let bare = String(decoding: Self.bare(name), as: UTF8.self)
-        // Limits count tokens too, which are none of this kind.
+        // Rate limits count tokens too, which are not secret.
         if place == .header, harmlessHeaders.contains(bare) || bare.contains("ratelimit") { return false }
         if words.contains(bare) || endings.contains(where: bare.hasSuffix) { return true }
         if place == .header { return words(of: name).contains(where: isSecretInHeader) }
@@ -74,20 +73,20 @@ struct SecretNames: Sendable {
         if words.contains(word) || word.hasSuffix("key") || word.hasSuffix("keys") || word.hasSuffix("auth") {
             return true
         }
-        // `author` and `authority` are the exceptions among what begins so.
+        // `author` and `authority` are the exceptions among names with this prefix.
         if word.hasPrefix("auth"), !word.hasPrefix("author") || word.hasPrefix("authori") && word != "authority" {
             return true
         }
         return endings.contains(where: word.contains) || word.contains("session") || word.contains("cookie")
     }
 
-    /// The letters and digits in lower case.
+    /// Returns the letters and digits of the name, in lower case.
     private static func bare(_ name: some Sequence<UInt8>) -> [UInt8] { name.filter(isPart).map(\.asciiLowercased) }
 
-    /// Whether it is no separator.
+    /// Returns whether the byte is not a separator.
     private static func isPart(_ byte: UInt8) -> Bool { PercentEncoding.isAlphanumeric(byte) || byte >= 0x80 }
 
-    /// The words of a name in lower case: what its separators and its capital letters part.
+    /// Returns the words of a name in lower case. Separators and capital letters divide words.
     private static func words(of name: [UInt8]) -> [String] {
         var words: [String] = []
         var word: [UInt8] = []

@@ -1,20 +1,21 @@
-/// Bytes of a text from which one layer of escapes may have been taken, and where each of them stood in the text.
+/// Text from which layers of escapes may have been removed, with the position of each byte in the original text.
 struct UnescapedText {
     private(set) var bytes: [UInt8]
-    /// Where each byte's source begins, and after them the end of the whole; empty where nothing has been unescaped.
+    /// The position of each byte in the original text, followed by the end of that text; empty if nothing has been
+    /// unescaped.
     private var sources: [Int] = []
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// The range of the text as it came that such a range means here.
+    /// Returns the range of the original text for a range of this text.
     func source(of range: Range<Int>) -> Range<Int> {
         sources.isEmpty ? range : sources[range.lowerBound]..<sources[range.upperBound]
     }
 
-    /// The text with one more layer of escapes taken off, whichever they are: JSON's and JavaScript's, HTML's, those of
-    /// a URL and of a form. `nil` if it has none. It takes one walk along the text.
+    /// Returns the text with one more layer of escapes removed, of any kind: JSON and JavaScript, HTML, URLs and forms.
+    /// Returns `nil` if it has none. Makes one pass over the text.
     func unescaped() -> UnescapedText? {
         guard bytes.contains(where: Self.mayBegin) else { return nil }
         var plain: [UInt8] = []
@@ -45,7 +46,7 @@ struct UnescapedText {
         return next
     }
 
-    /// Four layers are taken off at most, so that the work stays in proportion to the text.
+    /// Removes four layers at most, so that the work stays in proportion to the text.
     static func layers(of bytes: [UInt8]) -> [UnescapedText] {
         var layers = [UnescapedText(bytes)]
         while layers.count < 5, let next = layers[layers.count - 1].unescaped() { layers.append(next) }
@@ -56,7 +57,7 @@ struct UnescapedText {
         "\\%&+".utf8.contains(byte)
     }
 
-    /// What the escape there means, and how long it is.
+    /// Returns the decoded bytes of the escape at `index`, and its length; `nil` if there is none.
     private func escape(at index: Int) -> (meaning: [UInt8], length: Int)? {
         switch bytes[index] {
         case UInt8(ascii: "+"): return ([0x20], 1)
@@ -79,7 +80,7 @@ struct UnescapedText {
         case UInt8(ascii: "x"): return number(at: index + 2, digits: 2).map { (Self.utf8($0), 4) }
         case UInt8(ascii: "u"):
             guard let unit = number(at: index + 2, digits: 4) else { return nil }
-            // Beyond the basic plane it takes two of them.
+            // A character outside the basic plane takes two escapes.
             if (0xD800..<0xDC00).contains(unit), bytes[(index + 6)...].starts(with: [0x5C, 0x75]),
                 let low = number(at: index + 8, digits: 4), (0xDC00..<0xE000).contains(low)
             {

@@ -1,9 +1,10 @@
-/// Follows redirects, hop by hop, as RFC 9110 (15.4) says, and takes care that no secret travels along.
+/// Follows redirects as RFC 9110 (15.4) says, and sends no secrets to another origin.
 struct Redirects: Layer {
-    /// More than this is a mistake of the server.
+    /// More than 10 redirects are a mistake of the server.
     private static let limit = 10
 
-    /// The names that the user marks as secret: such a header goes to no other origin even if it is known here.
+    /// The secret names, including the user's own: a header with such a name goes to no other origin, even if it is
+    /// listed below as harmless.
     let secretNames: SecretNames
     let allowsCleartext: Bool
 
@@ -21,7 +22,8 @@ struct Redirects: Layer {
             let following = try self.request(following: response, to: current)
             if visited.contains(following.hop) { throw response.unfollowed("it leads round in a circle") }
             guard visited.count <= Self.limit else { throw response.unfollowed("there were \(Self.limit) before it") }
-            // A server that sends on with 307 or 308 has left the request to another; otherwise it may be done with it.
+            // A server that redirects with 307 or 308 has left the request to another; with other statuses it may have
+            // acted on it.
             if ![307, 308].contains(response.status) { context.call.update { $0.mayHaveActed = true } }
             context.call.tell(.redirected(response.status, to: following.url.description))
             hop.hasLeftOrigin = hop.hasLeftOrigin || following.url.origin != request.url.origin
@@ -33,9 +35,9 @@ struct Redirects: Layer {
         return response
     }
 
-    /// The headers that say what is wanted and in which form, and nothing about who asks. A condition has to go along,
-    /// or a DELETE that depends on it would be one that does not; likewise the key that keeps a request from being done
-    /// twice. Any other header may be a credential, or, as `Host`, one of the first origin's own affairs.
+    /// The headers that say what is requested and in which form, and nothing about the caller. Conditions are among
+    /// them, because a DELETE must not lose its condition; so is the key that prevents a request from taking effect
+    /// twice. Any other header may be a credential or, like `Host`, may concern only the first origin.
     private static let harmless: Set<String> = [
         "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",
         "content-language", "content-type", "idempotency-key", "if-match", "if-modified-since", "if-none-match",
@@ -60,7 +62,7 @@ struct Redirects: Layer {
         if request.url.origin.scheme == "https", following.url.origin.scheme == "http" {
             throw response.unfollowed("it leads from https to plain http")
         }
-        // Checked here and not only before the next send, where the error would say that nothing has been sent.
+        // Checked here and not only before the next send, where the error would say that nothing was sent.
         if following.url.origin.isExposed, !allowsCleartext {
             throw response.unfollowed("it leads to \(following.url.origin), which is not encrypted")
         }
@@ -74,7 +76,7 @@ struct Redirects: Layer {
                 following.headers[name] = nil
             }
         }
-        // A body is for the server that it was written for: a password or a refresh token may stand in one.
+        // A body is for the server it was written for: it may contain a password or a refresh token.
         let (old, new) = (request.url.origin, following.url.origin)
         let isEncryptedNow = old.scheme == "http" && new.scheme == "https" && old.host == new.host
         guard following.body == nil || new == old || isEncryptedNow else {
@@ -88,7 +90,7 @@ struct Redirects: Layer {
 }
 
 extension HTTPRequest {
-    /// What makes a hop the same as another.
+    /// The method and the URL, which identify a request of a redirect chain.
     fileprivate var hop: String { "\(method) \(url.absoluteString)" }
 }
 

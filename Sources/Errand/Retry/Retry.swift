@@ -1,4 +1,4 @@
-/// Tries a call again where that can help and can do no harm.
+/// Retries a call if a retry can succeed and is safe.
 struct Retry: Layer {
     let quota: RetryQuota
 
@@ -8,7 +8,7 @@ struct Retry: Layer {
         do throws(ServiceError) {
             return try await attempts(request, context, next: next)
         } catch {
-            // The last attempt need not have been the one that reached the server.
+            // An earlier attempt than the last may have reached the server.
             throw context.call.read { $0.mayHaveActed } ? error.markedAsSent(request.method) : error
         }
     }
@@ -48,13 +48,14 @@ struct Retry: Layer {
         var reason: ClientEvent.RetryReason
     }
 
-    /// Whether there is another attempt, and after which pause. The quota is asked last, for it is what is spent.
+    /// Returns the pause before another attempt; `nil` if there is none. The quota comes last, because asking spends
+    /// it.
     private func retry(
         after outcome: Result<HTTPResponse, ServiceError>, of request: HTTPRequest, in call: Call
     ) -> Decision? {
         let policy = call.rules.retry
         let (attempts, phase, mayHaveActed) = call.read { ($0.attempts, $0.phase, $0.mayHaveActed) }
-        // An attempt that ended because no token could be had would only ask for one again.
+        // An attempt that failed because it received no token would only ask for one again.
         guard attempts < policy.attempts, phase != .waitingForToken, request.body?.isReplayable ?? true else {
             return nil
         }
@@ -68,7 +69,7 @@ struct Retry: Layer {
             reason = .status(response.status)
             let wait = RetryAfterHeaders.retryAfter(in: response.headers, date: call.time.date) ?? .zero
             guard wait <= policy.patience else { return nil }
-            // A wait of zero, or until a date that our clock has passed, does not switch the backoff off.
+            // A `Retry-After` of zero, or with a date that has passed by our clock, does not switch the backoff off.
             pause = max(wait, backoff)
         case .failure(let error):
             guard error.isWorthRetrying, isSafe || !mayHaveActed else { return nil }
@@ -83,7 +84,7 @@ struct Retry: Layer {
 }
 
 extension RetryPolicy {
-    /// Whether a call is tried again after that response.
+    /// Returns whether a call is retried after that response.
     fileprivate func covers(_ response: HTTPResponse) -> Bool {
         statuses.contains(response.isThrottled ? 429 : response.status)
     }
@@ -101,9 +102,9 @@ extension Result where Success == HTTPResponse, Failure == ServiceError {
         if case .success(let response) = self { response.isThrottled } else { false }
     }
 
-    /// Whether the connection ended before the server worked on the request: servers end each of theirs after a number
-    /// of requests or a time, and with HTTP/2 that turns many calls away at once. It says nothing of the backend's
-    /// health.
+    /// Whether the connection ended before the server processed the request: servers close connections after a number
+    /// of requests or a time, and with HTTP/2 that fails many calls at once. It says nothing about the health of the
+    /// backend.
     fileprivate var wasTurnedAway: Bool {
         guard case .failure(.transport(let failure)) = self else { return false }
         return failure.kind == .reset && !failure.mayHaveReachedServer

@@ -1,8 +1,8 @@
-/// What a client may spend on retries. When a whole backend is down, it runs dry, and the client stops multiplying
-/// the load.
+/// The budget of a client for retries. When a whole backend is down, the budget runs out, and the client stops
+/// multiplying the load.
 ///
-/// The figures are those that large clouds found to work: full, it pays for 35 retries after failures; a backend that
-/// fails now and then gives back what its retries took.
+/// The numbers are those that large clouds found to work: a full budget pays for 35 retries after failures, and a retry
+/// that succeeds gives back what it cost.
 final class RetryQuota: Sendable {
     static let capacity = 500
     static let costAfterFailure = 14
@@ -11,10 +11,10 @@ final class RetryQuota: Sendable {
 
     private let units = Lock(RetryQuota.capacity)
 
-    /// What is left.
+    /// The remaining units.
     var level: Int { units.withLock { $0 } }
 
-    /// Pays for a retry; `nil` if there is not enough left.
+    /// Pays for a retry and returns its cost; `nil` if there is not enough left.
     func withdraw(afterThrottle: Bool) -> Int? {
         let cost = afterThrottle ? Self.costAfterThrottle : Self.costAfterFailure
         return units.withLock { units in
@@ -24,7 +24,7 @@ final class RetryQuota: Sendable {
         }
     }
 
-    /// Takes note of a success: the retry that brought it gives back what it took, a first try gives a little.
+    /// Records a success: a retry gives back what it cost, a first attempt gives one unit.
     func deposit(_ paid: Int?) {
         units.withLock { $0 = min(Self.capacity, $0 + (paid ?? Self.refill)) }
     }

@@ -6,18 +6,18 @@ import Musl
 import Darwin
 #endif
 
-/// A lock between processes, which ends with the process that holds it.
+/// A lock between processes. It ends with the process that holds it.
 ///
-/// It is taken on two files, in this order: a lock file, which is there before the first session is, and the protected
-/// file itself. So deleting the lock file, which only makes room for another, does not let a second process in: the
-/// protected file is still locked. Either may be replaced by the time its lock is had, which is then one on a file that
-/// nobody else would find: it is opened again.
+/// It locks two files, in this order: a lock file, which exists before the first session does, and the protected file
+/// itself. So deleting the lock file does not let a second process in: the protected file is still locked. Either file
+/// may have been replaced by the time its lock is acquired. Then no other process would find the locked file, so the
+/// path is opened again.
 final class FileLock: Sendable {
-    /// How long to wait before asking again. Waiting in the kernel would hold up a thread that other tasks need.
+    /// The interval between attempts to lock: 10 ms. Waiting in the kernel would block a thread that other tasks need.
     private static let pause = Duration.milliseconds(10)
 
-    /// How much longer to wait. Each new version of the file shows that whoever holds the lock does not hang: many may
-    /// be at work in turn, and nobody knows who is next.
+    /// The remaining time to wait. Each new version of the file restarts it, because it shows that the process with the
+    /// lock does not hang: many processes may take turns, in any order.
     private struct Patience {
         let timeout: Duration
         private let file: PrivateFile
@@ -48,8 +48,8 @@ final class FileLock: Sendable {
         self.descriptors = descriptors
     }
 
-    /// Waits for the lock, but not longer than `timeout` for one who holds it and does not change the file; `nil` where
-    /// there can be none: nobody can write there, or the file system has no locks.
+    /// Waits for the lock, but no longer than `timeout` for a process that holds it and does not change the file.
+    /// Returns `nil` if no lock is possible: the folder is not writable, or the file system has no locks.
     static func acquire(
         beside file: PrivateFile, within timeout: Duration
     ) async throws(StorageError) -> FileLock? {
@@ -81,7 +81,7 @@ final class FileLock: Sendable {
         }
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     func release() {
         for descriptor in descriptors.reversed() {
             _ = flock(descriptor, LOCK_UN)
@@ -94,7 +94,7 @@ final class FileLock: Sendable {
     ) async throws(StorageError) -> [CInt] {
         while let descriptor = file.openForLock() {
             do {
-                // Some file systems lock only what is open for writing. The lock file is locked all the same.
+                // Some file systems lock only files that are open for writing. The lock file is locked all the same.
                 guard try await lock(descriptor, of: file, &patience) else {
                     _ = close(descriptor)
                     return []
@@ -109,7 +109,7 @@ final class FileLock: Sendable {
         return []
     }
 
-    /// Waits for the lock on one file; `false` if the file system has none.
+    /// Waits for the lock on one file. Returns `false` if the file system has no locks.
     private static func lock(
         _ descriptor: CInt, of file: PrivateFile, _ patience: inout Patience
     ) async throws(StorageError) -> Bool {
@@ -126,7 +126,7 @@ final class FileLock: Sendable {
                 let holder = "another process has held \(file.lockPath) for \(patience.timeout.displayText)"
                 throw file.failure(.locked, "is locked: \(holder); see whether it hangs")
             }
-            // It fails if the task is cancelled, and then only.
+            // The sleep fails only if the task is cancelled.
             guard (try? await Task.sleep(for: pause)) != nil else {
                 throw file.failure(.locked, "is locked by another process, and the task was cancelled while it waited")
             }
@@ -134,7 +134,7 @@ final class FileLock: Sendable {
         return true
     }
 
-    /// Whether the open file is still the one that has that name.
+    /// Returns whether the path still leads to the open file.
     private static func isPresent(_ descriptor: CInt, at path: String) -> Bool {
         var (mine, present) = (stat(), stat())
         return fstat(descriptor, &mine) == 0 && lstat(path, &present) == 0 && mine.st_ino == present.st_ino

@@ -11,15 +11,16 @@ import Musl
 import Darwin
 #endif
 
-/// A small file that nobody but its owner may read: mode 0600 in a folder of mode 0700, never through a symbolic link.
+/// A small file that only its owner may read: it has mode 0600, and is never reached through a symbolic link. A missing
+/// folder is created with mode 0700; an existing one is used as it is.
 struct PrivateFile: Sendable {
     let path: String
-    /// What is in it, for the messages.
+    /// The name of the content, for error messages.
     var content = "the saved session"
-    /// What is larger is not read into memory. A session is a few kilobytes.
+    /// The size limit: a larger file is not read into memory. The default is 1 MiB; a session takes a few kilobytes.
     var largest = 1 << 20
 
-    /// What is being written, until it is whole.
+    /// The path of the new version until it is complete.
     private var draft: String { "\(path).new" }
 
     private var aside: String { "\(path).damaged" }
@@ -29,8 +30,8 @@ struct PrivateFile: Sendable {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// The bytes; `nil` if there is no file. One that is too large is put out of the way only by whoever holds the
-    /// lock.
+    /// Reads the file; `nil` if there is none. A file that is too large is moved aside, but only if the caller holds
+    /// the lock.
     func read(isAlone: Bool = true) throws(StorageError) -> Data? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -69,11 +70,12 @@ struct PrivateFile: Sendable {
         return Data(bytes[..<filled])
     }
 
-    /// Writes the file whole or not at all.
+    /// Writes the file atomically: completely or not at all.
     func write(_ data: Data) throws(StorageError) {
         try makeFolder()
         try refuseLinksAndFolders()
-        // One who was killed while writing has left its draft here; whoever holds the lock may throw it away.
+        // A process that was killed while writing has left its draft here. The process that holds the lock may delete
+        // it.
         _ = unlink(draft)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure(.unwritable, "cannot be written: \(reason())") }
@@ -91,12 +93,12 @@ struct PrivateFile: Sendable {
         syncFolder()
     }
 
-    /// Removes the file, if there is one.
+    /// Removes the file, if it exists.
     func remove() throws(StorageError) {
         var status = stat()
-        // One that another user has put here was never used: it stays for a person to look at.
+        // A file that belongs to another user was never used: it stays for a person to look at.
         if lstat(path, &status) == 0, status.st_uid != geteuid() { try refuseOthers(status) }
-        // What one who was killed while writing has left is a secret too.
+        // The draft of a process that was killed while writing is secret too.
         _ = unlink(draft)
         guard unlink(path) != 0 else { return syncFolder() }
         let code = errno
@@ -105,37 +107,37 @@ struct PrivateFile: Sendable {
         throw failure(.unwritable, "cannot be removed: \(reason(code))")
     }
 
-    /// Gives the file another name, for a person to look at, and says what was wrong with it; `nil` if meanwhile
-    /// somebody has put another in its place, which stays there. For one who does not hold the lock.
+    /// Moves the file aside, for a person to look at, and returns an error that says so. Returns `nil` if another
+    /// process has meanwhile replaced the file; then the new one stays in place. For callers that do not hold the lock.
     func setAside(
         _ kind: StorageError.Kind, _ what: String, ifStillHolding data: Data
     ) throws(StorageError) -> StorageError? {
         guard rename(path, aside) == 0 else { return failure(kind, what) }
         let other = PrivateFile(path: aside, content: content, largest: largest)
-        // Looked at where nobody replaces it any more: before, it could change between the look and the renaming. What
-        // cannot be read is no session that somebody has just saved.
+        // The content is compared after the move, when nobody replaces it any more; before, it could change between the
+        // comparison and the move. A file that cannot be read is not a session that another process has just saved.
         guard let moved = try? other.read(isAlone: false), moved != data else {
             return failure(kind, "\(what); it was kept aside as \(aside)")
         }
-        // A newer one that is there by now stays. Not every file system has links.
+        // A newer file that exists by now stays. Not every file system has hard links.
         if link(aside, path) != 0, errno != EEXIST, rename(aside, path) == 0 { return nil }
         try other.remove()
         return nil
     }
 
-    /// Gives the file another name, for a person to look at, and says what was wrong with it.
+    /// Moves the file aside, for a person to look at, and returns an error that says so.
     func setAside(_ kind: StorageError.Kind, _ what: String) -> StorageError {
         return failure(kind, rename(path, aside) == 0 ? "\(what); it was kept aside as \(aside)" : what)
     }
 
-    /// What tells one version of the file from the next, which is another file under the same name; `nil` if there is
-    /// none.
+    /// The number that distinguishes versions of the file: each version is a new file under the same name. `nil` if
+    /// there is none.
     var inode: ino_t? {
         var status = stat()
         return lstat(path, &status) == 0 ? status.st_ino : nil
     }
 
-    /// Whether the folder of the file is there, readable or not.
+    /// Whether the folder of the file exists, readable or not.
     var hasFolder: Bool {
         var status = stat()
         return stat(folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
@@ -147,8 +149,8 @@ struct PrivateFile: Sendable {
 
     var lockPath: String { "\(path).lock" }
 
-    /// Opens, and if need be makes, a file for a lock beside this one; `nil` if nobody can write here: then there is
-    /// nothing to protect.
+    /// Opens a lock file beside this one, and creates it if necessary. Returns `nil` if the folder is not writable:
+    /// then there is nothing to protect.
     func openLock(makingFolder: Bool) throws(StorageError) -> CInt? {
         if makingFolder { try makeFolder() }
         let descriptor = open(lockPath, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
@@ -168,13 +170,13 @@ struct PrivateFile: Sendable {
         }
     }
 
-    /// Opens the file for a lock on itself; `nil` if there is none that could be locked.
+    /// Opens the file for a lock on itself; `nil` if it cannot be opened.
     func openForLock() -> CInt? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         return descriptor >= 0 ? descriptor : nil
     }
 
-    /// Refuses a file that somebody else may have written: with a session of theirs, this user's data would go to them.
+    /// Refuses a file that others may have written: with their session, this user's data would go to their account.
     private func refuseOthers(_ status: stat) throws(StorageError) {
         guard status.st_uid == geteuid() else {
             let owner = "belongs to another user (\(status.st_uid), not \(geteuid()))"
@@ -200,7 +202,7 @@ struct PrivateFile: Sendable {
             }
             return
         }
-        // Folders above are made too, each for its owner alone.
+        // Missing parent folders are created too, each for its owner alone.
         var made = folder.hasPrefix("/") ? "/" : ""
         for part in folder.split(separator: "/") {
             made += made.isEmpty || made == "/" ? part : "/\(part)"
@@ -238,8 +240,8 @@ struct PrivateFile: Sendable {
         return true
     }
 
-    /// After this the new name survives a power cut. Where a folder cannot be synced, the file itself is whole all
-    /// the same.
+    /// Ensures that the new name survives a power failure. If the folder cannot be synced, the file itself is still
+    /// complete.
     private func syncFolder() {
         let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }

@@ -1,4 +1,4 @@
-/// Why a private file could not be read, written or locked.
+/// The reason why a private file could not be read, written or locked.
 struct StorageError: Error {
     enum Kind: String, CaseIterable {
         case unreadable, unwritable, damaged, futureVersion, symbolicLink, notAFile, notPrivate, missingFolder, locked

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The body of a streamed response while it is read, and the call that lasts as long.
+/// The body of a streamed response while it is read, and the call, which lasts as long.
 ///
 /// States: idle (nobody waits for a chunk), waiting (the reader does), over. The call can be stopped in each state.
 /// While the reader waits, the stop ends that wait, which then ends the call. An idle stream ends at once, so that its
@@ -12,11 +12,11 @@ import Foundation
 /// reader checks whether the call was stopped just then.
 final class ResponseStream: Sendable {
     private struct State {
-        /// `nil` when it is over.
+        /// `nil` when the stream is over.
         var chunks: HTTPBody.Chunks?
         var isTaken = false
         var isWaiting = false
-        /// What the reader is told when it asks next.
+        /// The error that the next read throws.
         var error: ServiceError?
         var alarm: Alarm?
     }
@@ -25,7 +25,8 @@ final class ResponseStream: Sendable {
     private let end: @Sendable (ClientEvent.Kind) -> Void
     private let state: Lock<State>
 
-    /// Creates the stream of a call that has its response; `end` is called once, with what the call ends with.
+    /// Creates the stream of a call that has received its response; `end` is called once, with the event that ends the
+    /// call.
     init(_ chunks: HTTPBody.Chunks, of call: Call, end: @escaping @Sendable (ClientEvent.Kind) -> Void) {
         self.call = call
         self.end = end
@@ -41,7 +42,7 @@ final class ResponseStream: Sendable {
         if isOver { alarm.cancel() }
     }
 
-    /// Whether the caller is the first who wants to read the body.
+    /// Claims the body for a reader. Returns whether this is the first claim.
     func take() -> Bool {
         state.withLock { state in
             defer { state.isTaken = true }
@@ -65,7 +66,7 @@ final class ResponseStream: Sendable {
                 close(.succeeded(attempts: call.read { $0.attempts }, after: call.age))
                 return nil
             }
-            // Reentrancy: a stop that came when nobody waited any more, and the stream was not idle yet.
+            // Reentrancy: a stop may have come after the wait ended, before the stream was idle.
             stopIfIdle()
             return chunk
         } catch {
@@ -81,7 +82,7 @@ final class ResponseStream: Sendable {
             let outcome = try await scope.result(of: { () async throws -> Data? in
                 var iterator = chunks.makeAsyncIterator()
                 if let chunk = try await iterator.next() { return chunk }
-                // A stream that is iterated in a cancelled task ends without a word; that is not its end.
+                // In a cancelled task, iteration ends without an error although the stream has not ended.
                 try Task.checkCancellation()
                 return nil
             })
@@ -108,7 +109,7 @@ final class ResponseStream: Sendable {
     }
 
     private func close(_ event: ClientEvent.Kind) {
-        // Letting go of the chunks ends the exchange.
+        // Releasing the chunks ends the exchange.
         let (chunks, alarm) = state.withLock { state in
             defer { (state.chunks, state.alarm) = (nil, nil) }
             return (state.chunks, state.alarm)

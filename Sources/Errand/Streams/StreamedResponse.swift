@@ -9,15 +9,16 @@ public import Foundation
 ///     let response = try await client.stream(.get("logs/today"))
 ///     for try await chunk in response.chunks { file.write(chunk) }
 ///
-/// The call lasts until the body has been read to its end or the last copy of the response is gone. Until then it
+/// The call lasts until the body has been read to its end or the last copy of the response is released. Until then it
 /// counts in ``APIClient/activity``, ``APIClient/cancelAll()`` and ``APIClient/shutdown()`` end it, and its deadline
-/// holds. While nobody reads, the connection is not read either, so a body of any length takes little memory.
+/// applies. While nobody reads the body, the connection is not read either, so a body of any length takes little
+/// memory.
 public struct StreamedResponse: Sendable {
-    /// The status, from 200 to 299: any other is thrown as an error.
+    /// The status, from 200 to 299: any other status is thrown as an error.
     public let status: Int
     /// The header fields.
     public let headers: HTTPHeaders
-    /// The number of attempts it took.
+    /// The number of attempts.
     public let attempts: Int
     /// The body as it arrives.
     public let chunks: Chunks
@@ -27,7 +28,8 @@ extension StreamedResponse {
     /// The body of a response, as an asynchronous sequence of chunks of any size.
     ///
     /// It can be iterated once; a second iterator throws `.invalidRequest`. An error ends the sequence: a connection
-    /// that breaks off is `.transport(.truncated)`, a pause longer than the endpoint's `timeout` is `.timedOut`.
+    /// that breaks off is `.transport` of the kind `.truncated`, a wait for a chunk that is longer than the endpoint's
+    /// `timeout` is `.timedOut`.
     public struct Chunks: AsyncSequence, Sendable {
         let stream: ResponseStream
 
@@ -41,7 +43,7 @@ extension StreamedResponse {
             let stream: ResponseStream
             let isFirst: Bool
 
-            /// Returns the next chunk, as soon as there is one; `nil` at the end, and after an error.
+            /// Returns the next chunk as soon as it arrives; `nil` at the end, and after an error.
             public mutating func next(
                 isolation actor: isolated (any Actor)? = #isolation
             ) async throws(ServiceError) -> Data? {
@@ -53,11 +55,11 @@ extension StreamedResponse {
 }
 
 extension APIClient {
-    /// Runs the call, and returns as soon as the head of the response is there.
+    /// Runs the call, and returns as soon as the head of the response has arrived.
     ///
     /// Until then it is a call like any other: with a permit, a token, redirects and retries. A status that is not 2xx
-    /// is thrown with what the server says about it. The endpoint's `timeout` bounds the wait for the head and each
-    /// wait for a chunk, its `deadline` the whole call, the time that you spend between two chunks included.
+    /// is thrown as an error, with the server's message. The endpoint's `timeout` limits the wait for the head and each
+    /// wait for a chunk, its `deadline` the whole call, including the time that you spend between two chunks.
     /// ``Configuration/responseByteLimit`` does not apply.
     @concurrent
     public nonisolated func stream<Response>(
@@ -66,7 +68,7 @@ extension APIClient {
         try await open(endpoint)
     }
 
-    /// Runs the call, and returns as soon as the head of the response is there.
+    /// Runs the call, and returns as soon as the head of the response has arrived.
     ///
     /// With this overload `.get("logs")` needs no type.
     @concurrent

@@ -1,9 +1,9 @@
-/// The alarms that are set, earliest first; those of the same instant in the order they were set.
+/// The pending alarms, earliest first. Alarms for the same instant keep the order in which they were set.
 ///
-/// A binary heap whose entries know their own place, so that setting, firing and taking back an alarm each cost O(log
-/// n): a busy client sets a timeout for every attempt and takes nearly all of them back.
+/// A binary heap whose entries know their own index, so setting, firing and cancelling an alarm each cost O(log n): a
+/// busy client sets a timeout for every attempt and cancels nearly all of them.
 package struct AlarmHeap: Sendable {
-    /// Names one alarm; the generation tells a reused slot from the alarm that had it before.
+    /// Identifies one alarm. The generation distinguishes a reused slot from the alarm that used it before.
     package struct Ticket: Sendable {
         let slot: Int
         let generation: UInt32
@@ -29,7 +29,7 @@ package struct AlarmHeap: Sendable {
     package var isEmpty: Bool { heap.isEmpty }
     package var earliest: Instant? { heap.first.map { slots[$0].instant } }
 
-    /// How many tasks sleep.
+    /// The number of sleeping tasks.
     package private(set) var sleepers = 0
 
     package mutating func insert(
@@ -56,7 +56,7 @@ package struct AlarmHeap: Sendable {
         return Ticket(slot: slot, generation: slots[slot].generation)
     }
 
-    /// Takes an alarm back and returns its action; `nil` if it has fired or was taken back before.
+    /// Removes an alarm and returns its action; `nil` if it has fired or was removed before.
     package mutating func remove(_ ticket: Ticket) -> (@Sendable () -> Void)? {
         guard ticket.slot < slots.count, slots[ticket.slot].generation == ticket.generation,
             slots[ticket.slot].action != nil
@@ -64,7 +64,7 @@ package struct AlarmHeap: Sendable {
         return take(ticket.slot)
     }
 
-    /// Takes the earliest alarm out if its time has come.
+    /// Removes and returns the action of the earliest alarm if it is due.
     package mutating func popDue(at now: Instant) -> (@Sendable () -> Void)? {
         guard let first = heap.first, slots[first].instant <= now else { return nil }
         return take(first)
@@ -122,7 +122,7 @@ package struct AlarmHeap: Sendable {
 }
 
 extension AlarmHeap {
-    /// A heap behind a lock: alarms are set and taken back from any thread, cancellation handlers among them.
+    /// A heap behind a lock: any thread may set and cancel alarms, including in a cancellation handler.
     package final class Shared: Sendable {
         private let heap = Lock(AlarmHeap())
 
@@ -133,8 +133,8 @@ extension AlarmHeap {
         }
 
         package func cancel(_ ticket: Ticket) {
-            // The action goes when the lock is open again: it may hold the last of something that, as it goes, takes
-            // back an alarm of its own.
+            // The action is released outside the lock: it may hold the last reference to an object whose `deinit`
+            // cancels an alarm of its own.
             let action = heap.withLock { $0.remove(ticket) }
             withExtendedLifetime(action) {}
         }

@@ -1,28 +1,28 @@
-/// A moment on a monotonic clock: it never goes back, whatever happens to the wall clock.
+/// A moment on a monotonic clock, which never goes back, whatever happens to the wall clock.
 ///
 /// Arithmetic saturates instead of trapping, so a timeout of three hundred years is simply "never".
 public struct Instant: InstantProtocol {
-    /// Nanoseconds since the clock's own beginning.
+    /// The nanoseconds since the clock's origin.
     public let nanoseconds: Int64
 
-    /// The beginning of the clock.
+    /// The origin of the clock.
     public static let zero = Instant(nanoseconds: 0)
     /// A moment that never comes.
     public static let distantFuture = Instant(nanoseconds: .max)
 
-    /// Makes the moment that lies so many nanoseconds after the clock's beginning.
+    /// Creates an instant from the number of nanoseconds since the clock's origin.
     public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
 
-    /// The moment that lies `duration` later; `distantFuture` if that is out of reach.
+    /// Returns the instant that is `duration` later; `distantFuture` if it cannot be represented.
     public func advanced(by duration: Duration) -> Instant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
         guard overflow else { return Instant(nanoseconds: sum) }
         return duration < .zero ? Instant(nanoseconds: .min) : .distantFuture
     }
 
-    /// How long it is from here to `other`; negative if `other` is earlier.
+    /// Returns the duration from this instant to `other`; negative if `other` is earlier.
     public func duration(to other: Instant) -> Duration {
         let (difference, overflow) = other.nanoseconds.subtractingReportingOverflow(nanoseconds)
         guard overflow else { return .nanoseconds(difference) }
@@ -36,7 +36,7 @@ public struct Instant: InstantProtocol {
 }
 
 extension Duration {
-    /// The duration in nanoseconds, held within what an `Int64` can say.
+    /// The duration in nanoseconds, clamped to the range of `Int64`.
     package var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = heldComponents
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -52,7 +52,7 @@ extension Duration {
         return Double(seconds) + Double(attoseconds) / 1e18
     }
 
-    /// The components; of a duration whose seconds do not fit into an `Int64`, and which has none, those of the longest
+    /// The components, clamped: a duration whose seconds do not fit into an `Int64` has none, and counts as the longest
     /// that has.
     private var heldComponents: (seconds: Int64, attoseconds: Int64) {
         guard self < .seconds(Int64.max) else { return (.max, 0) }
@@ -60,7 +60,7 @@ extension Duration {
         return components
     }
 
-    /// The duration as a person would say it: `250 ms`, `1.5 s`.
+    /// The duration as readable text: `250 ms`, `1.5 s`.
     package var displayText: String {
         let milliseconds = wholeNanoseconds / 1_000_000
         if milliseconds == 0, self > .zero {

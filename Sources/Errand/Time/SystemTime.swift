@@ -11,29 +11,29 @@ import Musl
 import Darwin
 #endif
 
-/// The machine's own clock and random numbers.
+/// The system's clock and random numbers.
 ///
-/// All alarms of a process share one sleeping task. It parks no thread, wakes when the earliest alarm that it knew of
-/// is due, and is gone when none is left then.
+/// All alarms of a process share one sleeping task. The task blocks no thread, wakes when the earliest alarm it knew of
+/// is due, and ends when no alarm is left.
 public final class SystemTime: TimeSource {
     static let shared = SystemTime()
 
     private struct Sleeper {
         var wakesAt: Instant
-        /// `nil` until it has been started.
+        /// `nil` until the task has started.
         var task: Task<Void, Never>?
     }
 
     private let alarms = AlarmHeap.Shared()
     private let sleeper = Lock<Sleeper?>(nil)
 
-    /// Creates one with alarms of its own, for tests: a process shares one.
+    /// Creates a time source with its own alarms, for tests: a process shares one.
     init() {}
 
-    /// The present moment; it goes on while the machine sleeps, as the server's time does.
+    /// The current instant. It also advances while the machine sleeps, as the server's time does.
     public var now: Instant {
-        // The clock of `Task.sleep(clock: .continuous)`, read without a detour over 128-bit durations: it is asked at
-        // each step.
+        // The clock of `Task.sleep(clock: .continuous)`, read without converting from 128-bit durations: every step of
+        // a call reads it.
         var moment = timespec()
         clock_gettime(Self.clock, &moment)
         return Instant(nanoseconds: Int64(moment.tv_sec) * 1_000_000_000 + Int64(moment.tv_nsec))
@@ -44,15 +44,15 @@ public final class SystemTime: TimeSource {
     #else
     private static let clock = CLOCK_MONOTONIC_RAW
     #endif
-    /// The present moment on the wall clock.
+    /// The current date and time of the wall clock.
     public var date: Date { Date() }
-    /// The usual executor.
+    /// `nil`: tasks run on the default executor.
     public var executor: (any TaskExecutor)? { nil }
 
-    /// A random number from the system's own generator.
+    /// Returns a random number from the system's generator.
     public func random() -> UInt64 { UInt64.random(in: .min ... .max) }
 
-    /// Calls `action` at `instant`. An instant that never comes costs nothing but its entry.
+    /// Calls `action` at `instant`. An alarm at `distantFuture` costs only its entry.
     public func schedule(
         at instant: Instant, for purpose: Alarm.Purpose, _ action: @escaping @Sendable () -> Void
     ) -> Alarm {
@@ -71,7 +71,7 @@ public final class SystemTime: TimeSource {
         replaced?.cancel()
         let task = sleep(until: instant)
         let isReplaced = sleeper.withLock { sleeper in
-            // It has slept already.
+            // The task has already finished sleeping.
             guard sleeper != nil else { return false }
             guard sleeper?.wakesAt == instant, sleeper?.task == nil else { return true }
             sleeper?.task = task
@@ -84,7 +84,7 @@ public final class SystemTime: TimeSource {
     private func sleep(until instant: Instant) -> Task<Void, Never> {
         Task.detached {
             let pause = self.now.duration(to: instant)
-            // A cancelled sleep means that an earlier one has taken over.
+            // A cancelled sleep means that a task with an earlier alarm has replaced this one.
             guard (try? await Task.sleep(for: pause, tolerance: .zero, clock: .continuous)) != nil else { return }
             self.fire(upTo: instant)
         }

@@ -4,37 +4,37 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Where every clock, wait and random number of the library comes from.
+/// A source of clocks, waits and random numbers.
 ///
-/// A program uses `SystemTime`; a test uses `TestClock` of `ErrandTesting`, whose time stands still until it is told
-/// to pass.
+/// A program uses `SystemTime`; a test uses `TestClock` of `ErrandTesting`, whose time advances only when the test says
+/// so.
 public protocol TimeSource: Sendable {
-    /// The present moment on a clock that never goes back.
+    /// The current instant on a clock that never goes back.
     var now: Instant { get }
-    /// The present moment on the wall clock, which people and servers can set. Only the expiry of tokens and dates in
-    /// headers use it.
+    /// The current date and time of the wall clock, which people and servers can set. Errand uses it only for the
+    /// expiry of tokens and for dates in headers.
     var date: Date { get }
-    /// The executor on which the library starts the few tasks that outlive a caller; `nil` for the usual one.
+    /// The executor for the few tasks that outlive their caller; `nil` for the default executor.
     var executor: (any TaskExecutor)? { get }
-    /// A random number; all 64 bits count.
+    /// Returns a random number; all 64 bits are used.
     func random() -> UInt64
-    /// Calls `action` once, at `instant` or soon after it, unless the alarm is cancelled before. `action` must be
-    /// quick and must not block.
+    /// Calls `action` once, at `instant` or soon after it, unless the alarm is cancelled first. `action` must be quick
+    /// and must not block.
     func schedule(at instant: Instant, for purpose: Alarm.Purpose, _ action: @escaping @Sendable () -> Void) -> Alarm
 }
 
 extension TimeSource where Self == SystemTime {
-    /// The machine's own clock and random numbers.
+    /// The system's clock and random numbers.
     public static var system: SystemTime { SystemTime.shared }
 }
 
 extension TimeSource {
-    /// A random number from 0 up to, but not including, 1.
+    /// Returns a random number that is at least 0 and less than 1.
     func randomFraction() -> Double {
         Double(random() >> 11) / Double(1 << 53)
     }
 
-    /// Waits until `instant`; ends early, with `.cancelled`, when the scope is stopped.
+    /// Waits until `instant`. Throws `.cancelled` early when the scope is stopped.
     func sleep<Failure>(until instant: Instant, in scope: StopScope<Failure>) async throws(Failure) {
         guard instant > now else {
             if scope.isStopped { throw .cancelled }
@@ -47,13 +47,13 @@ extension TimeSource {
     }
 }
 
-/// A call that a `TimeSource` has been asked to make at some instant.
+/// An action that a `TimeSource` calls at an instant.
 public struct Alarm: Sendable {
-    /// What an alarm is for: a test waits for the sleepers, and not for what the library looks after by itself.
+    /// The purpose of an alarm. A test waits for sleeping tasks, but not for the timeouts of the library.
     public enum Purpose: Sendable {
-        /// A task sleeps until then: in backoff, in the line of a limiter.
+        /// A task sleeps until then: in backoff, or in the queue of a limiter.
         case sleeper
-        /// The library looks after something then: a timeout, a deadline, the next permit.
+        /// The library checks something then: a timeout, a deadline, the next permit.
         case watch
     }
 
@@ -64,9 +64,9 @@ public struct Alarm: Sendable {
 
     private let setting: Setting
 
-    /// Makes an alarm of a clock of your own.
+    /// Creates an alarm for your own time source.
     ///
-    /// - Parameter cancel: Takes the alarm back, and does nothing if it has fired already. It may be called on any
+    /// - Parameter cancel: Cancels the alarm; must do nothing if the alarm has already fired. It may be called on any
     ///   thread, and more than once.
     public init(cancel: @escaping @Sendable () -> Void) {
         setting = .other(cancel: cancel)
@@ -76,7 +76,7 @@ public struct Alarm: Sendable {
         setting = .entry(ticket, in: heap)
     }
 
-    /// Takes the alarm back. Does nothing if it has fired already.
+    /// Cancels the alarm. Does nothing if it has already fired.
     public func cancel() {
         switch setting {
         case .entry(let ticket, let heap): heap.cancel(ticket)

@@ -1,34 +1,35 @@
 import Synchronization
 
-/// Whether there is a network at all: a question that is asked before every attempt, and so must cost next to nothing.
+/// A check for a network. It runs before every attempt, so it must cost next to nothing.
 ///
-/// It says only that there is a way out of this machine, not that the server can be reached. Calls to this machine
-/// itself are never held up by it.
+/// It says only whether this machine has a route to other machines, not whether the server can be reached. Calls to
+/// this machine itself ignore it.
 public struct Connectivity: Sendable {
     private let isOnline: @Sendable () -> Bool
 
-    /// Asks the user's own closure, which must be quick.
+    /// Creates a check with your own closure, which must be quick.
     public init(_ isOnline: @escaping @Sendable () -> Bool) {
         self.isOnline = isOnline
     }
 
-    /// Asks the system: on Linux the kernel's tables of routes, at most once a second; on Apple's platforms the path
-    /// monitor.
+    /// The system's view: on Linux the kernel's routing tables, read at most once a second; on Apple's platforms the
+    /// path monitor.
     public static var system: Connectivity {
         Connectivity { SystemNetwork.shared.isOnline }
     }
 
-    /// There always is one.
+    /// A check that always finds a network.
     public static let always = Connectivity { true }
 
-    /// Whether there is a network now.
+    /// Returns whether there is a network now.
     public func callAsFunction() -> Bool { isOnline() }
 }
 
-/// What a call does when there is no network.
+/// The behavior of a call without a network.
 public enum OfflineRule: Sendable, Hashable {
-    /// It fails at once with `.noInternetConnection`.
+    /// The call fails at once with `.noInternetConnection`.
     case fail
-    /// It waits for the network, so long at most, and fails with `.noInternetConnection` then.
+    /// Each attempt waits for the network, checks every 500 milliseconds, and fails with `.noInternetConnection` after
+    /// this duration.
     case wait(upTo: Duration)
 }

@@ -2,12 +2,12 @@
 import Dispatch
 import Network
 
-/// What the system's path monitor says.
+/// The state of the system's path monitor.
 final class SystemNetwork: Sendable {
     static let shared = SystemNetwork()
 
     private let monitor = NWPathMonitor()
-    /// Before the monitor has spoken for the first time there might well be a network.
+    /// Until the monitor's first report, there may well be a network.
     private let latest = Lock(true)
 
     private init() {
@@ -17,7 +17,7 @@ final class SystemNetwork: Sendable {
         monitor.start(queue: DispatchQueue(label: "errand.network"))
     }
 
-    /// Whether some path is there, or would be if it were asked for.
+    /// Whether a path exists, or would exist on demand.
     var isOnline: Bool { latest.withLock { $0 } }
 }
 #else
@@ -27,20 +27,20 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What the kernel's tables of routes say, read at most once a second.
+/// The state of the kernel's routing tables, read at most once a second.
 final class SystemNetwork: Sendable {
     static let shared = SystemNetwork()
 
-    /// How long an answer is good for. A second is soon enough for a person who plugs a cable in, and reading
-    /// takes microseconds.
+    /// How long a result stays valid. A second is soon enough for a person who plugs in a cable, and reading takes
+    /// microseconds.
     private static let lifetime = Duration.seconds(1)
 
     private let latest = Lock<(isOnline: Bool, at: ContinuousClock.Instant)?>(nil)
 
-    /// Whether there is a usable route other than to this machine itself.
+    /// Whether there is a usable route to other machines.
     var isOnline: Bool {
         latest.withLock { latest in
-            // Not the clock of a client: the tables belong to the machine, and change in its time.
+            // Not a client's clock: the tables belong to the machine, and change in its time.
             let now = ContinuousClock.now
             if let latest, latest.at.duration(to: now) < Self.lifetime { return latest.isOnline }
             let isOnline = RouteTable.current.hasWayOut
@@ -64,15 +64,15 @@ struct RouteTable {
         (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Whether some route leads out of the machine. Where there is no table to read, the transport has to find out.
+    /// Whether some route leads to other machines. If no table can be read, the transport has to find out.
     var hasWayOut: Bool {
         guard ipv4 != nil || ipv6 != nil else { return true }
         return hasRoute(ipv4, skippingLines: 1, interface: 0, flags: 3)
             || hasRoute(ipv6, skippingLines: 0, interface: 9, flags: 8)
     }
 
-    /// RTF_UP without RTF_REJECT, on an interface that is not the loopback. Link-local IPv6 routes lead to no
-    /// server.
+    /// Returns whether the table has a route with RTF_UP and without RTF_REJECT, on an interface other than the
+    /// loopback. Link-local IPv6 routes lead to no server.
     private func hasRoute(_ table: String?, skippingLines: Int, interface: Int, flags: Int) -> Bool {
         for line in table?.split(separator: "\n").dropFirst(skippingLines) ?? [] {
             let columns = line.split { $0 == " " || $0 == "\t" }

@@ -1,8 +1,8 @@
-/// The part of a client that touches the network.
+/// A type that sends one request and returns its response.
 ///
-/// A transport sends one request and returns one response. It follows no redirects, keeps no cookies, caches nothing
-/// and sends nothing a second time. It ends promptly when its task is cancelled, which is also how the client stops an
-/// attempt whose time is up. It may throw a `ServiceError`; any other error becomes `.transport(.other)`, including a
+/// A transport follows no redirects, keeps no cookies, caches nothing, and never resends a request that is not safe to
+/// repeat. It ends promptly when its task is cancelled, which is also how the client stops a send whose time is up. It
+/// may throw a `ServiceError`; any other error becomes `.transport` of the kind `.other`, including a
 /// `CancellationError` that it throws although nobody stopped the send.
 public protocol Transport: Sendable {
     /// Sends the request and returns the response, whatever its status.
@@ -18,7 +18,7 @@ extension Transport {
     public var connectivity: Connectivity { .system }
 }
 
-/// A transport that is told of stops through the scope of its context, so that its sends need no child task.
+/// A transport that observes stops through the scope of its context, so that its sends need no child task.
 package protocol StoppableTransport: Transport {
     /// A warning about the transport for a person; `nil` if there is none.
     var notice: Notice? { get }
@@ -28,28 +28,28 @@ extension StoppableTransport {
     package var notice: Notice? { nil }
 }
 
-/// What a transport gets besides the request.
+/// The settings and the reporting of one send.
 public struct TransportContext: Sendable {
-    /// How the caller wants the body.
+    /// How the caller wants to receive the body.
     public enum Delivery: Sendable, Hashable {
-        /// As a whole: the transport may collect up to `bodyLimit` bytes itself.
+        /// Completely: the transport may collect up to `bodyLimit` bytes itself.
         case whole
-        /// As it comes: the transport returns the response as soon as its head is complete.
+        /// In pieces: the transport returns the response as soon as its head is complete.
         case stream
     }
 
-    /// How the caller wants the body.
+    /// How the caller wants to receive the body.
     public var delivery: Delivery
-    /// The largest body in bytes, decompressed. A larger one is `.transport(.tooLarge)`.
+    /// The limit on the body in decompressed bytes. A larger body is `.transport` of the kind `.tooLarge`.
     public var bodyLimit: Int
-    /// The time limit of this attempt. The client stops an attempt that exceeds it, so a transport need not.
+    /// The time limit of this send. The client stops a send that exceeds it, so a transport need not.
     public var timeout: Duration
-    /// The clock.
+    /// The client's time source.
     public var time: any TimeSource
     private let reporter: any PhaseReporter
-    /// Whether a client has created it, which then bounds the send.
+    /// Whether a client has created the context; then the client limits the send.
     private let isOfClient: Bool
-    /// The scope of the attempt. A send without a client has a scope of its own, which nobody stops.
+    /// The scope of the send. A send without a client has a scope of its own, which only its timeout stops.
     package let scope: CallScope
 
     /// Creates a context. A client creates one for each send; your own code needs this only to call a transport itself.
@@ -79,7 +79,7 @@ public struct TransportContext: Sendable {
         isOfClient = true
     }
 
-    /// Runs a send. Without a client nobody else stops it when its timeout has passed.
+    /// Runs a send, and stops it at its timeout if no client does.
     package func bounded<Value>(_ send: () async throws -> Value) async throws -> Value {
         guard !isOfClient else { return try await send() }
         let (scope, timeout) = (scope, timeout)
@@ -100,7 +100,7 @@ public struct TransportContext: Sendable {
     }
 }
 
-/// The receiver of an attempt's phases: usually the call itself.
+/// The receiver of a send's phases: usually the call itself.
 protocol PhaseReporter: AnyObject, Sendable {
     func note(_ phase: Phase)
 }

@@ -1,4 +1,4 @@
-/// The transport of a platform that has none: every send fails and says what to do.
+/// The transport of a platform without one: every send fails and says what to do.
 package struct UnavailableTransport: Transport {
     private let advice: String
 

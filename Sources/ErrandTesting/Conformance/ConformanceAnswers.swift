@@ -29,12 +29,12 @@ extension TransportConformance {
             try expectBounded(scene)
         },
         packed("gzip") { Gzip.stored($0) },
-        // One block that is stored, and the last one, which is empty (RFC 7932, 9).
+        // One stored block, and the empty last block (RFC 7932, 9).
         packed("br") { data in
             let header = 1 << 20 | (data.count - 1) << 4
             return Data([0, 8, 16].map { UInt8(truncatingIfNeeded: header >> $0) }) + data + [3]
         },
-        // A frame of one block that is stored (RFC 8878, 3.1.1).
+        // A frame with one stored block (RFC 8878, 3.1.1).
         packed("zstd") { data in
             Data([0x28, 0xB5, 0x2F, 0xFD, 0x20, UInt8(data.count), UInt8(data.count << 3 | 1), 0, 0]) + data
         },
@@ -55,7 +55,7 @@ extension TransportConformance {
         },
         Case("C39", "a packed body that is damaged is malformed") { scene in
             var packed = Gzip.zeros(1 << 20)
-            // In the checksum.
+            // The byte is part of the checksum.
             packed[packed.count - 6] ^= 1
             let damaged = packed
             scene.server.on(.get, "/x") { request in
@@ -91,7 +91,7 @@ extension TransportConformance {
         },
     ]
 
-    /// What the system may hold on both sides of a connection, and a transport in its own buffers.
+    /// The bytes that the system may buffer on both sides of a connection, and a transport in its own buffers.
     private static let buffers = 48 << 20
 
     static func expectBounded(_ scene: ConformanceScene) throws {
@@ -99,7 +99,7 @@ extension TransportConformance {
         try scene.expect("no more than \(buffers) bytes were taken", sent < buffers, seen: sent)
     }
 
-    /// C38: a value, or an error of the transport's own; where there is a value, the field is right.
+    /// C38: a value, or an error of the transport; if there is a value, the field is right.
     private static func head(
         _ what: String, _ lines: String, _ isRight: @escaping @Sendable (String) -> Bool
     ) -> Case {

@@ -6,7 +6,7 @@ import Foundation
 #endif
 
 extension TransportConformance {
-    /// C20 to C25: a call ends when it is told to, at every stage, and leaves nothing behind.
+    /// C20 to C25: a cancelled call ends at every stage, and leaves nothing behind.
     static let cancellation: [Case] = [
         Case("C20", "a call that is cancelled before it starts sends nothing") { scene in
             scene.server.on(.get, "/x", .json("1").always)
@@ -95,14 +95,14 @@ extension TransportConformance {
         },
     ]
 
-    /// C21: cancelled at that stage, a call ends at once, closes its connection, and holds up no other.
+    /// C21: a call that is cancelled at that stage ends at once, closes its connection, and delays no other call.
     private static func stage(_ name: String, _ reply: LoopbackReply) -> Case {
         Case("C21", "a call that is cancelled \(name) ends at once and leaves no connection") { scene in
             scene.server.on(.get, "/x", reply, .json("1").always)
             let client = scene.client()
             let call = Task { try await client.run(Endpoint<Int>.get("x")) }
             try await scene.received(atLeast: 1)
-            // So that what has been written is there; if it is not, the call is cancelled a stage earlier.
+            // So that the client has received what was written; if it has not, the call is cancelled a stage earlier.
             try await SystemTime.system.sleep(for: .milliseconds(50))
             let start = ContinuousClock.now
             call.cancel()
@@ -115,7 +115,7 @@ extension TransportConformance {
         }
     }
 
-    /// The errors of a hundred calls that are cancelled when something has happened.
+    /// Returns the errors of a hundred calls that are cancelled when `happened` returns.
     private static func cancelled(
         _ scene: ConformanceScene, url: String? = nil, when happened: @escaping @Sendable () async throws -> Void
     ) async throws -> [ServiceError] {

@@ -6,7 +6,7 @@ import Foundation
 #endif
 
 extension TransportConformance {
-    /// C11, C41 and C43: connections that are kept, that die while they are kept, and that are many.
+    /// C11, C41 and C43: kept connections, kept connections that die, and many connections.
     static let connections: [Case] = [
         dying("closes when the POST has come", warm: .json("1"), post: .close),
         dying("has closed before the POST", warm: LoopbackReply.json("1").thenClose, post: .json("1")),
@@ -18,7 +18,7 @@ extension TransportConformance {
         },
         Case("C41", "calls succeed though the server closes idle connections between them") { scene in
             scene.server.on(.get, "/x", .json("1").always)
-            // A close that crosses a request on its way is a failure that the client may try again.
+            // A connection that is closed while a request is on its way is a failure that the client may retry.
             let client = scene.client { $0.retry = .standard }
             for _ in 0..<20 {
                 let value = try await client.run(Endpoint<Int>.get("x"))
@@ -27,7 +27,7 @@ extension TransportConformance {
             }
         },
         Case("C41", "a connection whose answer says close is not used again") { scene in
-            // The server keeps it open, and would answer.
+            // The server keeps the connection open, and would respond.
             scene.server.on(.get, "/x", .json("1", headers: ["Connection": "close"]).always)
             for _ in 0..<5 { _ = try await scene.get() }
             try scene.expect("connections", scene.server.connections, is: 5)

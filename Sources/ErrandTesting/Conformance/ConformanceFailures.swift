@@ -6,7 +6,7 @@ import Foundation
 #endif
 
 extension TransportConformance {
-    /// C30 to C33: what breaks, breaks by its kind, and is tried again only where that can do no harm.
+    /// C30 to C33: failures have the right kind, and only safe ones are retried.
     static let failures: [Case] = [
         Case("C30", "a port on which nobody listens refuses, and nothing was sent") { scene in
             let closed = try LoopbackServer(isListening: false)

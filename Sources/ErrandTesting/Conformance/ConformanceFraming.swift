@@ -6,7 +6,7 @@ import Foundation
 #endif
 
 extension TransportConformance {
-    /// C34 to C38: where an answer begins and ends, and what is none.
+    /// C34 to C38: the beginning and the end of a response, and bytes that are not a response.
     static let framing: [Case] = [
         surplus("bytes after a body", LoopbackReply.status(200, body: honest).followed(by: forged)),
         surplus("bytes after an answer without a body", LoopbackReply.status(204).followed(by: forged)),
@@ -63,9 +63,9 @@ extension TransportConformance {
         ),
     ]
 
-    /// What an honest server answers.
+    /// The response of a correct server.
     static let honest = Data("honest".utf8)
-    /// Five megabytes in which no part is like its neighbours.
+    /// Five megabytes in which no part equals its neighbors.
     static let large = (0..<5000).reduce(into: Data()) {
         $0 += Data(repeating: UInt8(truncatingIfNeeded: $1), count: 1009)
     }
@@ -76,14 +76,14 @@ extension TransportConformance {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(body)"
     }
 
-    /// C34: whatever becomes of the first answer, what is too much of it is not taken for the next.
+    /// C34: whatever happens to the first response, its surplus bytes are not part of the next one.
     private static func surplus(_ what: String, _ reply: LoopbackReply) -> Case {
         Case("C34", "\(what) never reach the next answer") { scene in
             let good = LoopbackReply.status(200, body: honest)
             scene.server.on(.get, "/bad", reply.always)
             scene.server.on(.get, "/good", good.always)
             func length(_ reply: LoopbackReply) -> Int { reply.steps.reduce(0) { $0 + ($1.length ?? 0) } }
-            // Reckoned and not read off: the server counts a moment after the client has what was sent.
+            // Computed, because the server counts a moment after the client has received the bytes.
             var written = 0
             for _ in 0..<5 {
                 let first = try await scene.outcome(of: scene.request(.get, "/bad"))
@@ -115,7 +115,7 @@ extension TransportConformance {
         }
     }
 
-    /// C37: an answer that has no body is complete with its head, and the connection serves the next request.
+    /// C37: a response without a body is complete with its head, and the connection serves the next request.
     private static func bodiless(_ what: String, _ method: HTTPMethod, _ reply: LoopbackReply) -> Case {
         Case("C37", "a \(what) has no body, and the connection goes on") { scene in
             scene.server.on(method, "/bare", reply.always)

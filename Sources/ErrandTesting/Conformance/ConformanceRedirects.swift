@@ -6,7 +6,7 @@ import Foundation
 #endif
 
 extension TransportConformance {
-    /// C50 to C53: a transport follows no redirect, and the client that does takes care of what travels along.
+    /// C50 to C53: a transport follows no redirect, and the client that does sends no secrets along.
     static let redirects: [Case] = [
         Case("C50", "a transport hands a redirect over and does not follow it") { scene in
             scene.server.onAny { _ in .redirect(to: "/elsewhere") }

@@ -6,7 +6,7 @@ import Foundation
 #endif
 
 extension TransportConformance {
-    /// C42, C60 and C61: what is sent is what was asked for, to the byte.
+    /// C42, C60 and C61: requests are sent as they were made, byte for byte.
     static let requests: [Case] = [
         Case("C42", "a request goes out as it was made, and nothing is added that changes its meaning") { scene in
             scene.server.on(.put, "/x", .status(201, headers: ["X-Same": "1", "x-same": "2"]))
@@ -96,7 +96,7 @@ extension TransportConformance {
         },
     ]
 
-    /// C42: a body of which the server is first asked whether it wants it.
+    /// C42: a request that asks the server first whether it accepts the body.
     private static func expecting(
         _ what: String, _ status: Int, early: (@Sendable (LoopbackRequest) -> LoopbackReply?)?
     ) -> Case {

@@ -5,9 +5,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a case of the conformance suite has to work with: a server, the transport, and ways to say what is expected.
+/// The environment of a conformance case: a server, the transport, and methods that check expectations.
 struct ConformanceScene: Sendable {
-    /// An answer with its whole body.
+    /// A response with its whole body.
     struct Answer: Sendable, CustomStringConvertible {
         var status: Int
         var headers: HTTPHeaders
@@ -19,18 +19,18 @@ struct ConformanceScene: Sendable {
 
     typealias Outcome = Result<Answer, ServiceError>
 
-    /// The longest that a case may take.
+    /// The time limit of a case.
     static let longest = Duration.seconds(120)
-    /// What takes longer than this has not happened, even on a busy machine under the thread sanitizer.
+    /// The time limit of one step, even on a busy machine under the thread sanitizer.
     static let patience = Duration.seconds(20)
-    /// What is done "at once" takes less. It is no measure of speed: cases may run side by side on a machine that has
-    /// other things to do, and what is not done at once would take for ever here.
+    /// The time limit for what happens "at once". It does not measure speed: cases may run in parallel on a busy
+    /// machine, and what does not happen at once would take forever here.
     static let promptly = Duration.seconds(20)
 
     let server: LoopbackServer
     let transport: any Transport
 
-    /// A client of the server, with neither a rate limit nor retries, and more time than it needs.
+    /// Creates a client of the server, without a rate limit or retries, and with more time than it needs.
     func client(_ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
         var configuration = Configuration(ServerEnvironment("loopback", server.baseURL))
         configuration.transport = transport
@@ -42,14 +42,14 @@ struct ConformanceScene: Sendable {
         return APIClient(configuration)
     }
 
-    /// A request to the server.
+    /// Creates a request to the server.
     func request(
         _ method: HTTPMethod = .get, _ target: String = "/x", headers: HTTPHeaders = [:], body: HTTPBody? = nil
     ) throws -> HTTPRequest {
         HTTPRequest(method: method, url: try HTTPURL(server.baseURL + target), headers: headers, body: body)
     }
 
-    /// Hands a request to the transport, and takes the whole answer.
+    /// Sends a request with the transport, and returns the whole response.
     func send(_ request: HTTPRequest, limit: Int = 64 << 20) async throws -> Answer {
         try await within(Self.patience, "an answer") {
             let context = TransportContext(bodyLimit: limit, timeout: Self.patience)
@@ -59,12 +59,12 @@ struct ConformanceScene: Sendable {
         }
     }
 
-    /// Asks for a path, and takes the whole answer.
+    /// Requests a path, and returns the whole response.
     func get(_ target: String = "/x", limit: Int = 64 << 20) async throws -> Answer {
         try await send(request(.get, target), limit: limit)
     }
 
-    /// What the transport makes of a request.
+    /// Returns the transport's result for a request.
     func outcome(of request: HTTPRequest, limit: Int = 64 << 20) async throws -> Outcome {
         do {
             return .success(try await send(request, limit: limit))
@@ -74,7 +74,7 @@ struct ConformanceScene: Sendable {
         }
     }
 
-    /// Expects that a GET fails in one of those ways.
+    /// Expects that a GET fails with one of those kinds.
     func expectFailure(
         _ what: String, _ kinds: TransportFailure.Kind..., limit: Int = 64 << 20
     ) async throws {
@@ -85,12 +85,12 @@ struct ConformanceScene: Sendable {
         }
     }
 
-    /// Expects that something is so.
+    /// Expects a condition.
     func expect(_ expected: String, _ isSo: Bool, seen: @autoclosure () -> Any) throws {
         guard isSo else { throw Self.surprise(expected, seen()) }
     }
 
-    /// Expects two values to be the same.
+    /// Expects that two values are equal.
     func expect<Value: Equatable>(_ what: String, _ seen: Value, is expected: Value) throws {
         guard seen == expected else { throw Self.surprise("\(what): \(expected)", seen) }
     }
@@ -99,7 +99,7 @@ struct ConformanceScene: Sendable {
         TransportConformance.Surprise(expected, String(reflecting: seen))
     }
 
-    /// Expects an error of a call, and says how long the call took.
+    /// Expects that a call fails. Returns its error and its duration.
     func failure<Value: Sendable>(
         _ expected: String, of operation: () async throws(ServiceError) -> Value
     ) async throws -> (error: ServiceError, duration: Duration) {
@@ -114,7 +114,7 @@ struct ConformanceScene: Sendable {
         return (error, start.duration(to: .now))
     }
 
-    /// Runs something that ends when it is cancelled, and cancels it when it takes longer than that.
+    /// Runs an operation that ends when it is cancelled, and cancels it after `limit`.
     func within<Value: Sendable>(
         _ limit: Duration, _ expected: String, _ operation: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -137,14 +137,14 @@ struct ConformanceScene: Sendable {
         try await within(Self.patience, "no connection is left") { await server.connectionsClosed() }
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until at least `count` requests were received.
     func received(atLeast count: Int) async throws {
         try await within(Self.patience, "\(count) requests at the server") { await server.received(atLeast: count) }
-        // A wait that was cut short has not seen them.
+        // A wait that was cancelled has not seen them.
         try expect("at least \(count) requests", server.received.count >= count, seen: server.received.count)
     }
 
-    /// Waits until something is so, looking again and again.
+    /// Waits until a condition is met, and checks it again and again.
     func wait(for expected: String, until isSo: @escaping @Sendable () -> Bool) async throws {
         try await within(Self.patience, expected) {
             while !isSo() { try await SystemTime.system.sleep(for: .milliseconds(5)) }

@@ -56,7 +56,7 @@ extension TransportConformance {
             scene.server.on(.get, "/x", .endless())
             let response = try await scene.open("/x")
             var before = -1
-            // Taken for stopped when nothing moves for half a second.
+            // The transfer counts as stopped when nothing moves for half a second.
             for _ in 0..<100 where scene.server.bytesSent != before {
                 before = scene.server.bytesSent
                 try expectBounded(scene)
@@ -81,7 +81,7 @@ extension TransportConformance {
             }
             scene.server.on(.put, "/x", .status(204).always)
             for length in [nil, honest.count] as [Int?] {
-                // The second half is there only when the server has seen the request.
+                // The second half is available only when the server has seen the request.
                 let body = HTTPBody.stream(
                     length: length, pieces([honest.prefix(3), honest.dropFirst(3)], after: seen))
                 _ = try await scene.send(scene.request(.put, body: body))
@@ -131,10 +131,10 @@ extension TransportConformance {
         },
     ]
 
-    /// A stream of two pieces, the second of which waits.
+    /// Returns a stream of two pieces, of which the second waits for a signal.
     private static func pieces(_ pieces: [Data], after signal: AsyncStream<Void>) -> HTTPBody.Chunks {
         let (chunks, continuation) = HTTPBody.Chunks.makeStream()
-        // It ends with the signal, or with the stream.
+        // The task ends with the signal, or with the stream.
         let task = Task {
             continuation.yield(pieces[0])
             for await _ in signal {}
@@ -147,7 +147,7 @@ extension TransportConformance {
 }
 
 extension ConformanceScene {
-    /// Asks for a path, and takes the answer as soon as its head is there.
+    /// Requests a path, and returns the response as soon as its head has arrived.
     fileprivate func open(_ target: String) async throws -> HTTPResponse {
         let context = TransportContext(delivery: .stream, bodyLimit: .max, timeout: Self.patience)
         return try await within(Self.patience, "the head of the answer") {

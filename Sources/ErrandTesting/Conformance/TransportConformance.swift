@@ -1,32 +1,32 @@
 public import Errand
 
-/// A suite that any transport can be held to: what a client relies on, over real connections to a `LoopbackServer`.
+/// A test suite for transports: what a client relies on, over real connections to a `LoopbackServer`.
 ///
-/// It belongs in a test of the transport's own:
+/// Run it in a test of your transport:
 ///
 ///     @Test(arguments: TransportConformance.all)
 ///     func conforms(_ rule: TransportConformance.Case) async throws {
 ///         try await rule.check { MyTransport() }
 ///     }
 ///
-/// A case has a server of its own and asks for a transport of its own, so all of them may run at once. Everything goes
-/// over plain HTTP to 127.0.0.1. Some cases are about time and let a second of it pass; their bounds are wide enough
-/// for a busy machine. A transport that does not stream bodies is held to `whole` only.
+/// Each case has its own server and transport, so all cases may run in parallel. Everything goes over plain HTTP to
+/// 127.0.0.1. Some cases are about time and take a second; their limits are generous enough for a busy machine. For a
+/// transport that does not stream bodies, run only `whole`.
 public enum TransportConformance {
     /// All cases.
     public static let all: [Case] = whole + streamed
 
-    /// The cases about bodies that are delivered whole: calls of a client that decodes what it gets.
+    /// The cases about whole bodies: calls of a client that decodes responses.
     public static let whole: [Case] = cancellation + failures + framing + answers + connections + requests + redirects
 
-    /// The cases about bodies that come and go in pieces.
+    /// The cases about streamed bodies, in requests and in responses.
     public static let streamed: [Case] = streams
 
-    /// One thing that must hold.
+    /// One requirement.
     public struct Case: Sendable, CustomStringConvertible {
-        /// The number of the rule in the catalogue: `C31`. Several cases may be about one rule.
+        /// The number of the rule in the catalog: `C31`. Several cases may be about one rule.
         public let number: String
-        /// What must hold, as a sentence.
+        /// The requirement, as a sentence.
         public let title: String
         private let body: @Sendable (ConformanceScene) async throws -> Void
 
@@ -39,17 +39,17 @@ public enum TransportConformance {
         /// The number and the sentence.
         public var description: String { "\(number): \(title)" }
 
-        /// Holds a transport to the case; throws a `Violation` where it does something else, or does not end at all.
+        /// Checks a transport. Throws a `Violation` if it does not meet the requirement, or does not end at all.
         ///
-        /// The transport is made for the case and shut down after it. A case that is cancelled ends at once.
+        /// The case creates the transport and shuts it down afterwards. A cancelled case ends at once.
         public func check(_ make: @Sendable () throws -> any Transport) async throws {
             let transport = try make()
             let server = try LoopbackServer()
             defer { server.close() }
             let (outcomes, outcome) = AsyncStream.makeStream(
                 of: Result<Void, any Error>.self, bufferingPolicy: .bufferingOldest(1))
-            // Not a child: a transport that hangs would hold up whoever waits for its child. It ends when the
-            // transport lets go of it.
+            // Not a child task: waiting for the child of a transport that hangs would never end. The task ends when the
+            // transport releases it.
             let run = Task {
                 let result: Result<Void, any Error>
                 do {
@@ -76,20 +76,20 @@ public enum TransportConformance {
         }
     }
 
-    /// A transport that does not do what a case asks for.
+    /// The violation of a requirement by a transport.
     public struct Violation: Error, Sendable, Hashable, CustomStringConvertible {
         /// The case: its number and its sentence.
         public let rule: String
-        /// What should have been.
+        /// What was expected.
         public let expected: String
-        /// What was.
+        /// What happened instead.
         public let seen: String
 
-        /// All of it, for the one who reads the test's failure.
+        /// All of it, for the reader of the test's failure.
         public var description: String { "\(rule)\nexpected: \(expected)\nseen: \(seen)" }
     }
 
-    /// What a case found; the case adds which it is.
+    /// The finding of a case, before the name of the case is added.
     struct Surprise: Error {
         let expected: String
         let seen: String

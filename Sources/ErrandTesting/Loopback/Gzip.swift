@@ -4,11 +4,11 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Writes gzip (RFC 1952) without a compressor: bytes as they are, and bombs.
+/// Writes gzip (RFC 1952) without a compressor: stored bytes, and bombs.
 enum Gzip {
     private static let largestStored = 65_535
 
-    /// The bytes in blocks that are stored, not packed (RFC 1951, 3.2.4).
+    /// Returns the bytes in stored, uncompressed blocks (RFC 1951, 3.2.4).
     static func stored(_ bytes: Data) -> Data {
         var deflated = Data()
         var rest = bytes[...]
@@ -26,9 +26,9 @@ enum Gzip {
         return wrapped(deflated, count: bytes.count, checksum: checksum)
     }
 
-    /// So many zeros, in one block of the fixed code (RFC 1951, 3.2.6). "Once more the last byte, 258 times" takes 13
-    /// bits there: the length 258 is `11000101`, the distance 1 is `00000`. So eight of them are 13 bytes, which
-    /// repeat.
+    /// Returns `count` zeros in one block with the fixed code (RFC 1951, 3.2.6). There, "repeat the last byte 258
+    /// times" takes 13 bits: the length 258 is `11000101`, the distance 1 is `00000`. So eight of them are 13 bytes,
+    /// which repeat.
     static func zeros(_ count: Int) -> Data {
         guard count > 0 else { return stored(Data()) }
         let (runs, single) = (count - 1).quotientAndRemainder(dividingBy: longestRun)
@@ -54,7 +54,7 @@ enum Gzip {
     }
 }
 
-/// Puts bits into bytes, the least significant first.
+/// Writes bits into bytes, the least significant first.
 private struct BitWriter {
     private var bytes = Data()
     private var pending: UInt64 = 0
@@ -72,12 +72,12 @@ private struct BitWriter {
         }
     }
 
-    /// The literal 0, `00110000`, whose first bit comes first.
+    /// Writes the literal 0, `00110000`, whose first bit comes first.
     mutating func writeZero() { write(0b0000_1100, 8) }
-    /// The length 258 and the distance 1, whose first bits come first.
+    /// Writes the length 258 and the distance 1, whose first bits come first.
     mutating func writeRun() { write(0b00000_1010_0011, 13) }
 
-    /// Eight runs, so many times: the same 13 bytes each time, once nothing of what came before is pending.
+    /// Writes eight runs, `times` times: the same 13 bytes each time, once no earlier bits are pending.
     mutating func repeatEightRuns(_ times: Int) {
         guard times > 0 else { return }
         for _ in 0..<8 { writeRun() }
@@ -103,8 +103,8 @@ private struct CRC32 {
         state = Self.afterByte(state ^ UInt32(byte))
     }
 
-    /// What so many zeros make of it. A zero changes the state linearly, so two of them do what the change does to
-    /// itself: the number of steps is that of the bits in `count`.
+    /// Adds `count` zeros. A zero changes the state linearly, so two zeros apply the change to itself: the number of
+    /// steps is the number of bits in `count`.
     mutating func take(zeros count: Int) {
         var change = (0..<32).map { Self.afterByte(1 << UInt32($0)) }
         var left = count

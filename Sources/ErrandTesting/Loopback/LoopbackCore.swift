@@ -5,17 +5,17 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What the threads of a `LoopbackServer` share; it goes when the last of them has ended.
+/// The state that the threads of a `LoopbackServer` share. It is released when the last of them has ended.
 final class LoopbackCore: Sendable {
     struct State {
         var routes: [LoopbackRoute] = []
-        /// What is done for requests that no other route is about.
+        /// The routes for requests that match no other route.
         var others: [LoopbackRoute] = []
         var onConnection: (@Sendable (Int) -> LoopbackReply?)?
         var received: [LoopbackRequest] = []
         var open: [Int: LoopbackSocket] = [:]
         var connections = 0
-        /// The socket with the port; gone after the end.
+        /// The listening socket; `nil` after the server has ended.
         var listener: LoopbackSocket?
         var isListening = false
         var threads = 0
@@ -23,7 +23,7 @@ final class LoopbackCore: Sendable {
         var watchers: [Watcher] = []
     }
 
-    /// Someone who waits for something to have happened.
+    /// A waiter for a condition.
     struct Watcher: Sendable {
         var isMet: @Sendable (State) -> Bool
         var continuation: AsyncStream<Never>.Continuation
@@ -37,7 +37,7 @@ final class LoopbackCore: Sendable {
         state = Lock(State(listener: listener))
     }
 
-    /// Starts to accept connections; `false` if the system will not have it.
+    /// Starts to accept connections. Returns `false` if the system refuses.
     func listen() -> Bool {
         let listener: LoopbackSocket? = state.withLock { state in
             guard !state.isListening, let listener = state.listener else { return nil }
@@ -55,7 +55,7 @@ final class LoopbackCore: Sendable {
     func close() {
         let listener = change { state in
             state.isClosed = true
-            // A handler may hold what holds the server.
+            // A handler may retain an object that retains the server.
             (state.routes, state.others, state.onConnection) = ([], [], nil)
             defer { state.listener = nil }
             return state.listener
@@ -64,14 +64,14 @@ final class LoopbackCore: Sendable {
         closeConnections()
     }
 
-    /// Waits until something has happened, or the task is cancelled.
+    /// Waits until the condition is met, or the task is cancelled.
     func wait(until isMet: @escaping @Sendable (State) -> Bool) async {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         change { $0.watchers.append(Watcher(isMet: isMet, continuation: continuation)) }
         for await _ in stream {}
     }
 
-    /// Changes the state, and wakes those who have waited for it to be so.
+    /// Changes the state, and resumes the waiters whose condition is now met.
     @discardableResult
     private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         let (result, met) = state.withLock { state in
@@ -85,8 +85,8 @@ final class LoopbackCore: Sendable {
         return result
     }
 
-    /// Runs something on a thread of its own, and counts the thread; `false` if there is none left. With the thread the
-    /// connection ends that it serves.
+    /// Runs `body` on a thread of its own, and counts the thread. Returns `false` if the system has no thread left.
+    /// When the thread ends, so does the connection it serves.
     @discardableResult
     private func start(for connection: Int? = nil, _ body: @escaping @Sendable (LoopbackCore) -> Void) -> Bool {
         state.withLock { $0.threads += 1 }
@@ -94,7 +94,7 @@ final class LoopbackCore: Sendable {
             { [self] in body(self) },
             ended: { [self] in
                 change { state in
-                    // With the last reference the socket is closed.
+                    // Releasing the last reference closes the socket.
                     if let connection { state.open[connection] = nil }
                     state.threads -= 1
                 }
@@ -126,7 +126,7 @@ final class LoopbackCore: Sendable {
         }
     }
 
-    /// Reads the rest of the request and does what is to be done for it; `false` if that was the end of the connection.
+    /// Reads the rest of the request and responds to it. Returns `false` if the connection has ended.
     private func respond(to head: LoopbackRequest, reader: inout LoopbackReader, on socket: LoopbackSocket) -> Bool {
         var request = head
         if let reply = state.withLock({ $0.routes.early(head) ?? $0.others.early(head) })?(head) {
@@ -159,13 +159,13 @@ final class LoopbackCore: Sendable {
                 continue
             }
             guard writer.flush(), let body = reader.readBody() else { return false }
-            // The second time there is nothing left of it.
+            // The second read finds nothing left.
             if !body.isEmpty { change { $0.received[index].body = body } }
         }
         return true
     }
 
-    /// Does the steps; `false` if that was the end of the connection.
+    /// Performs the steps. Returns `false` if the connection has ended.
     private func perform(_ steps: [LoopbackReply.Step], on socket: LoopbackSocket) -> Bool {
         var writer = LoopbackWriter(socket)
         for step in steps where !perform(step, with: &writer, on: socket) { return false }
@@ -202,9 +202,9 @@ final class LoopbackCore: Sendable {
     }
 }
 
-/// Gathers what is written in pieces, so that a small answer goes out in one.
+/// Collects the pieces of a response, so that a small response is written at once.
 private struct LoopbackWriter {
-    /// What is larger is not worth another copy.
+    /// Larger data is not worth another copy.
     private static let largest = 65_536
 
     private let socket: LoopbackSocket

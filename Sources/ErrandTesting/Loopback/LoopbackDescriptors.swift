@@ -6,15 +6,15 @@ import Musl
 import Darwin
 #endif
 
-/// How many files and sockets the process may have open.
+/// The limit on open files and sockets of the process.
 enum LoopbackDescriptors {
-    /// More than enough for the tests of a large package, and below the limit that Darwin has for every process.
+    /// Enough for the tests of a large package, and below the limit that Darwin sets for every process.
     private static let wanted: rlim_t = 10_000
 
-    /// Raises the limit, once in a process, as far as the system allows.
+    /// Raises the limit, once per process, as far as the system allows.
     ///
-    /// Tests run in parallel, and each connection takes two descriptors of one process: the 1,024 that a user has by
-    /// default are soon used up. What cannot be raised stays: a server that finds no descriptor says so.
+    /// Tests run in parallel, and each connection takes two descriptors of one process: the default of 1,024 per user
+    /// is soon used up. If the limit cannot be raised, a server that finds no descriptor reports it.
     static let raised: Void = {
         #if canImport(Glibc)
         let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -6,7 +6,7 @@ public import Foundation
 #endif
 
 extension LoopbackReply {
-    /// Where an answer breaks off.
+    /// The place where a response breaks off.
     public enum Cut: Sendable, Hashable {
         /// Before its first byte.
         case beforeHead
@@ -16,11 +16,11 @@ extension LoopbackReply {
         case afterHead
         /// In the middle of its body.
         case withinBody
-        /// After so many bytes.
+        /// After that many bytes.
         case after(Int)
     }
 
-    /// The same up to there; then the connection is closed, or whatever `end` says.
+    /// Returns the same response up to that place, followed by `end`; by default the connection is closed.
     public func cut(_ place: Cut, by end: Step = .close) -> LoopbackReply {
         with { reply in
             var left = max(0, reply.offset(of: place))
@@ -37,12 +37,12 @@ extension LoopbackReply {
         }
     }
 
-    /// The same after a pause.
+    /// Returns the same response after a pause.
     public func after(_ pause: Duration) -> LoopbackReply {
         with { $0.steps.insert(.pause(pause), at: 0) }
     }
 
-    /// The same byte by byte, with a pause after each.
+    /// Returns the same response byte by byte, with a pause after each.
     public func dripping(every pause: Duration) -> LoopbackReply {
         with { reply in
             reply.steps = reply.steps.map { step in
@@ -51,12 +51,12 @@ extension LoopbackReply {
         }
     }
 
-    /// The same after interim answers: 100, 102 or 103, say.
+    /// Returns the same response after interim responses, such as 100, 102 or 103.
     public func preceded(by statuses: Int...) -> LoopbackReply {
         let interim = statuses.map { Self.head($0, ["X-Interim": "\($0)"]) }.reduce(Data(), +)
         return with { reply in
             guard let first = reply.steps.firstIndex(where: { $0.length != nil }) else { return }
-            // One write with the head, so that an answer to HEAD is still known by its first.
+            // Written together with the head, because a response to HEAD is recognized by its first write.
             guard case .write(let head) = reply.steps[first] else {
                 return reply.steps.insert(.write(interim), at: first)
             }
@@ -64,27 +64,28 @@ extension LoopbackReply {
         }
     }
 
-    /// The same, and then the connection is closed. A server with manners has said so: `Connection: close`.
+    /// The same response, after which the connection is closed. A correct server announces that with `Connection:
+    /// close`.
     public var thenClose: LoopbackReply {
         with { $0.steps.append(.close) }
     }
 
-    /// The same, and then the connection is reset.
+    /// The same response, after which the connection is reset.
     public var thenReset: LoopbackReply {
         with { $0.steps.append(.reset) }
     }
 
-    /// The same, and then these bytes, which nobody has asked for.
+    /// Returns the same response followed by these bytes, which belong to no response.
     public func followed(by surplus: Data) -> LoopbackReply {
         with { $0.steps.append(.write(surplus)) }
     }
 
-    /// An answer of that body in gzip.
+    /// Creates a response with that body in gzip.
     public static func gzip(_ body: Data, headers: HTTPHeaders = [:]) -> LoopbackReply {
         packed(Gzip.stored(body), headers)
     }
 
-    /// A small answer in gzip that unpacks to so many zeros, 160 times its size.
+    /// Creates a small response in gzip that decompresses to `count` zeros, about 160 times its size.
     public static func bomb(_ count: Int, headers: HTTPHeaders = [:]) -> LoopbackReply {
         packed(Gzip.zeros(count), headers)
     }
@@ -114,7 +115,7 @@ extension LoopbackReply {
 }
 
 extension LoopbackReply.Step {
-    /// The step, with no more than so many bytes.
+    /// Returns the step with at most `count` bytes.
     fileprivate func prefix(_ count: Int) -> Self {
         switch self {
         case .write(let data): .write(Data(data.prefix(count)))

@@ -18,11 +18,11 @@ struct LoopbackReader {
     private let socket: LoopbackSocket
     private let connection: Int
     private var requests = 0
-    /// What has come; what lies before `position` has been read. It is cut off only when more has to be fetched, so
+    /// The received bytes. Those before `position` have been read; they are removed only when more bytes are needed, so
     /// that no byte is moved again and again.
     private var buffer: [UInt8] = []
     private var position = 0
-    /// How the rest of the present request is framed.
+    /// The framing of the rest of the current request.
     private var rest = Framing.none
 
     init(_ socket: LoopbackSocket, connection: Int) {
@@ -30,7 +30,7 @@ struct LoopbackReader {
         self.connection = connection
     }
 
-    /// The head of the next request; `nil` at the end of the connection, or if what comes is no request.
+    /// Returns the head of the next request; `nil` at the end of the connection, or if the bytes are not a request.
     mutating func nextHead() -> LoopbackRequest? {
         guard let head = take(through: [13, 10, 13, 10], atMost: Self.largestHead) else { return nil }
         let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")
@@ -50,8 +50,7 @@ struct LoopbackReader {
             head: Data(head), connection: connection, number: requests)
     }
 
-    /// What is still to be read of the present request: its body, put together if it comes in chunks. `nil` if it
-    /// breaks off or makes no sense.
+    /// Returns the body of the current request, with its chunks joined; `nil` if it breaks off or is malformed.
     mutating func readBody() -> Data? {
         defer { rest = .none }
         switch rest {
@@ -88,7 +87,7 @@ struct LoopbackReader {
         take(through: [13, 10], atMost: Self.largestHead).map { String(decoding: $0.dropLast(2), as: UTF8.self) }
     }
 
-    /// The bytes up to the end of a mark.
+    /// Returns the bytes up to and including a mark.
     private mutating func take(through mark: [UInt8], atMost limit: Int) -> [UInt8]? {
         var searched = position
         while true {

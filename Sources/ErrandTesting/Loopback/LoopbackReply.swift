@@ -5,44 +5,44 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// What a `LoopbackServer` writes for one request, piece by piece: an honest answer, or whatever a broken server might
-/// do.
+/// The steps with which a `LoopbackServer` responds to one request: a correct response, or anything that a broken
+/// server might do.
 ///
-/// An answer is made and then, if it is to go wrong, changed:
+/// Create a response and then, if it should go wrong, change it:
 ///
 ///     server.on(.get, "/half", .json(#"["Ann"]"#).cut(.withinBody, by: .reset))
 ///     server.on(.get, "/slow", .json(#"["Ann"]"#).after(.seconds(60)).always)
 ///
-/// For what there is no name for, there are `raw(_:then:)` and the steps themselves.
+/// For anything else, use `raw(_:then:)` or the steps themselves.
 public struct LoopbackReply: Sendable {
-    /// One thing that is done with the connection.
+    /// One action on the connection.
     public enum Step: Sendable {
-        /// These bytes are written. Writes that follow each other go out together.
+        /// Writes these bytes. Consecutive writes are sent together.
         case write(Data)
-        /// These bytes are written one by one, with a pause after each.
+        /// Writes these bytes one by one, with a pause after each.
         case drip(Data, every: Duration)
-        /// Nothing happens for so long.
+        /// Waits.
         case pause(Duration)
-        /// These bytes are written over and over, until the client has had enough.
+        /// Writes these bytes over and over, until the client ends the connection.
         case repeatForever(Data)
-        /// The body of the request is read. Only a reply of `onHead` comes so early that it has not been.
+        /// Reads the body of the request. Only a reply of `onHead` begins before the body has been read.
         case readBody
-        /// Nothing happens until the client goes away; what it sends is dropped.
+        /// Waits until the client ends the connection, and discards what it sends.
         case silence
-        /// The connection is closed.
+        /// Closes the connection.
         case close
-        /// The connection is reset.
+        /// Resets the connection.
         case reset
     }
 
-    /// What is done, in order. A connection that has not been closed then serves the next request.
+    /// The steps, in order. Unless they close the connection, it serves the next request afterwards.
     public var steps: [Step]
-    /// How many requests it is for; `nil` for any number.
+    /// The number of requests that receive the reply; `nil` for any number.
     var count: Int? = 1
-    /// Whether the first write is a head and the others a body, which an answer to HEAD goes without.
+    /// Whether the first write is a head and the others a body, which a response to HEAD does not have.
     private var hasHead = false
 
-    /// Makes a reply of steps.
+    /// Creates a reply from steps.
     public init(_ steps: [Step]) {
         self.steps = steps
     }
@@ -52,7 +52,7 @@ public struct LoopbackReply: Sendable {
         hasHead = true
     }
 
-    /// What is done for a request of that method.
+    /// Returns the steps for a request with that method.
     func steps(for method: HTTPMethod) -> [Step] {
         guard hasHead, method == .head else { return steps }
         var isHeadWritten = false
@@ -71,7 +71,7 @@ public struct LoopbackReply: Sendable {
 }
 
 extension LoopbackReply.Step {
-    /// How many bytes it writes; `nil` if it writes none at all.
+    /// The number of bytes that the step writes; `nil` if it writes none.
     var length: Int? {
         switch self {
         case .write(let data), .drip(let data, _): data.count
@@ -82,7 +82,7 @@ extension LoopbackReply.Step {
 }
 
 extension LoopbackReply {
-    /// An answer with a status, header fields and a body; its length is told.
+    /// Creates a response with a status, header fields and a body. Its `Content-Length` is added if necessary.
     public static func status(_ status: Int, headers: HTTPHeaders = [:], body: Data = Data()) -> LoopbackReply {
         var fields = headers
         if fields["Content-Length"] == nil, fields["Transfer-Encoding"] == nil, status != 204, status != 304 {
@@ -91,19 +91,19 @@ extension LoopbackReply {
         return LoopbackReply(head: head(status, fields), [.write(body)])
     }
 
-    /// An answer of that JSON.
+    /// Creates a response with that JSON text.
     public static func json(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> LoopbackReply {
         var fields = headers
         fields["Content-Type"] = fields["Content-Type"] ?? "application/json"
         return .status(status, headers: fields, body: Data(text.utf8))
     }
 
-    /// A redirect to that place, written as it is given.
+    /// Creates a redirect to that location, which is written as given.
     public static func redirect(_ status: Int = 302, to location: String) -> LoopbackReply {
         .status(status, headers: ["Location": location])
     }
 
-    /// An answer in those chunks, with a trailer if there are fields for one.
+    /// Creates a response with those chunks, and with a trailer if it has fields.
     public static func chunks(_ chunks: [Data], headers: HTTPHeaders = [:], trailer: HTTPHeaders = [:]) -> LoopbackReply
     {
         var fields = headers
@@ -115,39 +115,39 @@ extension LoopbackReply {
         return LoopbackReply(head: head(200, fields), pieces + [.write(end)])
     }
 
-    /// An answer whose body never ends.
+    /// Creates a response whose body never ends.
     public static func endless(_ status: Int = 200, headers: HTTPHeaders = [:]) -> LoopbackReply {
         LoopbackReply(head: head(status, headers), [.repeatForever(Data(repeating: 0x20, count: 65_536))])
     }
 
-    /// These characters as they are, in UTF-8; then, unless told otherwise, the connection is closed.
+    /// Creates a reply with this text in UTF-8, followed by `last`; by default the connection is closed.
     public static func raw(_ text: String, then last: Step? = .close) -> LoopbackReply {
         raw(Data(text.utf8), then: last)
     }
 
-    /// These bytes as they are; then, unless told otherwise, the connection is closed.
+    /// Creates a reply with these bytes, followed by `last`; by default the connection is closed.
     public static func raw(_ bytes: Data, then last: Step? = .close) -> LoopbackReply {
         LoopbackReply([.write(bytes)] + (last.map { [$0] } ?? []))
     }
 
-    /// No answer until the client goes away.
+    /// No response, until the client ends the connection.
     public static let silence = LoopbackReply([.silence])
-    /// The connection is closed without an answer.
+    /// Closes the connection without a response.
     public static let close = LoopbackReply([.close])
-    /// The connection is reset without an answer.
+    /// Resets the connection without a response.
     public static let reset = LoopbackReply([.reset])
 
-    /// The same for so many requests.
+    /// Returns the same reply for `count` requests.
     public func times(_ count: Int) -> LoopbackReply {
         with { $0.count = count }
     }
 
-    /// The same for all further requests.
+    /// The same reply for all further requests.
     public var always: LoopbackReply {
         with { $0.count = nil }
     }
 
-    /// The first line and the fields of an answer, with the empty line that ends them.
+    /// Returns the status line and the header fields of a response, with the empty line that ends them.
     public static func head(_ status: Int, _ headers: HTTPHeaders = [:]) -> Data {
         Data("HTTP/1.1 \(status) Status\r\n\(lines(headers))\r\n".utf8)
     }

@@ -9,20 +9,20 @@ public import Foundation
 public struct LoopbackRequest: Sendable {
     /// The method.
     public let method: HTTPMethod
-    /// The path and the query, as they stood in the first line.
+    /// The path and the query, as in the request line.
     public let target: String
     /// The header fields.
     public let headers: HTTPHeaders
-    /// The body, put together if it came in chunks; empty for as long as only the head has come.
+    /// The body, with its chunks joined; empty as long as only the head has arrived.
     public internal(set) var body = Data()
-    /// The head as it came, with all its line breaks.
+    /// The head as received, with all its line breaks.
     public let head: Data
-    /// The number of the connection on which it came, from 1.
+    /// The number of the connection, from 1.
     public let connection: Int
-    /// The how manyth request of that connection it is, from 1.
+    /// The number of the request on its connection, from 1.
     public let number: Int
 
-    /// The path, as it stood in the first line.
+    /// The path, as in the request line.
     public var path: String { String(target.prefix { $0 != "?" }) }
     /// The segments of the path, unescaped.
     public var segments: [String] { path.split(separator: "/").map(Self.unescaped) }

@@ -1,6 +1,6 @@
 import Errand
 
-/// What was said about some requests.
+/// A rule for the response to some requests.
 struct LoopbackRoute: Sendable {
     enum Answer: Sendable {
         case handler(LoopbackServer.Handler)
@@ -19,10 +19,10 @@ struct LoopbackRoute: Sendable {
         return self.path == nil || self.path == path || self.path == request.target
     }
 
-    /// Takes the next of the replies; `nil` if they are used up.
+    /// Takes the next reply; `nil` if they are used up.
     mutating func nextReply() -> LoopbackReply? {
         guard case .replies(var replies) = answer else { return nil }
-        // A reply that is for no request at all is never given.
+        // A reply for zero requests is never used.
         replies.removeAll { reply in reply.count.map { $0 <= 0 } ?? false }
         guard let reply = replies.first else { return nil }
         if let count = reply.count { replies[0].count = count - 1 }
@@ -32,7 +32,7 @@ struct LoopbackRoute: Sendable {
 }
 
 extension [LoopbackRoute] {
-    /// What is to be done before the body has come.
+    /// Returns the handler to call before the body has arrived; `nil` if there is none.
     func early(_ request: LoopbackRequest) -> (@Sendable (LoopbackRequest) -> LoopbackReply?)? {
         let path = request.path
         for route in self {
@@ -41,7 +41,7 @@ extension [LoopbackRoute] {
         return nil
     }
 
-    /// What is to be done for the whole request. A reply out of a row of them is used up by this.
+    /// Returns the handler for the whole request; `nil` if there is none. Uses up a reply of a list.
     mutating func answer(_ request: LoopbackRequest) -> LoopbackServer.Handler? {
         let path = request.path
         for index in indices where self[index].matches(request, path: path) {

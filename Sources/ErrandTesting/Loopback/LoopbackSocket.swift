@@ -12,20 +12,20 @@ import Musl
 import Darwin
 #endif
 
-/// How many bytes have come and gone, over all connections of a server.
+/// The number of bytes received and sent, over all connections of a server.
 final class LoopbackTraffic: Sendable {
     let received = Atomic(0)
     let sent = Atomic(0)
 }
 
-/// A TCP socket on this machine, used from one thread that may wait.
+/// A TCP socket on this machine, used from one thread that may block.
 final class LoopbackSocket: Sendable {
     #if canImport(Darwin)
     private static let stream = SOCK_STREAM
     private static let sendFlags: CInt = 0
     #else
     private static let stream = CInt(SOCK_STREAM.rawValue)
-    // A peer that has gone is an error to read, not a signal that ends the process.
+    // A peer that has closed the connection causes an error, not a signal that ends the process.
     private static let sendFlags = CInt(MSG_NOSIGNAL)
     #endif
 
@@ -42,8 +42,8 @@ final class LoopbackSocket: Sendable {
         #endif
     }
 
-    /// Takes a free port of 127.0.0.1, on which nobody listens yet: whoever connects is refused. `nil` if the system
-    /// will not have it.
+    /// Binds a free port of 127.0.0.1 without listening, so that connections are refused. Returns `nil` if the system
+    /// has none.
     static func bound(counting traffic: LoopbackTraffic) -> (socket: LoopbackSocket, port: Int)? {
         let socket = LoopbackSocket(descriptor: socket(AF_INET, stream, 0), traffic: traffic)
         guard socket.descriptor >= 0 else { return nil }
@@ -60,31 +60,31 @@ final class LoopbackSocket: Sendable {
         return isBound ? (socket, Int(UInt16(bigEndian: address.sin_port))) : nil
     }
 
-    /// Lets others connect; `false` if the system will not have it.
+    /// Starts to listen. Returns `false` if the system refuses.
     func listens() -> Bool {
         listen(descriptor, 1024) == 0
     }
 
-    /// Waits for the next connection; `nil` when the socket is shut.
+    /// Waits for the next connection; `nil` when the socket is shut down.
     func accepted() -> LoopbackSocket? {
         while true {
             let descriptor = accept(descriptor, nil, nil)
             if descriptor >= 0 {
                 let socket = LoopbackSocket(descriptor: descriptor, traffic: traffic)
-                // Answers are written in a few pieces; none should wait for the others to be acknowledged.
+                // Responses are written in a few pieces; none should wait for the acknowledgment of another.
                 socket.setOption(CInt(IPPROTO_TCP), TCP_NODELAY, CInt(1))
                 return socket
             }
             switch errno {
             case EINTR, ECONNABORTED: continue
-            // The process has no descriptor left; one may come back.
+            // The process has no descriptor left; one may become free.
             case EMFILE, ENFILE: pause(.milliseconds(10))
             default: return nil
             }
         }
     }
 
-    /// Waits for bytes; none at the end of the stream, or when the connection is gone.
+    /// Waits for bytes. Returns none at the end of the stream, or when the connection is gone.
     func read(upTo count: Int = 65_536) -> [UInt8] {
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             var result = -1
@@ -95,7 +95,7 @@ final class LoopbackSocket: Sendable {
         return bytes
     }
 
-    /// Writes all bytes; `false` if the other side has gone.
+    /// Writes all bytes. Returns `false` if the client has closed the connection.
     func write(_ bytes: Data) -> Bool {
         bytes.withUnsafeBytes { buffer in
             var rest = buffer[...]
@@ -111,25 +111,25 @@ final class LoopbackSocket: Sendable {
         }
     }
 
-    /// Waits for so long, or until the connection is gone or shut.
+    /// Waits for `duration`, or until the connection is gone or shut down.
     func pause(_ duration: Duration) {
         let end = ContinuousClock.now.advanced(by: duration)
         while true {
             let (seconds, attoseconds) = ContinuousClock.now.duration(to: end).components
             guard seconds >= 0, attoseconds > 0 || seconds > 0 else { return }
-            // Rounded up, or the last millisecond would be spun through; a day at a time, or it would not fit.
+            // Rounded up, to avoid a busy loop in the last millisecond; at most a day, to fit into the argument.
             let milliseconds = min(seconds, 86_400) * 1000 + attoseconds / 1_000_000_000_000_000 + 1
             var entry = pollfd(fd: descriptor, events: 0, revents: 0)
             if poll(&entry, 1, CInt(milliseconds)) > 0 { return }
         }
     }
 
-    /// Ends the connection with a reset in the place of an orderly close, once it is closed.
+    /// Makes the close of the connection a reset.
     func abort() {
         setOption(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
     }
 
-    /// Wakes whoever waits on the socket, for good.
+    /// Wakes all threads that wait on the socket, now and later.
     func shut() {
         #if canImport(Darwin)
         _ = shutdown(descriptor, SHUT_RDWR)

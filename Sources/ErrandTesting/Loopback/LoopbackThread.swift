@@ -6,11 +6,11 @@ import Musl
 import Darwin
 #endif
 #if URLSession && os(Linux)
-// FoundationNetworking brings this along, and to the compiler it then owns the types of pthread.
+// FoundationNetworking imports this module, which then owns the types of pthread for the compiler.
 import CDispatch
 #endif
 
-/// A thread that may wait: the tasks of a test are many, and the threads they run on are few.
+/// A thread that may block: a test has many tasks, and they share few threads.
 enum LoopbackThread {
     private final class Work {
         let body: @Sendable () -> Void
@@ -22,9 +22,9 @@ enum LoopbackThread {
         }
     }
 
-    /// Runs `body` on a thread of its own, and then, when it has let go of all that it held, `ended`. Its stack is
-    /// small, so that hundreds of them cost little. If the system has no thread left, `ended` is called at once, and
-    /// the result is `false`.
+    /// Runs `body` on a thread of its own and then, when everything that `body` held has been released, `ended`. The
+    /// stack is small, so that hundreds of threads cost little. If the system has no thread left, calls `ended` at once
+    /// and returns `false`.
     static func start(_ body: @escaping @Sendable () -> Void, ended: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
@@ -58,7 +58,7 @@ enum LoopbackThread {
         return true
     }
 
-    /// Does the work and lets go of it; what is left is to say so.
+    /// Runs the work and releases it. Returns the closure to call then.
     private static func run(_ context: UnsafeMutableRawPointer) -> @Sendable () -> Void {
         let work = Unmanaged<Work>.fromOpaque(context).takeRetainedValue()
         work.body()

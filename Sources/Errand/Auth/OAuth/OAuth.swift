@@ -4,7 +4,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Has access tokens from an authorization server, by the password, client credentials and refresh grants of RFC 6749.
+/// Requests access tokens from an authorization server, with the password, client credentials and refresh grants of RFC
+/// 6749.
 ///
 ///     let oauth = OAuth(login, "oauth/access_token", id: "pins", secret: secret)
 ///     let tokens = TokenStore(persistence: .file("/var/lib/pins/session")) {
@@ -12,20 +13,21 @@ import Foundation
 ///     }
 ///     await tokens.signIn(try await oauth.token(.password(user: name, password)))
 ///
-/// Its requests are calls of the client that it is given, never signed. They are POSTs without an idempotency key, so
-/// one is sent again only if it is certain that nothing was sent before: no call uses a refresh token twice. Over plain
-/// http to another machine nothing goes out at all, whatever the client allows. It prints without its secrets.
+/// Its requests are calls of the client that you pass, and never signed. They are POSTs without an idempotency key, so
+/// the client retries one only if it certainly was not sent. If a connection breaks after a refresh was sent, the next
+/// refresh sends the same refresh token again. Over plain http to another machine nothing is sent at all, whatever the
+/// client allows. Its description shows no secrets.
 ///
-/// The client's decoder must read JSON; one that turns `snake_case` into `camelCase` is fine.
+/// The client's decoder must read JSON; it may turn `snake_case` into `camelCase`.
 public struct OAuth: Sendable {
-    /// Where the credentials of the app stand in a request.
+    /// The place of the app's credentials in a request.
     public enum Credentials: Sendable, Hashable, CaseIterable {
-        /// In the `Authorization` header, by the scheme `Basic`; each of the two is percent-encoded first (RFC 6749,
-        /// 2.3.1).
+        /// In the `Authorization` header, with the scheme `Basic`; the id and the secret are percent-encoded first (RFC
+        /// 6749, 2.3.1).
         case inHeader
         /// In the body, as `client_id` and `client_secret`.
         case inBody
-        /// In the body, the id only: for an app that has no secret, because it could not keep one.
+        /// In the body, the id only: for an app without a secret, because it could not keep one.
         case idOnly
     }
 
@@ -37,17 +39,18 @@ public struct OAuth: Sendable {
     private let tokenType: String
     private let parameters: QueryItems
 
-    /// Makes one. What is missing is told by the first request, as `.invalidRequest`; then nothing is sent.
+    /// Creates a client for a token endpoint. If a parameter is missing, the first request fails with `.invalidRequest`
+    /// and sends nothing.
     ///
     /// - Parameters:
     ///   - client: A client of the authorization server.
-    ///   - path: The path of its token endpoint.
+    ///   - path: The path of its token endpoint, `token` by default.
     ///   - id: The id of the app.
     ///   - secret: The secret of the app.
-    ///   - credentials: Where the two stand in a request.
-    ///   - tokenType: The only type of token that is taken, in whatever case the server writes it; it becomes the
-    ///     scheme of the `Authorization` header. An answer that names no type is taken to mean this one.
-    ///   - parameters: What the server wants with every request besides: an audience, a tenant.
+    ///   - credentials: The place of the id and the secret in a request, the header by default.
+    ///   - tokenType: The only accepted type of token, in whatever case the server writes it, `Bearer` by default; it
+    ///     becomes the scheme of the `Authorization` header. A response without a type counts as this type.
+    ///   - parameters: Further parameters of every request, such as an audience or a tenant.
     public init(
         _ client: APIClient, _ path: EndpointPath = "token", id: String, secret: String = "",
         credentials: Credentials = .inHeader, tokenType: String = "Bearer", parameters: QueryItems = [:]
@@ -61,15 +64,15 @@ public struct OAuth: Sendable {
         self.parameters = parameters
     }
 
-    /// A token for that grant.
+    /// Requests a token for that grant.
     ///
-    /// A refusal is `.rejected`, with the server's words and its code, `invalid_grant` for a wrong password. Cancelling
-    /// the task ends the call.
+    /// A refusal is `.rejected`, with the server's message and its code, `invalid_grant` for a wrong password.
+    /// Cancelling the task ends the call.
     ///
     /// - Parameters:
-    ///   - grant: What the token is given for.
-    ///   - scopes: What it is to be used for; none for what the server gives by default.
-    ///   - parameters: What this request needs besides; they win over those of every request.
+    ///   - grant: The reason to issue a token.
+    ///   - scopes: The scopes of the token; if empty, the server's default.
+    ///   - parameters: Further parameters of this request; they replace those of every request.
     public func token(
         _ grant: Grant, scopes: [String] = [], parameters: QueryItems = [:]
     ) async throws(ServiceError) -> Token {
@@ -78,7 +81,7 @@ public struct OAuth: Sendable {
         let answer = reply.value
         if let error = answer.error { throw rejection(error, of: reply, to: grant) }
         if let type = answer.type, !type.equalsIgnoringCase(tokenType) {
-            // What is not a plain word might be anything, a secret too.
+            // A type that is not a plain word could be anything, even a secret.
             let isWord = type.utf8.count <= 16 && type.utf8.all { (0x61...0x7A).contains($0.asciiLowercased) }
             throw .decodingFailed(
                 DecodingFailure(
@@ -91,11 +94,11 @@ public struct OAuth: Sendable {
             scopes: answer.scopes ?? scopes)
     }
 
-    /// What replaces that token: what the `refresh` closure of a `TokenStore` returns.
+    /// Exchanges an expired token for a new one: use it in the `refresh` closure of a `TokenStore`.
     ///
-    /// An answer without a new refresh token, or without scopes, keeps the old ones. The error `invalid_grant`, with
-    /// whatever status, ends the session of the store; so does the lack of a refresh token, and then nothing is sent.
-    /// A connection that fails ends nothing.
+    /// If the response has no new refresh token, or no scopes, the old ones stay. The error `invalid_grant`, with any
+    /// status, ends the session of the store; so does a missing refresh token, and then nothing is sent. A failed
+    /// connection does not end the session.
     public func refreshed(_ old: Token) async throws(ServiceError) -> Token {
         guard let refresh = old.refresh, !refresh.isEmpty else {
             throw .sessionExpired(SessionExpiry(.refreshRefused, message: "there is no refresh token"))
@@ -106,7 +109,7 @@ public struct OAuth: Sendable {
             if token.scopes.isEmpty { token.scopes = old.scopes }
             return token
         } catch {
-            // With 400 and 401 the store knows by itself; some servers say it with 403, or with a success.
+            // The store itself ends the session at 400 and 401; some servers use 403, or a success.
             guard case .rejected(let rejection) = error, rejection.code == "invalid_grant",
                 rejection.status != 400, rejection.status != 401
             else { throw error }
@@ -131,7 +134,7 @@ public struct OAuth: Sendable {
         case .idOnly: form.add("client_id", id)
         }
         let further = own.items + parameters.items.filter { item in !own.items.contains { $0.name == item.name } }
-        // RFC 6749, 3.2: a parameter comes once, and which of two a server would take nobody knows.
+        // RFC 6749, 3.2: a parameter occurs once, and which of two a server would use is not known.
         if let twice = further.first(where: { item in form.items.contains { $0.name == item.name } }) {
             throw .badSetting("the parameter \(HTTPSyntax.quoted(twice.name)) is there already")
         }
@@ -139,7 +142,7 @@ public struct OAuth: Sendable {
         return .post(path, headers: headers, body: .form(form)).authentication(.none)
     }
 
-    /// What is missing, if anything is.
+    /// Returns what is missing for that grant; `nil` if nothing is.
     private func problem(of grant: Grant) -> String? {
         if id.isEmpty { return "the client id is empty" }
         if credentials == .idOnly {
@@ -149,9 +152,9 @@ public struct OAuth: Sendable {
         return secret.isEmpty ? "the client secret is empty" : grant.problem
     }
 
-    /// What can be heard on the way is no secret any more; `allowsCleartext` is not meant for passwords.
+    /// Refuses to send secrets unencrypted to another machine; `allowsCleartext` is not meant for passwords.
     private func refuseCleartext() throws(ServiceError) {
-        // What is wrong with the URL itself is told by the call.
+        // The call reports what is wrong with the URL itself.
         let url = try? HTTPURL(client.configuration.environment.baseURL)
         guard let origin = url?.origin, origin.isExposed else { return }
         let reason = "passwords and secrets are sent over https or to this machine only, not to \(origin)"
@@ -162,10 +165,10 @@ public struct OAuth: Sendable {
         "Basic \(Data("\(Self.encoded(id)):\(Self.encoded(secret))".utf8).base64EncodedString())"
     }
 
-    /// With a space as `%20`: servers that read forms take it as well as a `+`, and others take nothing else.
+    /// Encodes a space as `%20`: servers that parse forms accept it as well as `+`, and others accept nothing else.
     private static func encoded(_ text: String) -> String { PercentEncoding.queryPart.encode(text) }
 
-    /// Some servers refuse with a success: 200, and an error in the body.
+    /// Some servers refuse with a success: status 200, and an error in the body.
     private func rejection(
         _ error: OAuthAnswer.Refusal, of reply: Reply<OAuthAnswer>, to grant: Grant
     ) -> ServiceError {
@@ -175,11 +178,11 @@ public struct OAuth: Sendable {
                 code: clean(error.code, of: grant), headers: reply.headers))
     }
 
-    /// Words of a success, without the secrets that its request has sent. Those of an error have been cleaned already.
+    /// Removes the secrets of the request from the text of a success. The text of an error has been redacted already.
     private func clean(_ text: String, of grant: Grant) -> String {
         let sent = grant.parameters.items.filter { SecretNames.standard.contains($0.name, in: .parameter) }.map(\.value)
         let secrets = [String(basic.dropFirst("Basic ".count)), secret] + sent
-        // What is shorter would take ordinary words out of the message.
+        // Shorter secrets would remove ordinary words from the message.
         return Redactor(hiding: secrets.filter { $0.utf8.count >= 4 }).text(text)
     }
 }
@@ -187,6 +190,6 @@ public struct OAuth: Sendable {
 extension OAuth: CustomStringConvertible, CustomReflectable {
     /// The server and the id of the app; no secret.
     public var description: String { "OAuth(\(id) at \(path), \(client))" }
-    /// Shows the description only.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["oauth": description]) }
 }

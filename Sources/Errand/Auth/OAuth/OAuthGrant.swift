@@ -1,10 +1,10 @@
 extension OAuth {
-    /// What a token is given for. It prints without its secrets.
+    /// The reason to issue a token, such as a user's password. Its description shows no secrets.
     public struct Grant: Sendable {
         let parameters: QueryItems
-        /// Whether only an app that has a secret may ask for it.
+        /// Whether only an app with a secret may use the grant.
         var needsSecret = false
-        /// What is missing, if anything is.
+        /// A description of what is missing; `nil` if nothing is.
         var problem: String?
 
         /// The name and the password of a user (RFC 6749, 4.3).
@@ -20,7 +20,7 @@ extension OAuth {
 
         /// The credentials of the app itself, which acts for no user (RFC 6749, 4.4).
         ///
-        /// Its tokens have no refresh token. A store asks for another one instead:
+        /// Its tokens have no refresh token. Let a store request another token instead:
         ///
         ///     let tokens = TokenStore { _ in try await oauth.token(.clientCredentials) }
         public static var clientCredentials: Grant {
@@ -35,8 +35,8 @@ extension OAuth {
 }
 
 extension OAuth.Grant: CustomStringConvertible, CustomReflectable {
-    /// The parameters of the request, without the secret ones.
+    /// The parameters of the request; secret ones are redacted.
     public var description: String { "Grant(\(parameters))" }
-    /// Shows the description only.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["grant": description]) }
 }

@@ -4,16 +4,17 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Keeps the session in a file that only its owner can read, and that several processes may share.
+/// Saves the session in a file that only its owner can read, and that several processes may share.
 ///
-/// The file has mode 0600 and lies in a folder of mode 0700, which is made if it is missing. It is written whole or
-/// not at all: to a new file beside it, which is synced and then takes the old one's name. Symbolic links are
-/// refused. A damaged file, or one of a later version, is reported and kept aside under a name that ends in
-/// `.damaged`. One that belongs to another user, or that others may read or write, is not used.
+/// The file has mode 0600. A missing folder is created with mode 0700; an existing one is used as it is. Writing is
+/// atomic: the session is written to a new file beside the old one, which is synced and then replaces it. Symbolic
+/// links are refused. A damaged file, one of a later version, or one larger than 1 MiB is reported and moved aside
+/// under a name that ends in `.damaged`; it replaces an earlier file with that name. A file that belongs to another
+/// user, or that others may read or write, is not used.
 ///
 /// While one process refreshes the token, others that share the file wait for a lock on it and on a file beside it; the
-/// lock ends with the process that holds it. A process that hangs meanwhile holds up the others for ten seconds, unless
-/// told otherwise. Then they go on with the token they have while it is good, and a refresh fails with
+/// lock ends with the process that holds it. A process that hangs meanwhile blocks the others for ten seconds by
+/// default. Then they continue with their token while it is valid, and a refresh fails with
 /// ``TransportFailure/Kind-swift.enum/storage``.
 public struct FileTokenPersistence: TokenPersistence {
     private static let version = 1
@@ -31,24 +32,24 @@ public struct FileTokenPersistence: TokenPersistence {
 
     private let lockTimeout: Duration
 
-    /// Keeps the session at that path. An existing folder is used as it is.
+    /// Creates a persistence for the file at that path. An existing folder is used as it is.
     ///
     /// - Parameters:
-    ///   - path: Where the file is.
-    ///   - lockTimeout: How long to wait for another process that has locked the file and does not change it. It should
-    ///     be longer than a refresh takes.
+    ///   - path: The path of the file.
+    ///   - lockTimeout: How long to wait for another process that has locked the file and does not change it, 10
+    ///     seconds by default. It should be longer than a refresh takes.
     public init(path: String, lockTimeout: Duration = .seconds(10)) {
         file = PrivateFile(path: path)
         self.lockTimeout = lockTimeout
     }
 
-    /// Keeps the session at that file URL.
+    /// Creates a persistence for the file at that file URL.
     public init(url: URL, lockTimeout: Duration = .seconds(10)) {
         self.init(path: url.path, lockTimeout: lockTimeout)
     }
 
-    /// The saved session; `nil` if there is no file. Throws ``TokenPersistenceError/Kind/missingFolder`` if there is no
-    /// folder for it: a folder that is missing for a moment means nothing about the file.
+    /// Returns the saved session; `nil` if there is no file. Throws ``TokenPersistenceError/Kind/missingFolder`` if its
+    /// folder is missing: then it is not known whether a session was saved.
     public func load() throws(TokenPersistenceError) -> SavedSession? {
         try translating { () throws(StorageError) in try savedSession() }
     }
@@ -65,14 +66,14 @@ public struct FileTokenPersistence: TokenPersistence {
             } catch {
                 (kind, words) = (.damaged, "is damaged")
             }
-            // Another process may have signed in since it was read: what it has saved must not be put out of the way.
+            // Another process may have signed in since the file was read; what it has saved must not be moved aside.
             if let problem = try file.setAside(kind, words, ifStillHolding: data) { throw problem }
         }
         guard file.hasFolder else { throw file.missingFolder }
         return nil
     }
 
-    /// Writes the session, or removes the file.
+    /// Saves the session, or removes the file.
     public func save(_ session: SavedSession?) throws(TokenPersistenceError) {
         guard let session else { return try translating { () throws(StorageError) in try file.remove() } }
         let data: Data
@@ -85,11 +86,11 @@ public struct FileTokenPersistence: TokenPersistence {
     }
 
     /// Runs `body` while no other process that uses this file does. Throws, without running it, if the lock cannot be
-    /// had in time or at all, or the task is cancelled meanwhile.
+    /// acquired in time or at all, or if the task is cancelled meanwhile.
     ///
-    /// It runs without a lock in two cases: where the folder cannot be written, because no process can save anything
-    /// there; and on a file system that has no locks. Let only one process use a session there: two may refresh at
-    /// once, and a server that replaces refresh tokens ends the session then.
+    /// It runs without a lock in two cases: if the folder is not writable, because no process can save anything there;
+    /// and on a file system without locks. Let only one process use a session there: two may refresh at once, and a
+    /// server that replaces refresh tokens ends the session then.
     public func exclusively(_ body: @Sendable () async -> Void) async throws(TokenPersistenceError) {
         let lock: FileLock?
         do throws(StorageError) {
@@ -111,9 +112,9 @@ public struct FileTokenPersistence: TokenPersistence {
 }
 
 extension TokenPersistence where Self == FileTokenPersistence {
-    /// In a file that only its owner can read.
+    /// Saves the session in a file that only its owner can read.
     ///
-    /// Another process that has locked the file is waited for as long as `lockTimeout`.
+    /// `lockTimeout`, 10 seconds by default, limits the wait for another process that has locked the file.
     public static func file(_ path: String, lockTimeout: Duration = .seconds(10)) -> FileTokenPersistence {
         FileTokenPersistence(path: path, lockTimeout: lockTimeout)
     }

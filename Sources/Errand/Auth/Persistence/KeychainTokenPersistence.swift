@@ -2,24 +2,24 @@
 public import Foundation
 import Security
 
-/// Keeps the session in the Keychain of Apple's platforms.
+/// Saves the session in the Keychain of Apple's platforms.
 public struct KeychainTokenPersistence: TokenPersistence {
     private let query: @Sendable () -> [CFString: Any]
 
-    /// Keeps the session under that service and account.
+    /// Creates a persistence for that service and account.
     public init(service: String, account: String = "session") {
         query = {
             [kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccount: account]
         }
     }
 
-    /// The saved session; `nil` if there is none.
+    /// Returns the saved session; `nil` if there is none.
     public func load() throws -> SavedSession? {
         var found: CFTypeRef?
         let search = query().merging([kSecReturnData: true]) { $1 }
         switch SecItemCopyMatching(search as CFDictionary, &found) {
         case errSecSuccess:
-            // Why it cannot be decoded matters to nobody: it is not what was saved.
+            // The reason is lost, and does not matter: the data is not a saved session.
             guard let data = found as? Data, let session = try? JSONDecoder().decode(SavedSession.self, from: data)
             else {
                 throw TokenPersistenceError(.damaged, "the session in the Keychain is damaged")
@@ -30,7 +30,7 @@ public struct KeychainTokenPersistence: TokenPersistence {
         }
     }
 
-    /// Saves the session, or removes what is saved.
+    /// Saves the session, or removes the saved one.
     public func save(_ session: SavedSession?) throws {
         guard let session else {
             let status = SecItemDelete(query() as CFDictionary)

@@ -4,19 +4,19 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A signed-in session as it is kept between two runs of a program, or shared by several processes.
+/// A session that is kept between two runs of a program, or shared by several processes.
 public struct SavedSession: Sendable, Hashable, Codable {
-    /// Names the session: every sign-in begins a new one, a refresh goes on with the old.
+    /// Identifies the session: every sign-in begins a new one, a refresh continues the old one.
     public let id: UUID
-    /// How often its token has been replaced. Of two copies of a session, the one with the larger revision is the
-    /// present one.
+    /// The number of times the token was replaced. Of two copies of a session, the one with the larger revision is
+    /// current.
     public internal(set) var revision: Int
     /// The token.
     public internal(set) var token: Token
-    /// When the token was received; its lifetime counts from here.
+    /// When the token was received. Its lifetime counts from here.
     public internal(set) var received: Date
 
-    /// Makes a session.
+    /// Creates a session.
     public init(id: UUID, revision: Int = 0, token: Token, received: Date) {
         self.id = id
         self.revision = revision
@@ -24,11 +24,11 @@ public struct SavedSession: Sendable, Hashable, Codable {
         self.received = received
     }
 
-    /// The same session with a newer token; the old refresh token stays if none came with it.
+    /// Returns the same session with a newer token; the old refresh token stays if the newer one has none.
     func continued(with newer: Token, at date: Date) -> SavedSession {
         var token = newer
         token.refresh = newer.refresh ?? self.token.refresh
-        // The number comes from a file, where there may be anything.
+        // The revision comes from a file, and may be any number.
         let next = revision == .max ? revision : revision + 1
         return SavedSession(id: id, revision: next, token: token, received: date)
     }
@@ -37,6 +37,6 @@ public struct SavedSession: Sendable, Hashable, Codable {
 extension SavedSession: CustomStringConvertible, CustomReflectable {
     /// The session without its secrets.
     public var description: String { "SavedSession(\(token), revision: \(revision))" }
-    /// Shows the description only.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["session": description]) }
 }

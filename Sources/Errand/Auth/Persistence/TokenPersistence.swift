@@ -1,47 +1,48 @@
-/// Where a session is kept between two runs of a program.
+/// A type that keeps a session between two runs of a program.
 ///
-/// The token store calls it from one task at a time. What it throws is told on the store's `events`; the session goes
-/// on in memory.
+/// The token store calls it from one task at a time. The store reports errors on its `events`; the session continues in
+/// memory.
 public protocol TokenPersistence: Sendable {
-    /// The saved session; `nil` if there is none. If one was saved and there is none now, the store takes it that
-    /// another process has signed out. Throws if that cannot be known, with
-    /// ``TokenPersistenceError/Kind/missingFolder`` where the place for sessions is missing altogether: in a new store
+    /// Returns the saved session; `nil` if there is none. If a session was saved and there is none now, the store
+    /// assumes that another process has signed out. Throws if that cannot be known, with
+    /// ``TokenPersistenceError/Kind/missingFolder`` if the place for sessions is missing altogether: in a new store,
     /// nobody is signed in then.
     func load() async throws -> SavedSession?
-    /// Saves the session, or removes what is saved. It must be there for good when this returns, or else throw.
+    /// Saves the session, or removes the saved one. When this returns, the change is permanent; otherwise it must
+    /// throw.
     func save(_ session: SavedSession?) async throws
-    /// Runs `body` while no other process does, or throws without running it: then nothing is saved, and a session that
-    /// was saved before is not refreshed. Must not wait without bound for a process that hangs. Where sessions are not
-    /// shared between processes, there is nothing to do.
+    /// Runs `body` while no other process does, or throws without running it: then nothing is saved, and a saved
+    /// session is not refreshed. Must not wait without limit for a process that hangs. If sessions are not shared
+    /// between processes, it has nothing to do.
     func exclusively(_ body: @Sendable () async -> Void) async throws
 }
 
 extension TokenPersistence {
-    /// Runs `body` at once: the session is not shared between processes.
+    /// Runs `body` at once, because the session is not shared between processes.
     public func exclusively(_ body: @Sendable () async -> Void) async {
         await body()
     }
 }
 
-/// Keeps the session in memory: it ends with the process.
+/// Keeps the session in memory. The session ends with the process.
 public final class MemoryTokenPersistence: TokenPersistence {
     private let saved = Lock<SavedSession?>(nil)
 
-    /// Makes an empty one.
+    /// Creates an empty persistence.
     public init() {}
 
-    /// What was saved last.
+    /// Returns the session that was saved last.
     public func load() -> SavedSession? { saved.withLock { $0 } }
     /// Keeps the session in memory.
     public func save(_ session: SavedSession?) { saved.withLock { $0 = session } }
 }
 
 extension TokenPersistence where Self == MemoryTokenPersistence {
-    /// In memory: the session ends with the process.
+    /// Keeps the session in memory. The session ends with the process.
     public static var memory: MemoryTokenPersistence { MemoryTokenPersistence() }
 }
 
-/// Why a session could not be kept, or read back.
+/// The reason why a session could not be saved or loaded.
 public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong.
     @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -49,30 +50,30 @@ public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConv
         case unreadable
         /// The file or its folder cannot be written.
         case unwritable
-        /// What is saved is not a session; it was kept aside.
+        /// The saved content is not a session; it was moved aside.
         case damaged
-        /// What is saved was written by a later version; it was kept aside.
+        /// A later version wrote the content; it was moved aside.
         case futureVersion
-        /// There is a symbolic link where the file should be; it was not followed.
+        /// The path leads to a symbolic link; it was not followed.
         case symbolicLink
-        /// There is a folder, or something else that is not a file, where the file should be.
+        /// The path leads to a folder, or to something else that is not a file.
         case notAFile
-        /// The file belongs to another user, or others may read or write it; it was left as it is, and not used.
+        /// The file belongs to another user, or others may read or write it; it was not used and not changed.
         case notPrivate
         /// The folder of the file is missing.
         case missingFolder
-        /// Another process has held the lock on the file for too long.
+        /// Another process held the lock on the file for too long.
         case locked
-        /// The Keychain, or a persistence of the user's own, failed.
+        /// The Keychain, or your own persistence, failed.
         case other
     }
 
     /// What is wrong.
     public let kind: Kind
-    /// What it is wrong with, in words.
+    /// A sentence that describes the problem.
     public let message: String
 
-    /// Makes one.
+    /// Creates an error.
     public init(_ kind: Kind, _ message: String) {
         self.kind = kind
         self.message = message
@@ -87,9 +88,9 @@ public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConv
         self.init(Kind(rawValue: error.kind.rawValue) ?? .other, error.message)
     }
 
-    /// Whether what could not be read is out of the way, so that nothing is saved now.
+    /// Whether the content that could not be read was moved aside, so that nothing is saved now.
     var isKeptAside: Bool { kind == .damaged || kind == .futureVersion }
 
-    /// A sentence for people.
+    /// The message.
     public var description: String { message }
 }

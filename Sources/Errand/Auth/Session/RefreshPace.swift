@@ -1,14 +1,14 @@
-/// When a store may refresh: after failures ever more seldom (T9), and not while new tokens are refused (T3).
+/// The pace of a store's refreshes: less and less often after failures (T9), and not while new tokens are refused (T3).
 ///
-/// A refresh counts against the cap when its token meets a 401 before it was accepted anywhere, or in a replay. What
-/// the server takes may live as short as it likes (T12).
+/// A refresh counts against the cap when its token meets a 401 before it was accepted anywhere, or in a replay. Tokens
+/// that the server accepts may be as short-lived as it likes (T12).
 struct RefreshPace: Sendable {
-    /// So many refused tokens in so long a time mean that new ones do not help.
+    /// Five refused tokens within 30 seconds mean that new ones do not help.
     private static let cap = 5
     private static let window = Duration.seconds(30)
     private static let backoff = Backoff()
 
-    /// When the tokens came that the server then refused.
+    /// When the tokens arrived that the server then refused.
     private var recent: [Instant] = []
     /// The newest token, until it is refused.
     private var newest: (access: String, came: Instant)?

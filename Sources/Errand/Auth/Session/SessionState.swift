@@ -15,8 +15,8 @@ import Foundation
 /// - good: the call uses the token.
 /// - aging: the token expires soon. The call uses it, and the store starts a refresh for later calls (T11).
 /// - expired: the call starts a refresh and waits for it (T1).
-/// - refused: the server has answered 401 to the token. The call that got the answer starts a refresh and waits for it
-///   (T1). Until that refresh is under way, other calls use the token.
+/// - refused: the server has responded with 401 to the token. The call that received it starts a refresh and waits for
+///   it (T1). Until that refresh is under way, other calls use the token.
 /// - being replaced: a refresh is under way, and the token has expired or was refused: the call waits (T1). While the
 ///   token is good, calls go on using it.
 /// - ended: the user has signed out, somebody else has signed in, or the server has refused to refresh the token. The
@@ -59,7 +59,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         case save
     }
 
-    /// What is known about a session. It goes as a whole, so nothing is left to the next session.
+    /// The information about one session. It is discarded as a whole, so nothing is left for the next session.
     private struct History: Sendable {
         /// Whether the session is known to be saved: only then does its absence from a shared file mean a sign-out.
         var isSaved = false
@@ -69,7 +69,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         var refused: String?
         /// The access token that the server has accepted last.
         var accepted: String?
-        /// The access tokens that were replaced, the latest last; a few, because a 401 seldom comes late.
+        /// The access tokens that were replaced, the latest last; only a few, because a 401 seldom arrives late.
         var replaced: [String] = []
         var pace = RefreshPace()
     }
@@ -117,8 +117,8 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         }
         if let refresh = history.refresh, history.refused == session.token.access { return .beingReplaced(refresh) }
         guard let expiry = session.token.expiry else { return .good(session.token) }
-        // A new token that was expired when it came says that the clocks differ, and nothing about the token. The next
-        // would come expired as well: this one is used until the server refuses it (T12).
+        // A new token that had expired when it was received means that the clocks differ, and says nothing about the
+        // token. The next one would be expired as well, so this one is used until the server refuses it (T12).
         if session.revision > 0, expiry <= session.received { return .good(session.token) }
         guard date < expiry else { return history.refresh.map { .beingReplaced($0) } ?? .expired }
         // A token that lives shorter than the leeway would always be inside it, and be refreshed by every call (T12).
@@ -127,8 +127,8 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         return history.refresh == nil ? .aging(session.token) : .good(session.token)
     }
 
-    /// Returns what a call of that session can do after the server has answered 401 to `rejected`: to this call, that
-    /// token has expired (T1). If it was replaced meanwhile, the call can use the present one (T2).
+    /// Returns what a call of that session can do after the server has responded with 401 to `rejected`: for this call,
+    /// that token has expired (T1). If it was replaced meanwhile, the call can use the current one (T2).
     func status(of id: UUID, at date: Date, rejecting rejected: String) -> Status {
         guard let session, session.id == id, session.token.access == rejected else {
             return status(of: id, at: date)
@@ -157,14 +157,14 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     /// Ends the session, and the result of its refresh is discarded (T6).
     mutating func signOut() -> [Action] {
         let cancel = cancellation
-        // As long as nobody has looked, there may be a saved session.
+        // Until the saved session has been read, there may be one.
         let event: [Action] = isLoaded && session == nil ? [] : [.send(.signedOut)]
         return cancel + replaceSession(with: nil, because: SessionExpiry(.signedOut)) + event + [.save]
     }
 
     /// Notes that a session was saved.
     mutating func noteSaved(_ session: SavedSession) {
-        // Somebody else may be signed in by now, of whom nothing is saved yet (T7).
+        // Another user may be signed in by now, whose session is not saved yet (T7).
         if self.session?.id == session.id { history.isSaved = true }
     }
 
@@ -273,7 +273,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
 
     /// Compares the session with what is saved, which another process may have changed (T15).
     ///
-    /// A newer revision is taken over. If its token is good, the refresh is over; otherwise it goes on with the newer
+    /// A newer revision is taken over. If its token is good, the refresh is over; otherwise it continues with the newer
     /// refresh token. No session, or another one, means that another process has signed out or in, but only if this one
     /// was saved (T9).
     mutating func find(_ saved: SavedSession?, by refresh: Refresh, at date: Date) -> [Action] {
@@ -292,7 +292,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         return replaceSession(with: saved, isSaved: true, because: expiry) + [.send(.signedIn)]
     }
 
-    /// Goes on after what is saved could not be read: that is no sign-out (T9).
+    /// Continues after the saved session could not be read: that is not a sign-out (T9).
     ///
     /// Without a lock it is read again under the lock, and reported then. A missing folder fails the refresh: nobody
     /// knows whether another process has used the refresh token, so it is neither used nor saved elsewhere.
@@ -300,13 +300,13 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         _ error: TokenPersistenceError, by refresh: Refresh, isAlone: Bool, at now: Instant, random: Double
     ) -> [Action] {
         let isMissing = error.kind == .missingFolder && history.isSaved && session(for: refresh) != nil
-        // What was kept aside is missing from now on without anybody having signed out.
+        // A file that was moved aside is missing from now on, although nobody has signed out.
         if error.isKeptAside { history.isSaved = false }
         let report: [Action] = isAlone || isMissing || error.isKeptAside ? [.send(.notSaved(error))] : []
         return isMissing ? report + fail(refresh, with: .storage(error), at: now, random: random) : report
     }
 
-    /// Goes on after the lock on a shared file could not be taken.
+    /// Continues after the lock on a shared file could not be acquired.
     ///
     /// A saved session is not refreshed then: another process may be refreshing it, and the server may end a session
     /// whose refresh token is used twice (T15). A session that was never saved belongs to this process alone.

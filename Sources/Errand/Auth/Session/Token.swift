@@ -4,20 +4,20 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// An access token, and what is known about it. It prints without its secrets.
+/// An access token, with what is known about it. Its description shows no secrets.
 public struct Token: Sendable, Hashable, Codable {
     /// The access token itself.
     public var access: String
-    /// What a new access token can be had for.
+    /// The refresh token, which can be exchanged for a new access token; `nil` if there is none.
     public var refresh: String?
     /// The scheme of the `Authorization` header: `Bearer`, `JWT`, …
     public var type: String
     /// When the access token expires; `nil` if that is not known.
     public var expiry: Date?
-    /// What the token may be used for.
+    /// The scopes of the token.
     public var scopes: [String]
 
-    /// Makes a token.
+    /// Creates a token.
     public init(
         access: String, refresh: String? = nil, type: String = "Bearer", expiry: Date? = nil, scopes: [String] = []
     ) {
@@ -28,20 +28,20 @@ public struct Token: Sendable, Hashable, Codable {
         self.scopes = scopes
     }
 
-    /// What the `Authorization` header gets.
+    /// The value of the `Authorization` header.
     var authorization: String { "\(type) \(access)" }
 }
 
 extension Token: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The token without its secrets.
     public var description: String {
-        // Foundation cannot put a date into words that is no number, and ends the process.
+        // Foundation traps when it formats a date that is not a number.
         let expiry = expiry.flatMap { $0.timeIntervalSince1970.isNaN ? nil : "\($0)" } ?? "unknown"
         let refresh = refresh == nil ? "none" : Redactor.mask
         return "Token(\(type) \(Redactor.mask), refresh: \(refresh), expiry: \(expiry), scopes: \(scopes))"
     }
     /// The token without its secrets.
     public var debugDescription: String { description }
-    /// Shows the description only.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["token": description]) }
 }

@@ -1,14 +1,14 @@
-/// What happened to the session of a `TokenStore`.
+/// An event of the session of a `TokenStore`.
 @nonexhaustive public enum TokenEvent: Sendable, Hashable {
     /// A user signed in.
     case signedIn
-    /// The access token was replaced by a newer one.
+    /// A newer access token replaced the old one.
     case refreshed
     /// The server refused to replace the access token: the user has to sign in again.
     case expired(SessionExpiry)
     /// The user signed out, here or in another process that shares the session.
     case signedOut
-    /// The session goes on in memory, but could not be saved, locked or read back: it may not survive the process.
-    /// After a sign-out, what was saved may still be there.
+    /// The session continues in memory, but could not be saved, locked or loaded: it may not survive the process. After
+    /// a sign-out, the saved session may still exist.
     case notSaved(TokenPersistenceError)
 }

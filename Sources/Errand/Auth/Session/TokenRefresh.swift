@@ -5,19 +5,19 @@ import Foundation
 #endif
 import Synchronization
 
-/// How the store replaces a token: one refresh at a time, whose result is saved before anybody sees it.
+/// The replacement of a token by the store: one refresh at a time, whose result is saved before any call sees it.
 extension TokenStore {
-    /// The run of a `refresh` closure that the present task belongs to, if any.
+    /// The run of a `refresh` closure that the current task belongs to; `nil` if it belongs to none.
     @TaskLocal static var refreshing: RefreshRun?
 
-    /// Whether the present task is a refresh of this store: then signing would wait for itself.
+    /// Whether the current task is a refresh of this store: then signing would wait for itself.
     nonisolated var isRefreshingHere: Bool { Self.refreshing?.isUnderWay(of: self) ?? false }
 
-    /// The refresh of that session, for a call that needs its result: the one under way, or a new one.
+    /// Returns the refresh of that session, for a call that needs its result: the one under way, or a new one.
     func startRefresh(of id: UUID, rejecting rejected: String? = nil) throws(ServiceError) -> Flight<
         Token, ServiceError
     > {
-        // By the time the actor was entered, another call may have seen to it (T2).
+        // Another call may have refreshed the token before this one entered the actor (T2).
         switch status(of: id, rejecting: rejected) {
         case .good(let token), .aging(let token): return .landed(token)
         case .beingReplaced(let flight): return flight
@@ -29,7 +29,7 @@ extension TokenStore {
         }
     }
 
-    /// Starts a refresh for later calls, if now is a time for it.
+    /// Starts a refresh for later calls, if the pace allows one now.
     func refreshBeside(_ id: UUID) {
         let now = time.now
         change { $0.startRefreshBeside(Flight(), of: id, at: now) }
@@ -41,7 +41,7 @@ extension TokenStore {
         try? await time.sleep(until: instant)
         let turn = await nextTurn()
         defer { end(turn) }
-        // Before the lock: whoever holds it may be stuck, and what was saved before that can be used without it.
+        // Before the lock: its holder may hang, and a token that was saved before can be used without the lock.
         if state.withLock({ $0.isSaved }) { await readAgain(for: flight, isAlone: false) }
         guard session(for: flight) != nil else { return }
         do {
@@ -65,7 +65,8 @@ extension TokenStore {
             switch await newToken(for: session, by: refresh) {
             case .success(let newer):
                 guard let continued = self.session(for: flight)?.continued(with: newer, at: time.date) else { return }
-                // Before anybody sees it (T14). If the session ends meanwhile, that is saved in its turn, after this.
+                // Before any call sees it (T14). If the session ends meanwhile, that is saved in its own turn, after
+                // this.
                 if isAlone { await save(continued) }
                 let now = time.now
                 change { $0.complete(flight, with: continued, at: now) }
@@ -75,7 +76,7 @@ extension TokenStore {
                     change { $0.fail(flight, with: error, at: now, random: random) }
                     continue
                 }
-                // One who ran without the lock may have used the refresh token and saved what came of it (T15).
+                // A process that ran without the lock may have used the refresh token and saved the result (T15).
                 if isAlone { await readAgain(for: flight, isAlone: true) }
                 await end(flight, of: session, because: expiry, isAlone: isAlone)
             }
@@ -86,7 +87,7 @@ extension TokenStore {
         state.withLock { $0.session(for: flight) }
     }
 
-    /// The session to exchange the token of, unless the cap forbids it (T3).
+    /// Returns the session whose token is to be exchanged, unless the cap forbids it (T3).
     private func sessionToExchange(for flight: Flight<Token, ServiceError>) -> SavedSession? {
         let now = time.now
         change { $0.checkCap(of: flight, at: now) }
@@ -103,7 +104,7 @@ extension TokenStore {
 
     private func newToken(for session: SavedSession, by refresh: Refresh) async -> Result<Token, ServiceError> {
         let run = RefreshRun(of: self)
-        // What the closure has left behind is like any other task from here on, while the token is saved too.
+        // From here on, tasks that the closure has left behind are like any other, even while the token is saved.
         defer { run.end() }
         do {
             return .success(try await Self.$refreshing.withValue(run) { try await refresh(session.token) })
@@ -112,7 +113,7 @@ extension TokenStore {
         }
     }
 
-    /// Looks at what another process may have made of the session.
+    /// Reads what another process may have saved.
     private func readAgain(for flight: Flight<Token, ServiceError>, isAlone: Bool) async {
         guard session(for: flight) != nil else { return }
         do {
@@ -166,13 +167,13 @@ extension Flight {
 extension ServiceError {
     fileprivate init(refreshFailure error: any Error) {
         self.init(error) { .transport(TransportFailure(.other, "the refresh failed with \(foreignName(of: $0))")) }
-        // Whoever waits for the token was not cancelled.
+        // The callers that wait for the token were not cancelled.
         if self == .cancelled {
             self = .transport(TransportFailure(.other, "the refresh of the access token was cancelled"))
         }
     }
 
-    /// Why the session is over, if this answer to a refresh says so.
+    /// Why the session is over, if this response to a refresh says so.
     fileprivate var endOfSession: SessionExpiry? {
         switch self {
         case .sessionExpired(let expiry): expiry

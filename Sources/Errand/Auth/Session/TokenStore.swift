@@ -5,26 +5,26 @@ import Foundation
 #endif
 import Synchronization
 
-/// Holds the access token of one signed-in user and sees to it that it is refreshed once, however many calls need it.
+/// Holds the access token of one signed-in user, and refreshes it once, however many calls need a new one.
 ///
 ///     let tokens = TokenStore(persistence: .file("/var/lib/app/session")) { old in
 ///         try await login.run(.refresh(old)).token
 ///     }
 ///     let client = APIClient("https://api.example.com") { $0.tokens = tokens }
 ///
-/// A call is bound to the session that is there when it begins: it is never sent with the token of another user. A
-/// refresh belongs to the store and not to the call that met the expired token: callers come and go, the refresh
-/// ends, and its result is saved before anybody goes on with it. A call made inside the `refresh` closure is not
-/// signed by this store and goes to the head of its limiter's line, so a refresh waits neither for itself nor for
-/// those who wait for it.
+/// A call is bound to the session that is current when it begins: it is never sent with the token of another user. A
+/// refresh belongs to the store and not to the call that found the token expired: it continues when a caller leaves,
+/// and its result is saved before any call uses it. A call made inside the `refresh` closure is not signed by this
+/// store and goes to the front of its limiter's queue, so a refresh waits neither for itself nor for the calls that
+/// wait for it.
 public actor TokenStore {
-    /// How a new token is had for an old one.
+    /// A closure that exchanges an expired token for a new one.
     public typealias Refresh = @Sendable (Token) async throws -> Token
     typealias State = SessionState<Flight<Token, ServiceError>>
 
     let persistence: any TokenPersistence
     let time: any TimeSource
-    /// How a new token is had; `nil` where the server replaces none.
+    /// The closure that exchanges tokens; `nil` if the server replaces none.
     nonisolated let refresh: Refresh?
     let broadcast = Broadcast<TokenEvent>()
     /// The session. It is behind a lock, so that a call with a valid token takes no turn on the actor.
@@ -36,15 +36,16 @@ public actor TokenStore {
     private var coming: Flight<Void, ServiceError>?
     private var lastTurn: Flight<Void, ServiceError>?
 
-    /// Makes a store. What `persistence` has saved is read when the first call needs it.
+    /// Creates a store. It loads the saved session when the first call needs it.
     ///
     /// - Parameters:
-    ///   - persistence: Where the session is kept.
-    ///   - leeway: How long before its expiry a token is replaced, beside the calls that still use it. Of a token
-    ///     that lives shorter than twice this, it is half the lifetime.
-    ///   - time: The clock.
-    ///   - refresh: Has a new token for an old one. An answer of 400 or 401 means that the session is over; any other
-    ///     failure is passing.
+    ///   - persistence: Where to save the session; in memory by default.
+    ///   - leeway: How long before its expiry a token is refreshed, while calls still use it: 60 seconds by default.
+    ///     For a token that lives shorter than twice this, it is half the lifetime.
+    ///   - time: The source of time.
+    ///   - refresh: Returns a new token. If it throws `.rejected` with a status of 400 or 401, whatever the reason,
+    ///     `.sessionExpired` or `.signInRequired`, the session ends. Any other error keeps the session: the waiting
+    ///     calls fail with it, and the next call refreshes again after a delay.
     public init(
         persistence: any TokenPersistence = .memory, leeway: Duration = .seconds(60), time: any TimeSource = .system,
         refresh: @escaping Refresh
@@ -55,8 +56,8 @@ public actor TokenStore {
         state = Lock(State(leeway: max(leeway, .zero).inSeconds))
     }
 
-    /// Makes a store of tokens that the server does not replace, for servers without refresh tokens. A 401 is the
-    /// answer of the call then; the app signs the user out if it means that. A token after its expiry ends the session.
+    /// Creates a store of tokens that the server does not replace. A 401 is the result of the call then; the app signs
+    /// the user out if that is what it means. A token that expires ends the session.
     public init(persistence: any TokenPersistence = .memory, time: any TimeSource = .system) {
         self.persistence = persistence
         self.time = time
@@ -64,57 +65,59 @@ public actor TokenStore {
         state = Lock(State(leeway: 0))
     }
 
-    /// What happens to the session from now on; ends with the store. Each listener gets all events.
+    /// The events of the session from now on. The stream ends with the store. Each listener receives all events; their
+    /// number is not limited, so read them or drop the stream.
     public nonisolated var events: AsyncStream<TokenEvent> {
         broadcast.stream(keeping: .unbounded)
     }
 
-    /// Begins a session with that token. A session that was there before is over, calls of it get `.sessionExpired`.
+    /// Begins a session with that token. A previous session ends, and its calls fail with `.sessionExpired`.
     ///
-    /// Returns when the token has been saved. If it cannot be, because the disk is full or another process does not
-    /// give back its lock on a shared file, the user is signed in all the same, and `events` tells why. Returns at once
-    /// if the task is cancelled; the token is saved nevertheless. Inside the `refresh` closure it returns at once: the
-    /// token is saved when the refresh is over.
+    /// Returns when the token has been saved. If saving fails, because the disk is full or another process does not
+    /// release its lock on a shared file, the user is signed in all the same, and `events` reports the reason. If the
+    /// task is cancelled, it returns at once, and the token is still saved. Inside the `refresh` closure it returns at
+    /// once, and the token is saved when the refresh is over.
     public func signIn(_ token: Token) async {
         let session = SavedSession(id: time.randomUUID(), token: token, received: time.date)
         if change({ $0.signIn(session) }) { await saveCurrent() }
     }
 
-    /// Ends the session at once, and returns when what was saved of it is gone. Calls of it that wait for a token get
-    /// `.sessionExpired`. If what was saved cannot be removed, `events` tells why: the next start may sign the user in
-    /// again. Returns at once if the task is cancelled; what was saved is removed nevertheless. Inside the `refresh`
-    /// closure it does not wait: the saving takes its turn after the refresh.
+    /// Ends the session at once, and returns when the saved session has been removed. Its calls that wait for a token
+    /// fail with `.sessionExpired`. If the saved session cannot be removed, `events` reports the reason: the next start
+    /// may sign the user in again. If the task is cancelled, it returns at once, and the saved session is still
+    /// removed. Inside the `refresh` closure it returns at once, and the saved session is removed when the refresh is
+    /// over.
     public func signOut() async {
         if change({ $0.signOut() }) { await saveCurrent() }
     }
 
-    /// Ends the session if that token is of it. Does nothing if another session has begun since the token was had:
-    /// whoever finds out late that a token is no good ends nobody else's session by this.
+    /// Signs out if the token belongs to the current session. Otherwise does nothing, so a late discovery that a token
+    /// is invalid does not end the session of another user.
     public func signOut(of token: Token) async {
         if state.withLock({ $0.knows(token) }) { await signOut() }
     }
 
-    /// Whether a user is signed in. Reads what is saved, if that has not been done yet.
+    /// Whether a user is signed in. Loads the saved session if necessary.
     public var isSignedIn: Bool {
         get async {
-            // Whatever keeps the session from being read, nobody is signed in. That the caller has been cancelled does
-            // not: nobody is signed out by it.
+            // If the session cannot be loaded, nobody is signed in. A cancelled caller still waits for the load,
+            // because a cancellation signs nobody out.
             await startLoading()?.landed()
             return presentSession != nil
         }
     }
 
-    /// A token that is good now; refreshes it when it must. Inside the leeway it is the present one, and a refresh
-    /// runs beside.
+    /// Returns a token that is valid now, and refreshes it if necessary. Within the leeway it returns the current
+    /// token, and a refresh runs in parallel.
     ///
-    /// Fails with `.signInRequired` without a session. A cancelled waiter leaves at once, the refresh goes on. Inside
-    /// the `refresh` closure, where it would wait for itself, it fails with `.invalidRequest` instead.
+    /// Throws `.signInRequired` without a session. A cancelled waiter leaves at once; the refresh continues. Inside the
+    /// `refresh` closure, where it would wait for itself, it throws `.invalidRequest` instead.
     public func token() async throws(ServiceError) -> Token {
         try await token(of: session(), in: CallScope())
     }
 
-    /// The token to go on with after the server has refused `rejected`: the present one if it was replaced meanwhile,
-    /// otherwise a new one.
+    /// Returns the token to use after the server has refused `rejected`: the current one if the token was replaced
+    /// meanwhile, otherwise a new one.
     public func replacement(for rejected: Token) async throws(ServiceError) -> Token {
         let session = try await session()
         guard state.withLock({ $0.knows(rejected) }) else { throw .sessionExpired(SessionExpiry(.otherSession)) }
@@ -123,10 +126,10 @@ public actor TokenStore {
 
     // MARK: For the layer that signs
 
-    /// The session that is there, if that is known without a wait.
+    /// The current session, if it is known without a wait.
     nonisolated var presentSession: UUID? { state.withLock { $0.session?.id } }
 
-    /// The session that a call beginning now belongs to.
+    /// Returns the session of a call that begins now.
     nonisolated func session() async throws(ServiceError) -> UUID {
         if let presentSession { return presentSession }
         try await load()
@@ -134,7 +137,7 @@ public actor TokenStore {
         return presentSession
     }
 
-    /// The token that the session has now, and whether it is about to expire; `nil` if a token has to be waited for.
+    /// Returns the session's current token, and whether it expires soon; `nil` if the call has to wait for a token.
     nonisolated func currentToken(of session: UUID) throws(ServiceError) -> (token: Token, isAging: Bool)? {
         let date = time.date
         return switch state.withLock({ $0.status(of: session, at: date) }) {
@@ -145,7 +148,7 @@ public actor TokenStore {
         }
     }
 
-    /// A token of that session that is good now. If the server has refused `rejected`, it is another one.
+    /// Returns a token of that session that is valid now. If the server has refused `rejected`, it is another one.
     nonisolated func token(
         of session: UUID, insteadOf rejected: String? = nil, in scope: CallScope
     ) async throws(ServiceError) -> Token {
@@ -192,8 +195,8 @@ public actor TokenStore {
 
     // MARK: Transitions
 
-    /// Makes a transition and carries out its actions. Returns whether the caller has to save the session: it decides
-    /// when, because saving takes time.
+    /// Performs a transition and carries out its actions. Returns whether the caller has to save the session: it
+    /// decides when, because saving takes time.
     @discardableResult
     func change(_ transition: (inout State) -> [State.Action]) -> Bool {
         var mustSave = false
@@ -223,13 +226,13 @@ public actor TokenStore {
         try await startLoading()?.value()
     }
 
-    /// The reading of what was saved: the one under way, or a new one; `nil` if it has been read.
+    /// Returns the load of the saved session: the one under way, or a new one; `nil` if it is loaded.
     private func startLoading() -> Flight<Void, ServiceError>? {
         if state.withLock({ $0.isLoaded }) { return nil }
         if let loading { return loading }
         let flight = Flight<Void, ServiceError>()
         loading = flight
-        // The store owns the task: whoever asked first may leave, and the others still get what it reads.
+        // The store owns the task: the first caller may leave, and the others still receive the result.
         Task(executorPreference: time.executor) { await self.performLoad(landing: flight) }
         return flight
     }
@@ -257,7 +260,7 @@ public actor TokenStore {
                 return
             }
             broadcast.send(.notSaved(error))
-            // What was kept aside is not there any more; the next call finds that nobody is signed in.
+            // The damaged file was moved aside; the next call finds that nobody is signed in.
             if error.isKeptAside { state.withLock { $0.load(nil) } }
             flight.land(.failure(.sessionExpired(SessionExpiry(.unreadable, message: error.message))))
         }
@@ -274,8 +277,8 @@ public actor TokenStore {
 
     // MARK: Saving
 
-    /// Waits until nobody else in this process is using the persistence. That is all a mere look needs: another
-    /// process replaces what is saved as a whole.
+    /// Waits until nobody else in this process is using the persistence. Reading needs nothing more: another process
+    /// replaces the saved session atomically.
     func nextTurn() async -> Flight<Void, ServiceError> {
         let previous = lastTurn
         let mine = Flight<Void, ServiceError>()
@@ -289,11 +292,10 @@ public actor TokenStore {
         if lastTurn === turn { lastTurn = nil }
     }
 
-    /// Saves what the session is when the turn comes, so that of several changes the last is what stays.
+    /// Saves the session that is current when the turn comes, so that the last of several changes is saved.
     private func saveCurrent() async {
         let saved = coming ?? startSaving()
-        // A refresh that signs out, or in, has the turn that the saving waits for. Whoever is cancelled does not wait
-        // either.
+        // A refresh that signs in or out has the turn that the save waits for. A cancelled caller does not wait either.
         if !isRefreshingHere { _ = try? await saved.value() }
     }
 
@@ -319,16 +321,16 @@ public actor TokenStore {
     }
 
     private func performSave() async {
-        // Whoever changes the session from here on needs another saving.
+        // A later change of the session needs another save.
         coming = nil
         let session = state.withLock { $0.session }
         if await save(session) || session == nil { return }
-        // What is saved still is the session of somebody else, who must not be signed in by the next start. If it
-        // cannot be removed either, that it could not be saved has been told already.
+        // The saved session is still that of another user, who must not be signed in by the next start. If it cannot be
+        // removed either, the failure to save has been reported already.
         try? await storage { try await $0.save(nil) }
     }
 
-    /// Saves the session, or removes what is saved; says whether that could be done.
+    /// Saves the session, or removes the saved one. Returns whether it succeeded.
     @discardableResult
     func save(_ session: SavedSession?) async -> Bool {
         do {

@@ -4,25 +4,25 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// One request and what has come for it.
+/// One request, and what has been received for it.
 ///
 /// States: not begun (a stop is remembered and keeps the task from starting), running, stopped (the task was cancelled,
-/// and its end is awaited), ended. The answer lands at the end or, as a stream, with the head; whatever comes first
-/// counts.
+/// and the exchange waits for its end), ended. The response lands at the end or, as a stream, with the head; whatever
+/// comes first counts.
 final class URLSessionExchange: Sendable {
     typealias Chunk = Result<Data?, ServiceError>
 
     private struct State {
         var task: URLSessionDataTask?
-        /// Why the exchange was stopped.
+        /// The reason of the stop.
         var reason: ServiceError?
         var head: HTTPResponse?
-        /// All of the body, or of a streamed one what nobody has read yet.
+        /// The whole body or, for a streamed one, the bytes that nobody has read yet.
         var body = Data()
         var received = 0
         var isPaused = false
         var end: Result<Void, ServiceError>?
-        /// What the session has measured.
+        /// The timings that the session has measured.
         var timings: Timings?
         var reader: CheckedContinuation<Chunk, Never>?
     }
@@ -30,12 +30,12 @@ final class URLSessionExchange: Sendable {
     #if canImport(Darwin)
     private static let canPause = true
     #else
-    // On Linux a task that is resumed begins again, and sends its request again.
+    // On Linux a resumed task starts over, and sends its request again.
     private static let canPause = false
     #endif
 
-    /// Lands when there is an answer to return, or will never be one. It does not hold the answer, whose body may hold
-    /// on to the exchange.
+    /// Lands when there is a response to return, or when there never will be. It does not hold the response, whose body
+    /// may retain the exchange.
     private let answer = Flight<Void, ServiceError>()
     private let context: TransportContext
     private let readAhead: Int
@@ -48,17 +48,17 @@ final class URLSessionExchange: Sendable {
         start = context.time.now
     }
 
-    /// Starts the task, or ends it if the exchange has been stopped already.
+    /// Starts the task, or cancels it if the exchange has already been stopped.
     func begin(_ task: URLSessionDataTask) {
         let isStopped = state.withLock { state in
             state.task = task
             return state.reason != nil
         }
-        // A task that was never resumed is cancelled all the same, so that the session forgets it.
+        // A task that was never resumed is cancelled too, so that the session releases it.
         if isStopped { task.cancel() } else { task.resume() }
     }
 
-    /// Ends the exchange with that reason, if nothing else has ended it.
+    /// Stops the exchange with that reason, unless it has ended already.
     func stop(_ reason: ServiceError) {
         let task: URLSessionDataTask? = state.withLock { state in
             guard state.end == nil, state.reason == nil else { return nil }
@@ -73,7 +73,7 @@ final class URLSessionExchange: Sendable {
             return stop(
                 .transport(TransportFailure(.malformed, "the answer has no status that HTTP knows, or two lengths")))
         }
-        // What comes before the answer (100, 103) is not the answer.
+        // Interim responses (100, 103) are ignored.
         guard head.status >= 200 else { return }
         let moment = start.duration(to: context.time.now)
         head.timings = Timings(firstByte: moment, total: moment)
@@ -108,12 +108,12 @@ final class URLSessionExchange: Sendable {
         reader?.resume(returning: .success(data))
     }
 
-    /// The session has measured the exchange, and is about to end it.
+    /// Receives the timings, which the session measures just before it ends the exchange.
     func receive(_ timings: Timings) {
         state.withLock { $0.timings = timings }
     }
 
-    /// The task has ended.
+    /// Ends the exchange, because its task has ended.
     func end(_ error: (any Error)?) {
         let total = start.duration(to: context.time.now)
         let (end, reader) = state.withLock { state in
@@ -137,7 +137,7 @@ final class URLSessionExchange: Sendable {
         answer.land(end)
     }
 
-    /// The answer: whole at the end, or with a body to be read once its head is there. To be asked for once.
+    /// Returns the response: complete at the end, or with a streamed body once its head has arrived. Call it once.
     func response() async throws(ServiceError) -> HTTPResponse {
         await answer.landed()
         let (outcome, head, body) = state.withLock { state in
@@ -157,7 +157,7 @@ final class URLSessionExchange: Sendable {
         return response
     }
 
-    /// The next piece of a streamed body; `nil` at its end.
+    /// Returns the next piece of a streamed body; `nil` at its end.
     func nextChunk() async throws(ServiceError) -> Data? {
         let chunk: Chunk = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -171,7 +171,7 @@ final class URLSessionExchange: Sendable {
                         return .success(state.body)
                     }
                     if let end = state.end { return end.map { nil } }
-                    // A stream has one reader; a second one that comes meanwhile gets nothing.
+                    // A stream has one reader; a second one that comes meanwhile receives nothing.
                     guard state.reader == nil else { return .success(nil) }
                     state.reader = continuation
                     return nil
@@ -185,7 +185,7 @@ final class URLSessionExchange: Sendable {
     }
 }
 
-/// Whoever reads a streamed body. When it goes, nobody wants the rest.
+/// The reader of a streamed body. When it is released, nobody needs the rest.
 private final class URLSessionBodyReader: Sendable {
     private let exchange: URLSessionExchange
 

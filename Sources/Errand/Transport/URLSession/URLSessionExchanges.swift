@@ -4,15 +4,15 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// The exchanges of a transport by their task, and its sessions. As the delegate of these it tells each exchange what
-/// came for it.
+/// The exchanges of a transport, by their tasks, and its sessions. As the delegate of the sessions it passes what they
+/// receive to each exchange.
 ///
-/// A session holds on to its delegate until it has been invalidated, so this goes after its last session.
+/// A session retains its delegate until it has been invalidated, so this object outlives its last session.
 final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     private struct State {
         var running: [ObjectIdentifier: URLSessionExchange] = [:]
         var kept: URLSession?
-        /// All sessions that are not invalid yet.
+        /// All sessions that are still valid.
         var sessions: [ObjectIdentifier: URLSession] = [:]
         var isClosed = false
     }
@@ -24,15 +24,15 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
 
     init(_ options: URLSessionTransport.Options) {
         self.options = options
-        // What is told of a request has to arrive in its order.
+        // The callbacks of a request have to arrive in order.
         queue.maxConcurrentOperationCount = 1
     }
 
-    /// Starts the request: in the session that is kept, or else in one of its own, which has no connection yet.
+    /// Starts the request: in the kept session, or in one of its own, which has no connection yet.
     func begin(
         _ exchange: URLSessionExchange, _ request: URLRequest, inKeptSession isKept: Bool
     ) throws(ServiceError) {
-        // Under the lock, because a session that has been invalidated ends the process when it is asked for a task.
+        // Under the lock, because asking an invalidated session for a task ends the process.
         let begun: (task: URLSessionDataTask, session: URLSession)? = state.withLock { state in
             guard !state.isClosed else { return nil }
             let session = isKept ? state.kept ?? makeSession() : makeSession()
@@ -49,7 +49,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         if !isKept { begun.session.finishTasksAndInvalidate() }
     }
 
-    /// Lets nothing begin any more; returns what still runs.
+    /// Prevents new requests. Returns the exchanges that are still running.
     @discardableResult
     func close() -> [URLSessionExchange] {
         let (running, kept, isOver) = state.withLock { state in
@@ -61,7 +61,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         return running
     }
 
-    /// Waits until the last session is invalid.
+    /// Waits until the last session has been invalidated.
     func closed() async {
         await over.landed()
     }
@@ -76,7 +76,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         configuration.httpShouldSetCookies = false
         configuration.httpMaximumConnectionsPerHost = options.connectionsPerHost
         configuration.httpAdditionalHeaders = ["Accept": "*/*"]
-        // The client bounds each attempt; a second limit, in whole seconds, would only be in its way.
+        // The client limits each send; a second limit, in whole seconds, would only interfere.
         configuration.timeoutIntervalForRequest = 7 * 24 * 3600
         return URLSession(configuration: configuration, delegate: self, delegateQueue: queue)
     }
@@ -93,7 +93,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        // On Linux this is the only word of the answer's head.
+        // On Linux only this callback passes the head of the response.
         exchange(of: task)?.receive(response)
         completionHandler(nil)
     }
@@ -115,7 +115,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        // On Linux this is the only word of a redirect that leads nowhere.
+        // On Linux only this callback passes a redirect without a target.
         if error == nil, let response = task.response { exchange(of: task)?.receive(response) }
         end(task, error)
     }
@@ -136,7 +136,8 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         #if canImport(Darwin)
         completionHandler(.performDefaultHandling, nil)
         #else
-        // The whole 401 is here. Default handling would never end the task, every other way would throw the 401 away.
+        // The whole 401 has arrived. Default handling would never end the task; every other disposition would discard
+        // the 401.
         end(task, nil)
         completionHandler(.cancelAuthenticationChallenge, nil)
         #endif

@@ -4,11 +4,11 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// What an error of a session means, of a task that we have not stopped ourselves: one that the system has cancelled is
-/// a failure too, and not `.cancelled`.
+/// The meaning of a session's error, for a task that we have not stopped ourselves: if the system has cancelled one,
+/// that is a failure too, and not `.cancelled`.
 struct URLSessionFailure {
     #if canImport(FoundationNetworking)
-    // Nothing else is reported so on Linux than a connection that was closed without an answer.
+    // On Linux only a connection that was closed without a response is reported with this code.
     private static let badServerResponse = TransportFailure.Kind.reset
     #else
     private static let badServerResponse = TransportFailure.Kind.malformed
@@ -43,13 +43,13 @@ struct URLSessionFailure {
         }
     }
 
-    /// On Linux most that can go wrong has no code of its own; libcurl's words tell some of it apart.
+    /// The kind of failure according to libcurl's message: on Linux, most failures have no code of their own.
     private var kindByWords: TransportFailure.Kind? {
         let malformed = [
             "chunked-encoding", "HTTP/0.9", "HTTP version", "response code", "writing header", "content unencoding",
         ]
         if malformed.contains(where: words.contains) { return .malformed }
-        // A field, or a head, for which libcurl has no room.
+        // A header field, or a head, that is too large for libcurl.
         let tooLarge = ["Out of memory", "Too large response headers"]
         if !hasAnswer, tooLarge.contains(where: words.contains) { return .tooLarge }
         return words.contains("certificate") && !hasAnswer ? .untrustedCertificate : nil

@@ -5,7 +5,7 @@ import FoundationNetworking
 #endif
 
 extension URLRequest {
-    /// The request as Foundation is told of it. Fields of one name become one, as RFC 9110 allows (5.2).
+    /// Creates the request for Foundation. Fields with the same name are joined, as RFC 9110 allows (5.2).
     init(_ request: HTTPRequest, body: Data?) throws(ServiceError) {
         guard let url = URL(string: request.url.absoluteString, encodingInvalidCharacters: false) else {
             throw .badURL(request.url.absoluteString, "Foundation does not read it")
@@ -19,7 +19,7 @@ extension URLRequest {
         httpShouldHandleCookies = false
         for field in request.headers { addValue(field.value, forHTTPHeaderField: field.name) }
         #if canImport(FoundationNetworking)
-        // With it, a server that says no is sent the request a second time.
+        // With this header, a server that refuses is sent the request a second time.
         setValue(nil, forHTTPHeaderField: "Expect")
         #endif
     }

@@ -5,17 +5,18 @@ import FoundationNetworking
 #endif
 
 extension Timings {
-    /// What Foundation has measured; `nil` if no answer is in it. On Linux it measures nothing.
+    /// Creates the timings that Foundation has measured; `nil` if they contain no response. On Linux it measures
+    /// nothing.
     init?(_ metrics: URLSessionTaskMetrics) {
         let start = metrics.taskInterval.start
-        // An exchange that was repeated has several; the last one brought the answer.
+        // An exchange that was repeated has several transactions; the last one has the response.
         guard let last = metrics.transactionMetrics.last, let firstByte = last.responseStartDate else { return nil }
         func moment(_ date: Date?) -> Duration? {
             last.isReusedConnection ? nil : date.map { .seconds($0.timeIntervalSince(start)) }
         }
         self.init(
             lookedUp: moment(last.domainLookupEndDate),
-            // What Foundation calls the end of the connecting is that of the handshake.
+            // Foundation's end of the connection phase includes the TLS handshake.
             connected: moment(last.secureConnectionStartDate ?? last.connectEndDate),
             encrypted: moment(last.secureConnectionEndDate), firstByte: .seconds(firstByte.timeIntervalSince(start)),
             total: .seconds(metrics.taskInterval.duration),
@@ -25,7 +26,7 @@ extension Timings {
         isConnectionReused = last.isReusedConnection
     }
 
-    /// The version by the name that ALPN has for it.
+    /// Returns the HTTP version for its ALPN name.
     private static func version(_ name: String?) -> String? {
         switch name {
         case "http/1.0": "1.0"
