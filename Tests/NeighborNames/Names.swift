@@ -1,23 +1,23 @@
 // Names that SwiftUI, SwiftData, Alamofire or Vapor declare too.
 
-public struct Path: Sendable {
-    public init() {}
+package struct Path: Sendable {
+    package init() {}
 }
 
-public struct Query: Sendable {
-    public init() {}
+package struct Query: Sendable {
+    package init() {}
 }
 
-public protocol Route {}
+package protocol Route {}
 
-public struct Page: Sendable {
-    public init() {}
+package struct Page: Sendable {
+    package init() {}
 }
 
-public struct Next: Sendable {
-    public init() {}
+package struct Next: Sendable {
+    package init() {}
 }
 
-public struct Archive: Sendable {
-    public init() {}
+package struct Archive: Sendable {
+    package init() {}
 }
