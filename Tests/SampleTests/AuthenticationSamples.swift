@@ -20,7 +20,7 @@ struct AuthenticationSamples {
             case .expired(let expiry): showSignIn("\(expiry)")
             case .notSaved(let problem):
                 print("The session may not survive this process: \(problem)")
-            case .signedIn, .refreshed, .signedOut: break
+            default: break  // signed in, refreshed, or signed out
             }
         }
     }

@@ -50,8 +50,8 @@ struct CancellationSamples {
 
     private func limitedClient() -> APIClient {
         let client = APIClient("https://api.example.com") {
-            $0.timeout = .seconds(5)  // for one attempt; 30 s unless told otherwise
-            $0.deadline = .seconds(20)  // for the whole call; none unless told otherwise
+            $0.timeout = .seconds(5)  // for each send; 30 s by default
+            $0.deadline = .seconds(20)  // for the whole call; none by default
         }
         return client
     }
@@ -59,7 +59,7 @@ struct CancellationSamples {
     @Test("everything stops")
     func end() async {
         let client = testClient(scripted())
-        client.cancelAll()  // what is in flight ends with .cancelled; new calls may begin
+        client.cancelAll()  // calls in flight end with .cancelled; new calls may begin
         await client.shutdown()  // nothing of the client runs any more; new calls fail
         await #expect(throws: ServiceError.self) { try await client.run(.friends) }
     }

@@ -30,7 +30,7 @@ struct ElsewhereSamples {
         let clock = TestClock()
         let client = testClient(network, clock)
         let attempts = try await clock.run {
-            let reply = try await client.reply(to: .friends)  // waits longer after each 503
+            let reply = try await client.reply(to: .friends)  // after a 503, a random pause that may grow
             return reply.attempts
         }
         #expect(attempts == 3)

@@ -1,0 +1,158 @@
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+enum Order: String, QueryValue {
+    case newest, oldest
+}
+
+extension ServerEnvironment {
+    static let live = ServerEnvironment("live", "https://api.example.com")
+    static let trial = ServerEnvironment("trial", "https://trial.example.com")
+}
+
+private struct NewUser: Encodable {
+    var name: String
+}
+
+@Suite("Cookbook: requests and credentials")
+struct CookbookRequestSamples {
+    private let network = scripted()
+
+    /// The headers of the only request of a client that sends `GET friends`.
+    private func headers(sentBy configure: (inout Configuration) -> Void) async throws -> HTTPHeaders {
+        network.on(.get, "/friends", .json("[]"))
+        try await testClient(network, TestClock(), configure).run(.friends)
+        return try #require(network.sent.last).request.headers
+    }
+
+    @Test("headers of a client, of a call, and of each call")
+    func headers() async throws {
+        let client = APIClient("https://api.example.com") {
+            $0.headers = ["User-Agent": "Friends/1.2", "Accept-Language": "de"]
+        }
+        let sent = try await headers { $0.headers = client.configuration.headers }
+        #expect(sent["User-Agent"] == "Friends/1.2" && sent["Accept-Language"] == "de")
+        let again = try await headers { $0.headersForEachCall = self.newClient().configuration.headersForEachCall }
+        #expect(again["X-Request-ID"]?.count == 36)
+    }
+
+    private func newClient() -> APIClient {
+        let client = APIClient("https://api.example.com") {
+            $0.headersForEachCall = { ["X-Request-ID": UUID().uuidString] }
+        }
+        return client
+    }
+
+    @Test("common headers, parameters and values for each call")
+    func common() async throws {
+        let key = "k"
+        let client = APIClient("https://api.example.com/v1") {
+            $0.headers = ["User-Agent": "Friends/1.2"]
+            $0.parameters = ["api_key": key]
+            $0.headersForEachCall = { ["X-Request-ID": UUID().uuidString] }
+        }
+        #expect(client.explain(.friends).contains("User-Agent: Friends/1.2"))
+    }
+
+    @Test("a header of a call wins")
+    func ownHeader() async throws {
+        network.on(.get, "/users", .json("[]"))
+        let client = testClient(network) { $0.headers = ["Accept-Language": "de"] }
+        let users: [User] = try await client.run(.get("users", headers: ["Accept-Language": "fr"]))
+        #expect(users.isEmpty && network.sent.first?.request.headers.values("Accept-Language") == ["fr"])
+    }
+
+    @Test("bodies of each kind")
+    func bodies() async throws {
+        network.on(.post, "/users", .json(#"{"id": 8, "name": "Bo"}"#))
+        network.on(.post, "/feedback", .status(204))
+        network.on(.put, "/users/7/photo", .status(204))
+        network.on(.delete, "/friends/7", .status(204))
+        let client = testClient(network)
+        let (name, text, png) = ("Bo", "fine & good", Data([0x89, 0x50]))
+        let added: User = try await client.run(
+            .post("users", body: .json(["name": name, "age": 3, "email": nil])))
+        try await client.run(.post("feedback", body: .form(["text": text, "stars": 5])))
+        try await client.run(.put("users/7/photo", body: .data(png, contentType: "image/png")))
+        try await client.run(.delete("friends/7"))
+        #expect(added.name == "Bo")
+        let value = try JSONDecoder().decode(JSONValue.self, from: network.sent[0].body)
+        #expect(value == ["name": "Bo", "age": 3])
+        #expect(network.sent[1].body == Data("text=fine%20%26%20good&stars=5".utf8))
+        #expect(network.sent[2].request.headers["Content-Type"] == "image/png")
+    }
+
+    @Test("the calls that the article on requests begins with")
+    func first() async throws {
+        network.on(.get, "/users/7", .json(#"{"id": 7, "name": "Ann"}"#))
+        network.on(.post, "/users", .json(#"{"id": 8, "name": "Bo"}"#))
+        network.on(.delete, "/friends/7", .status(204))
+        let client = testClient(network)
+        let user: User = try await client.run(.get("users/\(7)"))
+        let added: User = try await client.run(
+            .post("users", body: .json(NewUser(name: "Bo"))))
+        try await client.run(.delete("friends/\(7)"))
+        #expect(user.name == "Ann" && added.name == "Bo")
+    }
+
+    @Test("an enumeration in a path and in a query")
+    func enumerations() async throws {
+        network.on(.get, "/lists/newest?then=oldest", .json("[]"))
+        let client = testClient(network)
+        let list: [User] = try await client.run(.get("lists/\(Order.newest)", query: ["then": Order.oldest]))
+        #expect(list.isEmpty)
+    }
+
+    @Test("an environment is chosen", arguments: [true, false])
+    func environments(isTrial: Bool) {
+        let client = APIClient(isTrial ? .trial : .live)
+        #expect(client.configuration.environment.name == (isTrial ? "trial" : "live"))
+    }
+
+    @Test("an API key, Basic credentials and a fixed token are sent and not shown")
+    func credentials() async throws {
+        let (key, name, password, token) = ("key-4711", "ann", "secret-4711", "token-4711")
+        let byKey = {
+            let client = APIClient("https://api.example.com") {
+                $0.headers["X-API-Key"] = key
+                $0.parameters["api_key"] = key
+            }
+            return client
+        }()
+        let basic = {
+            let client = APIClient("https://api.example.com") {
+                $0.headers["Authorization"] = "Basic \(Data("\(name):\(password)".utf8).base64EncodedString())"
+            }
+            return client
+        }()
+        let bearer = {
+            let client = APIClient("https://api.example.com") {
+                $0.headers["Authorization"] = "Bearer \(token)"
+            }
+            return client
+        }()
+        for client in [byKey, basic, bearer] {
+            let text = client.explain(.friends)
+            #expect(text.contains("‹redacted›") && !text.contains("4711"))
+        }
+        let sent = try await headers { $0.headers = basic.configuration.headers }
+        #expect(sent["Authorization"] == "Basic YW5uOnNlY3JldC00NzEx")
+    }
+
+    @Test("a token of another scheme")
+    func scheme() async throws {
+        let tokens = TokenStore()
+        let access = "abc"
+        await tokens.signIn(Token(access: access, type: "JWT"))
+        let sent = try await headers { $0.tokens = tokens }
+        #expect(sent["Authorization"] == "JWT abc")
+    }
+}

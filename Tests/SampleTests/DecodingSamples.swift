@@ -1,0 +1,117 @@
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+struct Settings: Decodable, Sendable {
+    var theme: String
+    var isLoud: Bool
+
+    private enum CodingKeys: String, CodingKey { case theme, isLoud = "is_loud" }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        theme = try members.decodeIfPresent(String.self, forKey: .theme) ?? "plain"
+        isLoud = try members.decodeIfPresent(Bool.self, forKey: .isLoud) ?? false
+    }
+}
+
+private struct Post: Codable, Sendable, Equatable {
+    var postTitle: String
+    var createdAt: Date
+}
+
+@Suite("Encoding and decoding")
+struct DecodingSamples {
+    private let network = scripted()
+
+    @Test("strategies for keys and dates, in both directions and above a key")
+    func strategies() async throws {
+        let post = #"{"post_title": "Hi", "created_at": "2026-11-22T10:00:00Z"}"#
+        network.on(.get, "/posts", .json(#"{"post_list": [\#(post)]}"#))
+        network.on(.post, "/posts", .status(204))
+        let strategies = both().configuration
+        let client = testClient(network) {
+            $0.decoder = strategies.decoder
+            $0.encoder = strategies.encoder
+        }
+        let posts: [Post] = try await client.run(.get("posts").unwrapping("postList"))
+        let first = try #require(posts.first)
+        #expect(first.postTitle == "Hi" && first.createdAt == Date(timeIntervalSince1970: 1_795_341_600))
+        try await client.run(.post("posts", body: .json(first)))
+        let sent = try JSONDecoder().decode(JSONValue.self, from: network.sent[1].body)
+        #expect(sent == ["post_title": "Hi", "created_at": "2026-11-22T10:00:00Z"])
+        #expect(decodingOnly().configuration.decoder is JSONDecoder)
+    }
+
+    private func both() -> APIClient {
+        let client = APIClient("https://api.example.com") {
+            let decoder = JSONDecoder()
+            decoder.keyDecodingStrategy = .convertFromSnakeCase
+            decoder.dateDecodingStrategy = .iso8601
+            $0.decoder = decoder
+            let encoder = JSONEncoder()
+            encoder.keyEncodingStrategy = .convertToSnakeCase
+            encoder.dateEncodingStrategy = .iso8601
+            $0.encoder = encoder
+        }
+        return client
+    }
+
+    private func decodingOnly() -> APIClient {
+        let client = APIClient("https://api.example.com") {
+            let decoder = JSONDecoder()
+            decoder.keyDecodingStrategy = .convertFromSnakeCase
+            decoder.dateDecodingStrategy = .iso8601
+            $0.decoder = decoder
+        }
+        return client
+    }
+
+    @Test("a list below two keys, with and without its broken elements")
+    func envelopes() async throws {
+        let whole = #"{"data": {"users": [{"id": 1, "name": "Ann"}]}}"#
+        let broken = #"{"data": {"users": [{"id": 1, "name": "Ann"}, {}]}}"#
+        network.on(.get, "/search", .json(whole), .json(broken))
+        let client = testClient(network)
+        let users: [User] = try await client.run(.get("search").unwrapping("data", "users"))
+        #expect(users.count == 1)
+        #expect(try await lossy(client).leftOut == 1)
+    }
+
+    private func lossy(_ client: APIClient) async throws -> LossyList<User> {
+        let users: LossyList<User> = try await client.run(.get("search").unwrapping("data", "users"))
+        return users
+    }
+
+    @Test("a missing member has a default")
+    func defaults() async throws {
+        network.on(.get, "/settings", .json(#"{"is_loud": true}"#))
+        let settings: Settings = try await testClient(network).run(.get("settings"))
+        #expect(settings.theme == "plain" && settings.isLoud)
+    }
+
+    @Test("a header of the response is read")
+    func header() async throws {
+        network.on(.get, "/friends", .json("[]", headers: ["X-Total-Count": "12"]))
+        let client = testClient(network)
+        let reply = try await client.reply(to: .friends)
+        let total = reply.headers["X-Total-Count"].flatMap { Int($0) }
+        #expect(total == 12)
+    }
+
+    @Test("a large response goes to a file")
+    func file() async throws {
+        network.on(.get, "/export", .json("[1, 2, 3]"))
+        let client = testClient(network)
+        let url = FileManager.default.temporaryDirectory.appending(path: "export-\(UUID())")
+        #expect(FileManager.default.createFile(atPath: url.path, contents: nil))
+        defer { try? FileManager.default.removeItem(at: url) }
+        let file = try FileHandle(forWritingTo: url)
+        let response = try await client.stream(.get("export"))
+        for try await chunk in response.chunks { try file.write(contentsOf: chunk) }
+        try file.close()
+        #expect(try String(contentsOf: url, encoding: .utf8) == "[1, 2, 3]")
+    }
+}
