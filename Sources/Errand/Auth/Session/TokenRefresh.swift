@@ -14,9 +14,9 @@ extension TokenStore {
     nonisolated var isRefreshingHere: Bool { Self.refreshing?.isUnderWay(of: self) ?? false }
 
     /// Returns the refresh of that session, for a call that needs its result: the one under way, or a new one.
-    func startRefresh(of id: UUID, rejecting rejected: String? = nil) throws(ServiceError) -> Flight<
-        Token, ServiceError
-    > {
+    func startRefresh(
+        of id: UUID, rejecting rejected: String? = nil
+    ) throws(ServiceError) -> Flight<Token, ServiceError> {
         // Another call may have refreshed the token before this one entered the actor (T2).
         switch status(of: id, rejecting: rejected) {
         case .good(let token), .aging(let token): return .landed(token)
