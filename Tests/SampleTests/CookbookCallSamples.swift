@@ -129,7 +129,7 @@ struct CookbookCallSamples {
     @Test("policies, a deadline and a wait for the network")
     func rules() async throws {
         network.on(.get, "/friends", .json("[]"))
-        let patient: Endpoint<[User]> = .friends.retry(RetryPolicy(attempts: 5))
+        let patient: Endpoint<[User]> = .friends.retry(RetryPolicy(attempts: 5, statuses: [503, 520]))
         let once: Endpoint<[User]> = .friends.retry(.never)
         #expect(patient.options.retry?.attempts == 5 && once.options.retry?.attempts == 1)
         #expect(waiting().configuration.offline == .wait(upTo: .seconds(30)))

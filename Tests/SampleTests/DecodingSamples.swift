@@ -36,35 +36,50 @@ struct DecodingSamples {
             $0.decoder = strategies.decoder
             $0.encoder = strategies.encoder
         }
-        let posts: [Post] = try await client.run(.get("posts").unwrapping("postList"))
+        let posts: [Post] = try await client.run(.get("posts").unwrapping("post_list"))
         let first = try #require(posts.first)
         #expect(first.postTitle == "Hi" && first.createdAt == Date(timeIntervalSince1970: 1_795_341_600))
         try await client.run(.post("posts", body: .json(first)))
         let sent = try JSONDecoder().decode(JSONValue.self, from: network.sent[1].body)
         #expect(sent == ["post_title": "Hi", "created_at": "2026-11-22T10:00:00Z"])
-        #expect(decodingOnly().configuration.decoder is JSONDecoder)
     }
 
     private func both() -> APIClient {
         let client = APIClient("https://api.example.com") {
-            let decoder = JSONDecoder()
-            decoder.keyDecodingStrategy = .convertFromSnakeCase
-            decoder.dateDecodingStrategy = .iso8601
-            $0.decoder = decoder
-            let encoder = JSONEncoder()
-            encoder.keyEncodingStrategy = .convertToSnakeCase
-            encoder.dateEncodingStrategy = .iso8601
-            $0.encoder = encoder
+            $0.decoder = .json(keys: .snakeCase, dates: .iso8601)
+            $0.encoder = .json(keys: .snakeCase, dates: .iso8601)
         }
         return client
     }
 
-    private func decodingOnly() -> APIClient {
+    @Test("an endpoint has a decoder of its own")
+    func ownDecoder() async throws {
+        network.on(.get, "/users", .json("[{id: 1, name: 'Ann'}]"))
+        let client = testClient(network)
+        let decoder = JSONDecoder()
+        decoder.allowsJSON5 = true
+        let users: [User] = try await client.run(.get("users").decoder(decoder))
+        #expect(users.map(\.name) == ["Ann"])
+    }
+
+    @Test("an error of one's own type is read in one place")
+    func ownError() async throws {
+        let reading = {
+            let client = APIClient("https://api.example.com") {
+                $0.rejectionDetails = { try? $0.decodeBody(as: Refusal.self) }
+            }
+            return client
+        }()
+        network.on(.get, "/friends", .json(#"{"code": "funds", "balance": 3}"#, status: 402))
+        let client = testClient(network) { $0.rejectionDetails = reading.configuration.rejectionDetails }
+        let error = await #expect(throws: ServiceError.self) { try await client.run(.friends) }
+        guard case .rejected(let rejection) = error else { return }
+        #expect(rejection.details(as: Refusal.self)?.balance == 3)
+    }
+
+    private func observed() -> APIClient {
         let client = APIClient("https://api.example.com") {
-            let decoder = JSONDecoder()
-            decoder.keyDecodingStrategy = .convertFromSnakeCase
-            decoder.dateDecodingStrategy = .iso8601
-            $0.decoder = decoder
+            $0.observe = { print(LogFormatter().line(for: $0)) }
         }
         return client
     }
