@@ -10,26 +10,22 @@ import Testing
 final class FriendsModel {
     private(set) var friends: [User] = []
     private(set) var message: String?
-    private(set) var isLoading = false
+    var isLoading: Bool { loads > 0 }
+    private var loads = 0
     private let client: APIClient
     private let latest = LatestOnly()
-    private var loads = 0
 
     init(client: APIClient) { self.client = client }
 
     func load() async {
         loads += 1
-        isLoading = true
-        defer {
-            loads -= 1
-            isLoading = loads > 0
-        }
+        defer { loads -= 1 }
         let client = client
         do throws(ServiceError) {
             friends = try await latest.run { try await client.run(.friends) }
             message = nil
         } catch .cancelled {
-            // A later load decides what is shown.
+            // The later load decides what is shown.
         } catch {
             message = "\(error)"
         }
