@@ -6,8 +6,8 @@ import Testing
 @Suite("Authentication")
 struct AuthenticationSamples {
     private func signIn(_ login: APIClient, _ tokens: TokenStore, name: String, password: String) async throws {
-        let answer = try await login.run(.signIn(name, password))
-        await tokens.signIn(answer.token)
+        let response = try await login.run(.signIn(name, password))
+        await tokens.signIn(response.token)
     }
 
     private func signOut(_ tokens: TokenStore) async {

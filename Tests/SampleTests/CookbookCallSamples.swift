@@ -25,7 +25,7 @@ final class FriendsModel {
             friends = try await latest.run { try await client.run(.friends) }
             message = nil
         } catch .cancelled {
-            // The later load decides what is shown.
+            // A later load has begun, or the screen is gone.
         } catch {
             message = "\(error)"
         }
@@ -42,7 +42,7 @@ actor Uploads {
         let client = client
         running.append(
             Task {
-                // Whoever listens to `client.events` learns of a failure.
+                // `client.events` reports a failure.
                 _ = try? await client.run(.post("notes", body: .json(["text": note])))
             })
     }

@@ -6,11 +6,11 @@ import Testing
 
 func advice(on error: ServiceError) -> String? {
     switch error {
-    case .cancelled: nil  // nobody is waiting for an answer
+    case .cancelled: nil  // nobody waits for the response
     case .signInRequired, .sessionExpired: "Sign in, please."
     case .noInternetConnection, .timedOut, .rateLimited, .serverFailure, .transport:
         "\(error). Try again later."
-    case .rejected(let answer) where !answer.fieldErrors.isEmpty:
+    case .rejected(let rejection) where !rejection.fieldErrors.isEmpty:
         "Look at the fields that are marked."
     case .rejected, .paging: "\(error)"
     case .invalidRequest, .decodingFailed: "This app has a mistake: \(error)"
@@ -36,8 +36,8 @@ struct ErrorSamples {
         func show(_ error: ServiceError) { Issue.record(error) }
         do {
             try await client.run(.signUp("Ann"))
-        } catch .rejected(let answer) where answer.status == 422 {
-            for (field, messages) in answer.fieldErrors {
+        } catch .rejected(let rejection) where rejection.status == 422 {
+            for (field, messages) in rejection.fieldErrors {
                 mark(field, messages.joined(separator: ", "))
             }
         } catch {
@@ -57,8 +57,8 @@ struct ErrorSamples {
         func show(_ error: ServiceError) { Issue.record(error) }
         do {
             show(try await client.run(.friends))
-        } catch .rejected(let answer) {
-            show(try? answer.decodeBody(as: Refusal.self))
+        } catch .rejected(let rejection) {
+            show(try? rejection.decodeBody(as: Refusal.self))
         } catch {
             show(error)
         }
@@ -77,7 +77,7 @@ struct ErrorSamples {
             do throws(ServiceError) {
                 show(try await client.run(.friends))
             } catch .cancelled {
-                // Nobody is waiting.
+                // Nobody waits for the result.
             } catch {
                 show(error)
             }

@@ -28,7 +28,7 @@ private final class Screen {
             friends = try await latest.run { try await service.friends() }.elements
             message = nil
         } catch .cancelled {
-            // The later load, or whoever has left the screen, decides what is shown.
+            // A later load has begun, or the screen is gone.
         } catch {
             message = "\(error)"
         }

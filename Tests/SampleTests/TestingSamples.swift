@@ -119,12 +119,12 @@ struct TestingSamples {
         var shown: (received: Int, total: Int?) = (0, nil)
         func show(_ received: Int, of total: Int?) { shown = (received, total) }
         let file = HTTPRequest(method: .get, url: try HTTPURL("\(server)/film"))
-        let answer = try await transport.send(
+        let response = try await transport.send(
             file, context: TransportContext(delivery: .stream, bodyLimit: 4 << 30))
         var received = 0
-        for try await chunk in answer.body.chunks {
+        for try await chunk in response.body.chunks {
             received += chunk.count
-            show(received, of: answer.body.length)
+            show(received, of: response.body.length)
         }
         #expect(shown.received == 3 << 20 && shown.total == 3 << 20)
     }

@@ -9,14 +9,14 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Answers every request with what is written down for its path.
+/// Returns a fixed response for each path.
 struct FixtureTransport: Transport {
-    var answers: [String: String]
+    var responses: [String: String]
 
     func send(
         _ request: HTTPRequest, context: TransportContext
     ) async throws -> HTTPResponse {
-        guard let json = answers[request.url.path] else {
+        guard let json = responses[request.url.path] else {
             return HTTPResponse(status: 404)
         }
         return HTTPResponse(
@@ -25,7 +25,7 @@ struct FixtureTransport: Transport {
 
     func shutdown() async {}
 
-    /// Fixtures are there without a network too.
+    /// Fixtures need no network.
     var connectivity: Connectivity { .always }
 }
 
@@ -34,7 +34,7 @@ struct WayOfACallSamples {
     @Test("a middleware of each kind and a transport of one's own")
     func rooms() async throws {
         let client = APIClient("https://api.example.com/v1") {
-            $0.transport = FixtureTransport(answers: ["/v1/friends": "[]"])
+            $0.transport = FixtureTransport(responses: ["/v1/friends": "[]"])
             $0.callMiddlewares = [Stopwatch()]
             $0.attemptMiddlewares = [Stopwatch()]
         }
@@ -94,7 +94,7 @@ struct WayOfACallSamples {
             let reply = try await client.reply(
                 to: Endpoint<[User]>.get("friends", headers: ["If-None-Match": tag]))
             show(reply.value)
-        } catch .rejected(let answer) where answer.status == 304 {
+        } catch .rejected(let rejection) where rejection.status == 304 {
             show(kept)
         } catch {
             show(error)

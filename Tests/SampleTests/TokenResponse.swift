@@ -6,7 +6,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-struct TokenAnswer: Decodable, Sendable {
+struct TokenResponse: Decodable, Sendable {
     var access_token: String
     var refresh_token: String?
     var expires_in: Double?
@@ -18,7 +18,7 @@ struct TokenAnswer: Decodable, Sendable {
     }
 }
 
-extension Endpoint where Response == TokenAnswer {
+extension Endpoint where Response == TokenResponse {
     static func signIn(_ name: String, _ password: String) -> Self {
         let form: QueryItems = ["grant_type": "password", "username": name, "password": password]
         return .post("token", body: .form(form))
