@@ -130,7 +130,8 @@ public final class ScriptedTransport: StoppableTransport {
     /// Responds to the request from the script.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         let body = try await request.body?.collect(upTo: .max, in: context.scope) ?? Data()
-        let reply = next(for: Sent(request: request, body: body, at: context.time.now))
+        let now = context.time.now
+        let reply = next(for: Sent(request: request, body: body, at: now))
         guard let reply else {
             let mismatch = ScriptMismatch(unexpected: ["\(request)"], unused: [])
             report?(mismatch)
@@ -138,7 +139,8 @@ public final class ScriptedTransport: StoppableTransport {
         }
         if reply.delay == .zero, let outcome = reply.outcome.atOnce { return try outcome.get() }
         return try await context.scope.result(of: {
-            try await context.time.sleep(for: reply.delay)
+            // From the moment of the request: a test may advance the clock as soon as it knows of the request.
+            try await context.time.sleep(until: now.advanced(by: reply.delay))
             return try await reply.outcome.inTime(for: request, by: context.time)
         }).get()
     }
