@@ -83,7 +83,7 @@ struct FileLockTests {
         let children = try (0..<20).map { _ in
             try Child("replace", scratch.path("session"), scratch.path("server"), "4")
         }
-        for child in children { child.firstWord() }
+        for child in children { await child.firstWord() }
         for child in children { child.go() }
         let path = scratch.path("session.lock")
         let deleter = Task {

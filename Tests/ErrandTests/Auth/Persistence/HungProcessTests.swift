@@ -24,7 +24,7 @@ struct HungProcessTests {
         let old = server.signIn("ann")
         await tokens.signIn(old)
         let events = tokens.events
-        let hung = try hang()
+        let hung = try await hang()
         let error = await failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
         guard case .transport(let failure) = error else { throw try #require(error) }
         #expect(failure.kind == .storage && failure.message.contains(scratch.path("session.lock")))
@@ -50,7 +50,7 @@ struct HungProcessTests {
         let tokens = store()
         await tokens.signIn(server.signIn("ann"))
         let events = tokens.events
-        let hung = try hang()
+        let hung = try await hang()
         await tokens.signIn(server.signIn("bo"))
         #expect(try await tokens.token().access == "bo.0")
         await tokens.signOut()
@@ -69,7 +69,7 @@ struct HungProcessTests {
     @Test("a session that was never saved belongs to this process: it is refreshed in memory", .timeLimit(.minutes(1)))
     func unsaved() async throws {
         let tokens = store()
-        let hung = try hang()
+        let hung = try await hang()
         let old = server.signIn("ann")
         await tokens.signIn(old)
         let newer = try await tokens.replacement(for: old)
@@ -85,7 +85,7 @@ struct HungProcessTests {
     func cancelled() async throws {
         let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .seconds(50))
         let tokens = TokenStore(persistence: patient) { $0 }
-        let hung = try hang()
+        let hung = try await hang()
         let signIn = Task { await tokens.signIn(Token(access: "a")) }
         signIn.cancel()
         await signIn.value
@@ -105,7 +105,7 @@ struct HungProcessTests {
         await here.signIn(old)
         #expect(try await there.token() == old)
         let newer = try await here.replacement(for: old)
-        let hung = try hang()
+        let hung = try await hang()
         #expect(try await there.replacement(for: old) == newer)
         hung.kill()
         _ = try await hung.end()
@@ -116,9 +116,9 @@ struct HungProcessTests {
         return TokenStore(persistence: file, time: clock) { try await server.refresh($0) }
     }
 
-    private func hang() throws -> Child {
+    private func hang() async throws -> Child {
         let child = try Child("hold", scratch.path("session"))
-        child.firstWord()
+        await child.firstWord()
         return child
     }
 }

@@ -17,7 +17,7 @@ struct KilledProcessTests {
         var last = 0
         for _ in 0..<40 {
             let child = try Child("rewrite", scratch.path("session"))
-            child.firstWord()
+            await child.firstWord()
             // Another process is killed at a moment of real time, so that any point of its write may be hit.
             try await Task.sleep(for: .microseconds(Int.random(in: 0...8000)))
             child.kill()

@@ -91,7 +91,7 @@ struct SharedFileTests {
 
     @Test("C83: twenty processes share a file: one refresh, no reuse, and all end with the same token")
     func sameToken() async throws {
-        let children = try twenty(times: 1)
+        let children = try await twenty(times: 1)
         for child in children {
             let (lines, status) = try await child.end()
             #expect(status == 0)
@@ -103,7 +103,7 @@ struct SharedFileTests {
 
     @Test("C83: twenty processes refresh again and again; no refresh token is used twice")
     func again() async throws {
-        let children = try twenty(times: 4)
+        let children = try await twenty(times: 4)
         for child in children { #expect(try await child.end().status == 0) }
         let came = try scratch.read("server").split(separator: "\n").map(String.init)
         #expect(came == came.indices.map { "refresh.\($0)" })
@@ -112,13 +112,13 @@ struct SharedFileTests {
     }
 
     /// Starts twenty processes that have all read the file, and then tells them to replace their token.
-    private func twenty(times: Int) throws -> [Child] {
+    private func twenty(times: Int) async throws -> [Child] {
         let token = Token(access: "access.0", refresh: "refresh.0")
         try file.save(SavedSession(id: UUID(), token: token, received: Date()))
         let children = try (0..<20).map { _ in
             try Child("replace", scratch.path("session"), scratch.path("server"), "\(times)")
         }
-        for child in children { child.firstWord() }
+        for child in children { await child.firstWord() }
         for child in children { child.go() }
         return children
     }
