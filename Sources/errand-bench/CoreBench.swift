@@ -42,7 +42,7 @@ enum CoreBench {
         fullAllocations = try await allocations { try await callAll(client) }
         bareAllocations = try await allocations { try await sendAll(request, network) }
         let perCall = 1e6 / Double(calls)
-        report.add("core.us_per_call", .number(median(full) * perCall), "µs for a call, all layers on, nothing decoded")
+        report.add("core.us_per_call", .number(median(full) * perCall), "µs for a call, all layers on, not decoded")
         report.add("core.bare_us_per_call", .number(median(bare) * perCall), "µs for the scripted transport alone")
         report.add(
             "core.watched_factor", .number(median(watched) / median(full)),

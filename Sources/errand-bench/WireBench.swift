@@ -57,7 +57,7 @@ enum WireBench {
     private static func add(_ figures: Figures, tasks: Int, to report: inout Report) {
         let meaning = "with \(tasks) task\(tasks == 1 ? "" : "s")"
         report.add("wire.calls_per_s_\(tasks)", .number(figures.callsPerSecond), "typed GETs per second \(meaning)")
-        report.add("wire.cpu_us_per_call_\(tasks)", .number(figures.microsecondsOfCPU), "µs of processor time per call")
+        report.add("wire.cpu_us_per_call_\(tasks)", .number(figures.microsecondsOfCPU), "µs of CPU time per call")
         guard tasks == 64 else { return }
         report.add("wire.calls_per_s", .number(figures.callsPerSecond), "the same \(meaning)")
         report.add("wire.cpu_us_per_call", .number(figures.microsecondsOfCPU), "the same \(meaning)")

@@ -54,7 +54,7 @@ extension Uploads {
     }
 }
 
-/// A clock of one's own, with tasks as alarms.
+/// A clock of one's own, whose alarms are tasks that sleep in real time.
 private struct TaskTime: TimeSource {
     var now: Instant { SystemTime.system.now }
     var date: Date { Date() }

@@ -18,6 +18,7 @@ struct RevokingServer {
             guard used == "refresh.\(came.count)" else { throw ServiceError.rejected(Rejection(status: 400)) }
             return came.count + 1
         }
+        // Again: the response is on its way.
         try await Task.sleep(for: .milliseconds(Int.random(in: 1...20)))
         return Token(access: "access.\(next)", refresh: "refresh.\(next)")
     }

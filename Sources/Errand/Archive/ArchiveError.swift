@@ -39,15 +39,11 @@ public struct ArchiveError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The message.
     public var description: String { message }
+}
 
-    /// Translates the errors of a private file, which have the same names here.
-    static func translating<Value>(
-        _ body: () throws(StorageError) -> Value
-    ) throws(ArchiveError) -> Value {
-        do throws(StorageError) {
-            return try body()
-        } catch {
-            throw ArchiveError(Kind(rawValue: error.kind.rawValue) ?? .unreadable, error.message)
-        }
+extension ArchiveError: StorageFailure {
+    /// Most kinds have the same names. Without its folder, a file cannot be written.
+    init(_ error: StorageError) {
+        self.init(Kind(rawValue: error.kind.rawValue) ?? .unwritable, error.message)
     }
 }

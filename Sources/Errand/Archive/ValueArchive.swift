@@ -111,7 +111,7 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
             if error.kind == .locked, Task.isCancelled {
                 throw ArchiveError(.cancelled, "the archive \(file.path) was left alone: the task was cancelled")
             }
-            throw ArchiveError(ArchiveError.Kind(rawValue: error.kind.rawValue) ?? .unwritable, error.message)
+            throw ArchiveError(error)
         }
         defer { lock?.release() }
         return try body()

@@ -32,6 +32,8 @@ final class Call: PhaseReporter {
     let deadline: Instant
     let time: any TimeSource
     let events: EventHub
+    /// The name, if anybody listens to the events: each event has it.
+    private let knownName: String?
     /// Whether a token store makes the call to refresh its token. Such a call goes to the front of the limiter's queue.
     let isRefreshCall = TokenStore.refreshing?.isUnderWay ?? false
 
@@ -55,7 +57,6 @@ final class Call: PhaseReporter {
 
     /// The method and the path of the call, without the query. Built once if the events have listeners.
     var name: String { knownName ?? "\(method) \(path)" }
-    private let knownName: String?
 
     /// The time since the call began.
     var age: Duration { started.duration(to: time.now) }

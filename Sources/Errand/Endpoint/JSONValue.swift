@@ -13,7 +13,7 @@ public enum JSONValue: Sendable, Hashable {
     case bool(Bool)
     /// A number without a fraction.
     case integer(Int)
-    /// Any other number.
+    /// Any other number, as precisely as a `Double` holds it.
     case number(Double)
     /// Text.
     case string(String)
@@ -58,6 +58,7 @@ extension JSONValue: Codable {
     /// Decodes any JSON.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
+        // JSON does not say beforehand what it is: a type that does not fit makes room for the next.
         if container.decodeNil() {
             self = .null
         } else if let value = try? container.decode(Bool.self) {

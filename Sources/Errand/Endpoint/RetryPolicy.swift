@@ -24,7 +24,7 @@ public struct RetryPolicy: Sendable, Hashable {
     ///   - statuses: The statuses after which a call is retried.
     public init(
         attempts: Int, base: Duration = .milliseconds(200), cap: Duration = .seconds(20),
-        patience: Duration = .seconds(60), statuses: Set<Int> = [408, 429, 500, 502, 503, 504]
+        patience: Duration = .seconds(60), statuses: Set<Int> = usualStatuses
     ) {
         self.attempts = attempts
         self.statuses = statuses
@@ -32,12 +32,18 @@ public struct RetryPolicy: Sendable, Hashable {
         backoff = Backoff(base: base, cap: cap)
     }
 
+    /// The statuses after which a call is usually retried: 408, 429, 500, 502, 503 and 504.
+    public static let usualStatuses: Set<Int> = HTTPStatus.transient
+
     /// Three attempts, with a random pause of up to 200 milliseconds, then of up to 400 milliseconds.
     public static let standard = RetryPolicy(attempts: 3)
     /// One attempt.
     public static let never = RetryPolicy(attempts: 1)
 
     var problem: String? {
+        if let status = statuses.min(), status < 400 {
+            return "a retry policy for the status \(status); it must be 400 or more"
+        }
         if attempts < 1 { return "a retry policy of \(attempts) attempts; it must be 1 or more" }
         if backoff.base < .zero || backoff.cap < .zero { return "a retry policy with a negative pause" }
         return patience < .zero ? "a retry policy with a negative patience" : nil

@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
-
 /// The reason why a request, or an operation on a client or a response, is invalid.
 public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
     /// The part that is wrong.
@@ -51,47 +45,5 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
             subject == .bodyAlreadyRead
             ? "The response cannot be read" : "The request cannot be sent\(mayHaveReachedServer ? " again" : "")"
         return "\(beginning): \(reason)".printable
-    }
-}
-
-extension ServiceError {
-    static func badURL(_ text: String, _ reason: String) -> ServiceError {
-        ServiceError(HTTPFault.url(text, reason))
-    }
-
-    /// Runs `body`, and translates its HTTP fault.
-    static func checking<Value>(_ body: () throws(HTTPFault) -> Value) throws(ServiceError) -> Value {
-        do throws(HTTPFault) {
-            return try body()
-        } catch {
-            throw ServiceError(error)
-        }
-    }
-
-    private init(_ fault: HTTPFault) {
-        let subject: InvalidRequest.Subject =
-            switch fault.part {
-            case .url: .url
-            case .method: .method
-            case .header: .header
-            }
-        self = .invalidRequest(InvalidRequest(subject, fault.reason))
-    }
-}
-
-extension HTTPURL {
-    /// Parses an absolute URL. Throws `.invalidRequest` with what is wrong. Drops a fragment; refuses credentials.
-    public init(_ text: String) throws(ServiceError) {
-        self = try ServiceError.checking { () throws(HTTPFault) in try HTTPURL(reading: text) }
-    }
-
-    /// Parses a Foundation URL in the same way.
-    public init(_ url: URL) throws(ServiceError) {
-        try self.init(url.absoluteString)
-    }
-
-    /// Resolves `reference` against this URL (RFC 3986, 5.2); the scheme stays http or https.
-    package func resolving(_ reference: String) throws(ServiceError) -> HTTPURL {
-        try ServiceError.checking { () throws(HTTPFault) in try resolved(reference) }
     }
 }

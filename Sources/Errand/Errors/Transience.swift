@@ -24,12 +24,9 @@ extension ServiceError {
 
 extension HTTPStatus {
     /// Returns whether a later response may have another status.
-    static func isTransient(_ status: Int) -> Bool {
-        switch status {
-        case 408, 429, 500, 502, 503, 504: true
-        default: false
-        }
-    }
+    static func isTransient(_ status: Int) -> Bool { transient.contains(status) }
+
+    static let transient: Set<Int> = [408, 429, 500, 502, 503, 504]
 }
 
 extension TransportFailure.Kind {

@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
-
 /// A failure between the client and the server.
 public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
     /// The kinds of failure.
@@ -93,21 +87,6 @@ extension TransportFailure.Kind {
         case .middleware: "The app's own handling of the call failed"
         case .other: "The call failed"
         }
-    }
-}
-
-extension HTTPBody {
-    /// Returns the whole body. Throws `.tooLarge` if there are more than `limit` bytes; a stream is read no further
-    /// than the chunk that exceeds the limit.
-    public func collect(upTo limit: Int) async throws -> Data {
-        try await collect(upTo: limit, otherwise: ServiceError.bodyTooLarge(limit))
-    }
-
-    /// Returns the whole body, unless the scope is stopped first.
-    package func collect(upTo limit: Int, in scope: CallScope) async throws -> Data {
-        // A stream cannot observe stops.
-        guard bytes == nil else { return try await collect(upTo: limit) }
-        return try await scope.result(of: { try await collect(upTo: limit) }).get()
     }
 }
 

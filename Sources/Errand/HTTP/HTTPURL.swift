@@ -55,7 +55,7 @@ public struct HTTPURL: Sendable, Hashable {
     public var absoluteString: String { origin.description + target }
 
     /// Resolves `reference` against this URL (RFC 3986, 5.2); the scheme stays http or https.
-    func resolved(_ reference: String) throws(HTTPFault) -> HTTPURL {
+    func resolving(reading reference: String) throws(HTTPFault) -> HTTPURL {
         do throws(HTTPFault) {
             let url = try target(of: reference)
             return HTTPURL(origin: url.origin, path: url.path, query: url.query, secretNames: secretNames)

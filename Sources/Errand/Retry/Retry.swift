@@ -86,7 +86,7 @@ struct Retry: Layer {
 extension RetryPolicy {
     /// Returns whether a call is retried after that response.
     fileprivate func covers(_ response: HTTPResponse) -> Bool {
-        statuses.contains(response.isThrottled ? 429 : response.status)
+        response.status >= 400 && statuses.contains(response.isThrottled ? 429 : response.status)
     }
 }
 

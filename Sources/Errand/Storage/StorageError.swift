@@ -12,3 +12,19 @@ struct StorageError: Error {
         self.message = message
     }
 }
+
+/// A public error into which storage errors are translated.
+protocol StorageFailure: Error {
+    init(_ error: StorageError)
+}
+
+extension StorageFailure {
+    /// Translates what a private file or a lock throws.
+    static func translating<Value>(_ body: () throws(StorageError) -> Value) throws(Self) -> Value {
+        do throws(StorageError) {
+            return try body()
+        } catch {
+            throw Self(error)
+        }
+    }
+}

@@ -14,8 +14,8 @@ import Foundation
 /// | `GET checktoken` | | 410: replaced by `token` |
 ///
 /// Every request also has `version`, which is `1.0`, and `device_type`, `phone` or `tablet`: in the query or in the
-/// JSON body. A request with a token sends it in `Authorization: JWT …`. Errors are `{"message": …}`: 400 for missing
-/// values, 401 for wrong ones.
+/// JSON body. A request with a token sends it in `Authorization: JWT …`. Errors are `{"message": …}`: 400 for
+/// missing values, 401 for wrong ones.
 struct CentralBackend: Backend {
     static let prefix = ["central"]
 

@@ -2,7 +2,7 @@
 ///
 /// | request | parameters | answer |
 /// |---|---|---|
-/// | `GET friends` | `category`, to list one category only | `[{"id": 2, "email": …, "name": …, "category": …}]` |
+/// | `GET friends` | `category`, to list only that one | `[{"id": 2, "email": …, "name": …, "category": …}]` |
 /// | `POST friends` | `friend_id`, and optionally `category` | 201 and the friend |
 /// | `DELETE friends` | `friend_id` | 204 |
 /// | `PUT friends/category` | `friend_ids`, `category`; without it they lose their category | all friends |

@@ -41,6 +41,16 @@ struct ThrottledTests {
         #expect(rejection.status == 403 && network.sent.count == 1)
     }
 
+    @Test("a policy for a status that is no error is refused, and nothing is sent", arguments: [200, 304, -1])
+    func noErrors(status: Int) async throws {
+        let network = scripted()
+        let client = testClient(network) { $0.retry = RetryPolicy(attempts: 2, statuses: [503, status]) }
+        let error = await #expect(throws: ServiceError.self) { try await client.run(.get("x")) }
+        guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
+        #expect(invalid.subject == .configuration && invalid.reason.contains("\(status)"))
+        #expect(network.sent.isEmpty)
+    }
+
     @Test("a policy says which statuses are tried again", arguments: [(425, 3), (503, 1), (429, 1)])
     func statuses(status: Int, sends: Int) async throws {
         let (clock, network) = (TestClock(), scripted())

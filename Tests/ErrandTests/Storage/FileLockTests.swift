@@ -68,7 +68,7 @@ struct FileLockTests {
         #expect(flock(other, LOCK_EX) == 0)
         async let waiter = waitProblem { try await patient.exclusively {} }
         for _ in 0..<8 {
-            // Each holds the lock for far less than the time limit; together they hold it for longer.
+            // Far less than the time limit, so the file changes in time; all of them together are longer than it.
             try await Task.sleep(for: .milliseconds(500))
             try file.save(session)
         }

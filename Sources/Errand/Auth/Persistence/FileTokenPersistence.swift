@@ -51,7 +51,7 @@ public struct FileTokenPersistence: TokenPersistence {
     /// Returns the saved session; `nil` if there is no file. Throws ``TokenPersistenceError/Kind/missingFolder`` if its
     /// folder is missing: then it is not known whether a session was saved.
     public func load() throws(TokenPersistenceError) -> SavedSession? {
-        try translating { () throws(StorageError) in try savedSession() }
+        try TokenPersistenceError.translating { () throws(StorageError) in try savedSession() }
     }
 
     private func savedSession() throws(StorageError) -> SavedSession? {
@@ -75,14 +75,16 @@ public struct FileTokenPersistence: TokenPersistence {
 
     /// Saves the session, or removes the file.
     public func save(_ session: SavedSession?) throws(TokenPersistenceError) {
-        guard let session else { return try translating { () throws(StorageError) in try file.remove() } }
+        guard let session else {
+            return try TokenPersistenceError.translating { () throws(StorageError) in try file.remove() }
+        }
         let data: Data
         do {
             data = try JSONEncoder().encode(Document(version: Self.version, session: session))
         } catch {
             throw TokenPersistenceError(.other, "the session cannot be encoded")
         }
-        try translating { () throws(StorageError) in try file.write(data) }
+        try TokenPersistenceError.translating { () throws(StorageError) in try file.write(data) }
     }
 
     /// Runs `body` while no other process that uses this file does. Throws, without running it, if the lock cannot be
@@ -100,14 +102,6 @@ public struct FileTokenPersistence: TokenPersistence {
         }
         await body()
         lock?.release()
-    }
-
-    private func translating<Value>(_ body: () throws(StorageError) -> Value) throws(TokenPersistenceError) -> Value {
-        do throws(StorageError) {
-            return try body()
-        } catch {
-            throw TokenPersistenceError(error)
-        }
     }
 }
 

@@ -84,13 +84,16 @@ public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConv
             error as? TokenPersistenceError ?? TokenPersistenceError(.other, String(reflecting: Swift.type(of: error)))
     }
 
-    init(_ error: StorageError) {
-        self.init(Kind(rawValue: error.kind.rawValue) ?? .other, error.message)
-    }
-
     /// Whether the content that could not be read was moved aside, so that nothing is saved now.
     var isKeptAside: Bool { kind == .damaged || kind == .futureVersion }
 
     /// The message.
     public var description: String { message }
+}
+
+extension TokenPersistenceError: StorageFailure {
+    /// All kinds have the same names.
+    init(_ error: StorageError) {
+        self.init(Kind(rawValue: error.kind.rawValue) ?? .other, error.message)
+    }
 }

@@ -126,6 +126,7 @@ public final class CurlTransport: StoppableTransport {
 
     /// Ends all connections and the thread.
     public func shutdown() async {
+        // Without libcurl there is nothing to end.
         guard let loop = try? loop.get() else { return }
         loop.close()
         await loop.closed()

@@ -32,6 +32,16 @@ import Testing
         #expect(server.connections == 0)
     }
 
+    @Test("a send without a client ends at its timeout")
+    func timeout() async throws {
+        server.on(.get, "/silent") { _ in .silence }
+        let (transport, request) = (URLSessionTransport(), try request("/silent"))
+        let context = TransportContext(timeout: .milliseconds(200))
+        let error = await #expect(throws: ServiceError.self) { try await transport.send(request, context: context) }
+        guard case .timedOut(let timeout) = error else { throw try #require(error) }
+        #expect(timeout.bound == .attempt && timeout.limit == .milliseconds(200))
+    }
+
     @Test("after its shutdown a transport sends nothing and says so; requests in flight have failed")
     func shutDown() async throws {
         server.on(.get, "/x") { _ in .silence }

@@ -1,0 +1,65 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+// What HTTP does not allow, as an error of a call. HTTP lies below the errors and has one of its own, so what of it throws
+// a `ServiceError` stands here.
+
+extension ServiceError {
+    static func badURL(_ text: String, _ reason: String) -> ServiceError {
+        ServiceError(HTTPFault.url(text, reason))
+    }
+
+    /// Runs `body`, and translates its HTTP fault.
+    static func checking<Value>(_ body: () throws(HTTPFault) -> Value) throws(ServiceError) -> Value {
+        do throws(HTTPFault) {
+            return try body()
+        } catch {
+            throw ServiceError(error)
+        }
+    }
+
+    private init(_ fault: HTTPFault) {
+        let subject: InvalidRequest.Subject =
+            switch fault.part {
+            case .url: .url
+            case .method: .method
+            case .header: .header
+            }
+        self = .invalidRequest(InvalidRequest(subject, fault.reason))
+    }
+}
+
+extension HTTPURL {
+    /// Parses an absolute URL. Throws `.invalidRequest` with what is wrong. Drops a fragment; refuses credentials.
+    public init(_ text: String) throws(ServiceError) {
+        self = try ServiceError.checking { () throws(HTTPFault) in try HTTPURL(reading: text) }
+    }
+
+    /// Parses a Foundation URL in the same way.
+    public init(_ url: URL) throws(ServiceError) {
+        try self.init(url.absoluteString)
+    }
+
+    /// Resolves `reference` against this URL (RFC 3986, 5.2); the scheme stays http or https.
+    package func resolving(_ reference: String) throws(ServiceError) -> HTTPURL {
+        try ServiceError.checking { () throws(HTTPFault) in try resolving(reading: reference) }
+    }
+}
+
+extension HTTPBody {
+    /// Returns the whole body. Throws `.tooLarge` if there are more than `limit` bytes; a stream is read no further
+    /// than the chunk that exceeds the limit.
+    public func collect(upTo limit: Int) async throws -> Data {
+        try await collect(upTo: limit, otherwise: ServiceError.bodyTooLarge(limit))
+    }
+
+    /// Returns the whole body, unless the scope is stopped first.
+    package func collect(upTo limit: Int, in scope: CallScope) async throws -> Data {
+        // A stream cannot observe stops.
+        guard bytes == nil else { return try await collect(upTo: limit) }
+        return try await scope.result(of: { try await collect(upTo: limit) }).get()
+    }
+}
