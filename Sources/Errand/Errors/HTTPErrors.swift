@@ -4,8 +4,8 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-// What HTTP does not allow, as an error of a call. HTTP lies below the errors and has one of its own, so what of it throws
-// a `ServiceError` stands here.
+// What HTTP does not allow, as an error of a call. HTTP lies below the errors and has one of its own, so what throws a
+// `ServiceError` stands here.
 
 extension ServiceError {
     static func badURL(_ text: String, _ reason: String) -> ServiceError {
