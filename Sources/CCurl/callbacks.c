@@ -57,7 +57,7 @@ void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer) {
         transfer->repetition = is_refusal(transfer) ? CCURL_REFUSED : CCURL_DIED;
 }
 
-static void tell(ccurl_transfer *transfer, ccurl_step step) {
+void ccurl_transfer_tell(ccurl_transfer *transfer, ccurl_step step) {
     if (transfer->hooks.on_step) transfer->hooks.on_step(transfer->hooks.context, step);
 }
 
@@ -78,7 +78,7 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
         transfer->objection = CCURL_STALE;
         return CCURL_PREREQFUNC_ABORT;
     }
-    tell(transfer, CCURL_CONNECTED);
+    ccurl_transfer_tell(transfer, CCURL_CONNECTED);
     return CCURL_PREREQFUNC_OK;
 }
 
@@ -104,7 +104,7 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
         return object(transfer, objection);
     if (was_complete || !head->is_complete) return length;
     if (!ccurl_head_is_interim(head)) {
-        tell(transfer, CCURL_HEAD_COMPLETE);
+        ccurl_transfer_tell(transfer, CCURL_HEAD_COMPLETE);
         ccurl_upload_note_response(transfer, !ccurl_head_has_status(head, "2"));
     }
     if (transfer->request.expects_continue && ccurl_head_has_status(head, "417"))
@@ -127,6 +127,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
         memcpy(transfer->body + transfer->body_length, bytes, length);
     }
     transfer->body_length += length;
+    ccurl_transfer_tell(transfer, CCURL_PROGRESS);
     return length;
 }
 

@@ -53,6 +53,8 @@ bool ccurl_transfer_has_whole_body(const ccurl_transfer *transfer);
 long ccurl_transfer_get_long(const ccurl_transfer *transfer, ccurl_info info);
 int64_t ccurl_transfer_get_offset(const ccurl_transfer *transfer, ccurl_info info);
 
+// Tells the hook how far the transfer has come.
+void ccurl_transfer_tell(ccurl_transfer *transfer, ccurl_step step);
 // Notes that the request is about to be sent again, which ends the transfer.
 void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer);
 // Sets an option that the next request does not set itself.

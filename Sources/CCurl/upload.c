@@ -25,6 +25,7 @@ static size_t give_bytes(char *bytes, size_t size, size_t count, void *context) 
     size_t length = left < room ? left : room;
     memcpy(bytes, upload->bytes + upload->position, length);
     upload->position += length;
+    ccurl_transfer_tell(context, CCURL_PROGRESS);
     return length;
 }
 
@@ -32,6 +33,7 @@ static size_t pull_bytes(char *bytes, size_t size, size_t count, void *context) 
     const ccurl_hooks *hooks = ccurl_transfer_hooks(context);
     ptrdiff_t given = hooks->on_upload(hooks->context, (uint8_t *)bytes, size * count);
     if (given == CCURL_PAUSE) return CCURL_READFUNC_PAUSE;
+    ccurl_transfer_tell(context, CCURL_PROGRESS);
     return given < 0 ? CCURL_READFUNC_ABORT : (size_t)given;
 }
 

@@ -36,10 +36,11 @@ public struct Configuration: Sendable {
     public var longestServerPause: Duration = .seconds(3600)
     /// The policy for retries; ``RetryPolicy/standard``, up to three attempts, by default.
     public var retry: RetryPolicy = .standard
-    /// The time limit of each send, including the body of its response: 30 seconds by default. A replay and each
-    /// redirect are sends of their own.
+    /// The longest silence within a send, 30 seconds by default: the time until the head of the response is complete,
+    /// and each pause while a body arrives or leaves. A replay and each redirect are sends of their own.
     ///
-    /// With zero, nothing is sent. For no limit, use a few hundred years.
+    /// A large body may take any time as long as it moves; ``deadline`` limits the whole call. With zero, nothing is
+    /// sent. For no limit, use a few hundred years.
     public var timeout: Duration = .seconds(30)
     /// The time limit of a whole call: waits, token refreshes, backoff and all attempts; `nil`, no limit, by default.
     /// Decoding is not included.

@@ -76,7 +76,8 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         with { $0.options.authentication = rule }
     }
 
-    /// Returns the same call with this time limit for each send, including its body.
+    /// Returns the same call with this limit on the silence within each send: the time until the head of the response
+    /// is complete, and each pause while a body arrives or leaves.
     public func timeout(_ limit: Duration) -> Self {
         with { $0.options.timeout = limit }
     }

@@ -129,7 +129,8 @@ public final class ScriptedTransport: StoppableTransport {
 
     /// Responds to the request from the script.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
-        let body = try await request.body?.collect(upTo: .max, in: context.scope) ?? Data()
+        let body =
+            try await request.body?.collect(upTo: .max, in: context.scope, telling: context.noteProgress) ?? Data()
         let now = context.time.now
         let reply = next(for: Sent(request: request, body: body, at: now))
         guard let reply else {

@@ -31,12 +31,13 @@ import Musl
         server.on(.get, "/late", LoopbackReply.status(200).after(.seconds(3600)).always)
         server.on(.get, "/slow", LoopbackReply.status(200).dripping(every: .seconds(3600)).always)
         server.on(.get, "/endless", .endless().always)
+        // The server accepts it first, so it has accepted it when it has received the requests of the others.
+        let idle = RawClient(port: server.port)
         let clients = ["/silent", "/late", "/slow", "/endless"].map { path in
             let client = RawClient(port: server.port)
             client.send(.get(path))
             return client
         }
-        let idle = RawClient(port: server.port)
         await server.received(atLeast: clients.count)
         #expect(try sockets(of: server.port) > 0)
         server.close()

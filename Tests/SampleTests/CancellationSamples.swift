@@ -50,7 +50,7 @@ struct CancellationSamples {
 
     private func limitedClient() -> APIClient {
         let client = APIClient("https://api.example.com") {
-            $0.timeout = .seconds(5)  // for each send; 30 s by default
+            $0.timeout = .seconds(5)  // of silence; 30 s by default
             $0.deadline = .seconds(20)  // for the whole call; none by default
         }
         return client

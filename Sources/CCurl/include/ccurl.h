@@ -38,6 +38,8 @@ typedef struct ccurl_transfer ccurl_transfer;
 typedef enum {
     // There is a connection; the request is about to be sent.
     CCURL_CONNECTED = 1,
+    // Bytes of the request's body have left, or bytes of the response's body have come.
+    CCURL_PROGRESS,
     // The head of the response is complete.
     CCURL_HEAD_COMPLETE,
 } ccurl_step;

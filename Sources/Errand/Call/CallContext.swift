@@ -63,7 +63,7 @@ final class AwaitedToken: Sendable {
 public struct CallRules: Sendable {
     /// Whether the call is signed.
     public let authentication: CallOptions.Authentication
-    /// The time limit of each send.
+    /// The longest silence within each send.
     public let timeout: Duration
     /// The time limit of the whole call; `nil` if there is none.
     public let deadline: Duration?

@@ -37,30 +37,35 @@ extension Call {
     }
 
     /// Runs an operation in the caller's own task: each of its waits uses the scope, so it needs no child task. It ends
-    /// with the call or, if there is a timeout, when that has passed since `start`. Without `start`, the current
-    /// instant counts.
+    /// with the call or, if there is a timeout, when that has passed.
     func run<Value: Sendable>(
-        from start: Instant? = nil, timeout: Duration? = nil,
-        _ operation: (CallScope) async throws(ServiceError) -> Value
+        timeout: Duration? = nil, _ operation: (CallScope) async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
-        // Nothing begins for a caller that has been cancelled, least of all a send.
-        if Task.isCancelled { throw .cancelled }
         let scope = CallScope()
         var alarm: Alarm?
         if timeout != nil || deadline < .distantFuture {
-            let start = start ?? time.now
+            let start = time.now
             let timeout = timeout.map(start.advanced(by:)) ?? .distantFuture
             let (end, bound) = timeout < deadline ? (timeout, Timeout.Bound.attempt) : (deadline, .deadline)
-            guard end > start else { throw timedOut(bound) }
+            guard end > start else { throw Task.isCancelled ? .cancelled : timedOut(bound) }
             alarm = time.schedule(at: end, for: .watch) { scope.stop(self.timedOut(bound)) }
         }
         defer { alarm?.cancel() }
+        return try await run(in: scope, operation)
+    }
+
+    /// Runs an operation in that scope, which ends with the call.
+    func run<Value: Sendable>(
+        in scope: CallScope, _ operation: (CallScope) async throws(ServiceError) -> Value
+    ) async throws(ServiceError) -> Value {
+        // Nothing begins for a caller that has been cancelled, least of all a send.
+        if Task.isCancelled { throw .cancelled }
         let isOutermost = try enter(scope)
         defer { if isOutermost { update { $0.scope = nil } } }
         return try await scope.run(operation)
     }
 
-    private func timedOut(_ bound: Timeout.Bound) -> ServiceError {
+    func timedOut(_ bound: Timeout.Bound) -> ServiceError {
         let limit = bound == .attempt ? rules.timeout : rules.deadline ?? .zero
         let (phase, mayHaveActed) = read { ($0.phase, $0.mayHaveActed) }
         return .timedOut(

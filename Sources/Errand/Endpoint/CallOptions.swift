@@ -20,7 +20,7 @@ public struct CallOptions: Sendable {
 
     /// Whether the call is signed; `nil` by default: `.required` if the client has tokens, otherwise `.none`.
     public var authentication: Authentication?
-    /// The time limit of each send; `nil` by default: that of the configuration.
+    /// The longest silence within each send; `nil` by default: that of the configuration.
     public var timeout: Duration?
     /// The time limit of the whole call; `nil` by default: that of the configuration.
     public var deadline: Duration?

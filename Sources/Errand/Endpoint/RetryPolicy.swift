@@ -12,6 +12,11 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The statuses after which a call is retried: 408, 429, 500, 502, 503 and 504 by default. A 403 whose headers name
     /// a rate limit counts as 429.
     public var statuses: Set<Int>
+    /// How often a call is retried because an attempt timed out after its request was sent: once by default.
+    ///
+    /// The server may still be processing the request, and each repetition adds to its work. One is enough if the
+    /// connection has fallen silent, because the next attempt uses another.
+    public var timeoutRetries: Int
     var backoff: Backoff
 
     /// Creates a policy.
@@ -22,13 +27,15 @@ public struct RetryPolicy: Sendable, Hashable {
     ///   - cap: The limit on that pause, 20 seconds by default. The pause itself is a random part of it.
     ///   - patience: The longest `Retry-After` that a call waits for, 60 seconds by default.
     ///   - statuses: The statuses after which a call is retried.
+    ///   - timeoutRetries: How often a call is retried because an attempt timed out after its request was sent.
     public init(
         attempts: Int, base: Duration = .milliseconds(200), cap: Duration = .seconds(20),
-        patience: Duration = .seconds(60), statuses: Set<Int> = usualStatuses
+        patience: Duration = .seconds(60), statuses: Set<Int> = usualStatuses, timeoutRetries: Int = 1
     ) {
         self.attempts = attempts
         self.statuses = statuses
         self.patience = patience
+        self.timeoutRetries = timeoutRetries
         backoff = Backoff(base: base, cap: cap)
     }
 
@@ -45,6 +52,7 @@ public struct RetryPolicy: Sendable, Hashable {
             return "a retry policy for the status \(status); it must be 400 or more"
         }
         if attempts < 1 { return "a retry policy of \(attempts) attempts; it must be 1 or more" }
+        if timeoutRetries < 0 { return "a retry policy with \(timeoutRetries) retries after a timeout" }
         if backoff.base < .zero || backoff.cap < .zero { return "a retry policy with a negative pause" }
         return patience < .zero ? "a retry policy with a negative patience" : nil
     }

@@ -56,10 +56,14 @@ extension HTTPBody {
         try await collect(upTo: limit, otherwise: ServiceError.bodyTooLarge(limit))
     }
 
-    /// Returns the whole body, unless the scope is stopped first.
-    package func collect(upTo limit: Int, in scope: CallScope) async throws -> Data {
+    /// Returns the whole body, unless the scope is stopped first. Calls `noteProgress` for each chunk of a stream.
+    package func collect(
+        upTo limit: Int, in scope: CallScope, telling noteProgress: @escaping @Sendable () -> Void = {}
+    ) async throws -> Data {
         // A stream cannot observe stops.
         guard bytes == nil else { return try await collect(upTo: limit) }
-        return try await scope.result(of: { try await collect(upTo: limit) }).get()
+        return try await scope.result {
+            try await collect(upTo: limit, telling: noteProgress, otherwise: ServiceError.bodyTooLarge(limit))
+        }.get()
     }
 }

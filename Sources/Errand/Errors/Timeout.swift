@@ -2,7 +2,7 @@
 public struct Timeout: Sendable, Hashable, CustomStringConvertible {
     /// The kinds of time limits.
     @nonexhaustive public enum Bound: Sendable, Hashable {
-        /// One send, limited by the endpoint's or the client's `timeout`.
+        /// One send, during which nothing arrived or left for as long as the endpoint's or the client's `timeout`.
         case attempt
         /// The whole call, limited by its `deadline`.
         case deadline
@@ -28,6 +28,8 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible {
     /// A sentence for people.
     public var description: String {
         switch bound {
+        case .attempt where phase == .receiving:
+            "The server sent nothing for \(limit.displayText) (\(phase.displayText)); try again later"
         case .attempt: "The server took longer than \(limit.displayText) (\(phase.displayText)); try again later"
         case .deadline: "The call did not finish within \(limit.displayText) (\(phase.displayText)); try again later"
         }
@@ -46,6 +48,8 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible {
     case waitingForToken
     /// Waiting before the next attempt.
     case backingOff
+    /// Waiting in the transport's queue, because all connections to the server are in use. No timeout runs.
+    case waitingForConnection
     /// Resolving the host name, connecting, or negotiating TLS.
     case connecting
     /// Sending the request, or waiting for the first byte of the response.
@@ -64,10 +68,11 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible {
         case .waitingForPermit: "while waiting for the rate limit"
         case .waitingForToken: "while waiting for a fresh access token"
         case .backingOff: "while waiting to try again"
+        case .waitingForConnection: "while waiting for a free connection"
         case .connecting: "while connecting"
-        case .waitingForResponse: "while waiting for the answer"
-        case .receiving: "while receiving the answer"
-        case .decoding: "while decoding the answer"
+        case .waitingForResponse: "while waiting for the response"
+        case .receiving: "while receiving the response"
+        case .decoding: "while decoding the response"
         }
     }
 }

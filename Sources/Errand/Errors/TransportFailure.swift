@@ -93,7 +93,7 @@ extension TransportFailure.Kind {
 /// Errors that any transport may report.
 extension ServiceError {
     static func bodyTooLarge(_ limit: Int) -> ServiceError {
-        .transport(TransportFailure(.tooLarge, "the answer is larger than the limit of \(limit) bytes"))
+        .transport(TransportFailure(.tooLarge, "the response is larger than the limit of \(limit) bytes"))
     }
 
     static func transportShutDown(mayHaveReachedServer: Bool) -> ServiceError {

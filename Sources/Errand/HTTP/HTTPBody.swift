@@ -69,8 +69,10 @@ public struct HTTPBody: Sendable {
     }
 
     /// Returns the whole body. Throws `tooLarge` if there are more than `limit` bytes; a stream is read no further than
-    /// the chunk that exceeds the limit.
-    func collect(upTo limit: Int, otherwise tooLarge: @autoclosure () -> some Error) async throws -> Data {
+    /// the chunk that exceeds the limit. Calls `noteProgress` for each chunk.
+    func collect(
+        upTo limit: Int, telling noteProgress: () -> Void = {}, otherwise tooLarge: @autoclosure () -> some Error
+    ) async throws -> Data {
         switch storage {
         case .bytes(let data):
             guard data.count <= limit else { throw tooLarge() }
@@ -81,6 +83,7 @@ public struct HTTPBody: Sendable {
             for try await chunk in open() {
                 guard collected.count + chunk.count <= limit else { throw tooLarge() }
                 collected.append(chunk)
+                noteProgress()
             }
             // In a cancelled task, iteration ends without an error although the stream has not ended.
             try Task.checkCancellation()

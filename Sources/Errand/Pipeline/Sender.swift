@@ -34,12 +34,14 @@ struct Sender: Sendable {
         // A middleware may send twice with one permit.
         if context.permit?.use() != true { _ = try await limiter.permit(for: call, isUrgent: true).use() }
         let start = call.time.now
+        let watch = SilenceWatch(timeout: call.rules.timeout, until: call.deadline, time: call.time, reporter: call)
+        defer { watch.end() }
         do throws(ServiceError) {
-            let response = try await call.run(from: start, timeout: call.rules.timeout) {
-                (scope: CallScope) async throws(ServiceError) in
-                guard !hearsOfStops else { return try await exchange(request, in: call, in: scope) }
+            let response = try await call.run(in: watch.scope) { (scope: CallScope) async throws(ServiceError) in
+                try watch.begin(at: start)
+                guard !hearsOfStops else { return try await exchange(request, in: call, watch) }
                 return try await scope.runInChild { () async throws(ServiceError) in
-                    try await exchange(request, in: call, in: scope)
+                    try await exchange(request, in: call, watch)
                 }
             }
             call.tell(
@@ -66,11 +68,10 @@ struct Sender: Sendable {
     }
 
     private func exchange(
-        _ request: HTTPRequest, in call: Call, in scope: CallScope
+        _ request: HTTPRequest, in call: Call, _ watch: SilenceWatch
     ) async throws(ServiceError) -> HTTPResponse {
-        let context = TransportContext(
-            delivery: call.delivery, bodyLimit: call.delivery == .stream ? .max : bodyLimit,
-            timeout: call.rules.timeout, time: call.time, reporter: call, scope: scope)
+        let bodyLimit = call.delivery == .stream ? .max : bodyLimit
+        let context = TransportContext(delivery: call.delivery, bodyLimit: bodyLimit, watch: watch)
         if let notice, call.isHeard, let warning = notice.take() { call.tell(.warned(warning)) }
         call.tell(.sent(request.redacted, attempt: call.read { $0.attempts }))
         call.update { state in
@@ -80,11 +81,12 @@ struct Sender: Sendable {
         }
         do {
             var response = try await transport.send(request, context: context)
-            if response.body.bytes == nil { call.note(.receiving) }
+            if response.body.bytes == nil { context.note(.receiving) }
             if let secretNames { response.headers.hide(secretNames) }
             // Only the caller reads the body of a stream, but the body of an error is needed here.
             if call.delivery == .stream, response.isSuccess { return response }
-            response.body = .bytes(try await response.body.collect(upTo: bodyLimit, in: scope))
+            response.body = .bytes(
+                try await response.body.collect(upTo: self.bodyLimit, in: watch.scope, telling: watch.noteProgress))
             return response
         } catch {
             throw ServiceError(error) { .transport(TransportFailure(.other, foreignName(of: $0))) }

@@ -18,6 +18,7 @@ struct Retry: Layer {
     ) async throws(ServiceError) -> HTTPResponse {
         let call = context.call
         var paid: Int?
+        var timeouts = 0
         while true {
             call.update { $0.attempts += 1 }
             let outcome: Result<HTTPResponse, ServiceError>
@@ -31,7 +32,10 @@ struct Retry: Layer {
                 return response
             }
             if outcome.mayHaveReachedServer { call.update { $0.mayHaveActed = true } }
-            guard let retry = retry(after: outcome, of: request, in: call) else { return try outcome.get() }
+            if outcome.timedOutAfterSending { timeouts += 1 }
+            guard timeouts <= call.rules.retry.timeoutRetries || !outcome.timedOutAfterSending,
+                let retry = retry(after: outcome, of: request, in: call)
+            else { return try outcome.get() }
             paid = retry.paid
             call.tell(.retrying(after: retry.reason, pause: retry.pause))
             call.note(.backingOff)
@@ -96,6 +100,10 @@ extension Result where Success == HTTPResponse, Failure == ServiceError {
         case .success: true
         case .failure(let error): error.mayHaveReachedServer
         }
+    }
+
+    fileprivate var timedOutAfterSending: Bool {
+        if case .failure(.timedOut(let timeout)) = self { timeout.phase.comesAfterSending } else { false }
     }
 
     fileprivate var wasThrottled: Bool {

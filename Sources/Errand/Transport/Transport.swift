@@ -42,15 +42,15 @@ public struct TransportContext: Sendable {
     public var delivery: Delivery
     /// The limit on the body in decompressed bytes. A larger body is `.transport` of the kind `.tooLarge`.
     public var bodyLimit: Int
-    /// The time limit of this send. The client stops a send that exceeds it, so a transport need not.
+    /// The limit on the silence of this send. The client stops a send that exceeds it, so a transport need not.
     public var timeout: Duration
     /// The client's time source.
     public var time: any TimeSource
-    private let reporter: any PhaseReporter
-    /// Whether a client has created the context; then the client limits the send.
+    private let watch: SilenceWatch
+    /// Whether a client has created the context; then the client watches the send.
     private let isOfClient: Bool
     /// The scope of the send. A send without a client has a scope of its own, which only its timeout stops.
-    package let scope: CallScope
+    package var scope: CallScope { watch.scope }
 
     /// Creates a context. A client creates one for each send; your own code needs this only to call a transport itself.
     public init(
@@ -61,32 +61,24 @@ public struct TransportContext: Sendable {
         self.bodyLimit = bodyLimit
         self.timeout = timeout
         self.time = time
-        reporter = PhaseClosure(report: report)
-        scope = CallScope()
+        watch = SilenceWatch(timeout: timeout, time: time, reporter: PhaseClosure(timeout: timeout, report: report))
         isOfClient = false
     }
 
-    init(
-        delivery: Delivery, bodyLimit: Int, timeout: Duration, time: any TimeSource, reporter: any PhaseReporter,
-        scope: CallScope
-    ) {
+    init(delivery: Delivery, bodyLimit: Int, watch: SilenceWatch) {
         self.delivery = delivery
         self.bodyLimit = bodyLimit
-        self.timeout = timeout
-        self.time = time
-        self.reporter = reporter
-        self.scope = scope
+        self.watch = watch
+        timeout = watch.timeout
+        time = watch.time
         isOfClient = true
     }
 
     /// Runs a send, and stops it at its timeout if no client does.
     package func bounded<Value>(_ send: () async throws -> Value) async throws -> Value {
         guard !isOfClient else { return try await send() }
-        let (scope, timeout) = (scope, timeout)
-        let alarm = time.schedule(at: time.now.advanced(by: timeout), for: .watch) {
-            scope.stop(.timedOut(Timeout(.attempt, limit: timeout, phase: .waitingForResponse)))
-        }
-        defer { alarm.cancel() }
+        try watch.begin()
+        defer { watch.end() }
         do {
             return try await send()
         } catch {
@@ -95,24 +87,35 @@ public struct TransportContext: Sendable {
     }
 
     /// Reports the current phase, so that a timeout can say what it interrupted.
+    ///
+    /// The timeout does not run during the phase ``Phase/waitingForConnection``, and begins anew with each phase after
+    /// that and with ``Phase/receiving``.
     public func note(_ phase: Phase) {
-        reporter.note(phase)
+        watch.note(phase)
+    }
+
+    /// Reports that bytes of a body have arrived or left. The timeout begins anew.
+    public func noteProgress() {
+        watch.noteProgress()
     }
 }
 
-/// The receiver of a send's phases: usually the call itself.
-protocol PhaseReporter: AnyObject, Sendable {
-    func note(_ phase: Phase)
-}
-
 private final class PhaseClosure: PhaseReporter {
+    private let timeout: Duration
     private let report: @Sendable (Phase) -> Void
+    private let phase = Lock(Phase.preparing)
 
-    init(report: @escaping @Sendable (Phase) -> Void) {
+    init(timeout: Duration, report: @escaping @Sendable (Phase) -> Void) {
+        self.timeout = timeout
         self.report = report
     }
 
     func note(_ phase: Phase) {
+        self.phase.withLock { $0 = phase }
         report(phase)
+    }
+
+    func timedOut(_ bound: Timeout.Bound) -> ServiceError {
+        .timedOut(Timeout(bound, limit: timeout, phase: phase.withLock { $0 }))
     }
 }

@@ -67,6 +67,33 @@ extension TransportConformance {
             try expectTimeout(scene, zero.error, .attempt)
             try scene.expect("requests at the server", scene.server.received.count, is: sent)
         },
+        Case("C23", "a response that keeps moving may take longer than the timeout") { scene in
+            let body = LoopbackReply.json("[1]").steps
+            let pause = LoopbackReply.Step.pause(.seconds(1))
+            let spaces = Array(repeating: [pause, .write(Data(" ".utf8))], count: 5).flatMap(\.self)
+            let head = LoopbackReply.head(200, ["Content-Type": "application/json", "Content-Length": "8"])
+            scene.server.on(.get, "/x", LoopbackReply([.write(head)] + spaces + [.write(Data("[1]".utf8))]))
+            let value = try await scene.client().run(Endpoint<[Int]>.get("x").timeout(.seconds(3)))
+            try scene.expect("the value", value, is: [1])
+        },
+        Case("C23", "a request whose body keeps moving may take longer than the timeout") { scene in
+            scene.server.on(.post, "/x", .json("1"))
+            let left = Lock(5)
+            let body = HTTPBody.stream(
+                HTTPBody.Chunks {
+                    let isOver = left.withLock { left in
+                        left -= 1
+                        return left < 0
+                    }
+                    guard !isOver else { return nil }
+                    try await Task.sleep(for: .seconds(1))
+                    return Data("piece".utf8)
+                })
+            let context = TransportContext(timeout: .seconds(3))
+            let response = try await scene.transport.send(scene.request(.post, body: body), context: context)
+            try scene.expect("the status", response.status, is: 200)
+            try scene.expect("the body", scene.server.received.last?.body.count, is: 25)
+        },
         Case("C24", "an answer that drips ends at the deadline") { scene in
             scene.server.on(.get, "/x", LoopbackReply.json("1").dripping(every: .seconds(2)))
             let endpoint = Endpoint<Int>.get("x").deadline(.milliseconds(700))

@@ -43,9 +43,9 @@ struct ForeignTransportTests {
         let client = testClient(endless, clock)
         await clock.run {
             let error = await #expect(throws: ServiceError.self) {
-                try await client.run(Endpoint<Int>.get("x").retry(.never).timeout(.milliseconds(2500)))
+                try await client.run(Endpoint<Int>.get("x").retry(.never).deadline(.milliseconds(2500)))
             }
-            #expect(error == .timedOut(Timeout(.attempt, limit: .milliseconds(2500), phase: .receiving)))
+            #expect(error == .timedOut(Timeout(.deadline, limit: .milliseconds(2500), phase: .receiving)))
         }
         #expect(clock.elapsed == .milliseconds(2500))
     }

@@ -82,7 +82,8 @@ import Testing
     func acrossAttempts() async {
         network.onAny { ScriptedReply.silence.always }
         let client = testClient(network, clock) {
-            $0.retry = RetryPolicy(attempts: 9, base: .milliseconds(1), cap: .milliseconds(1))
+            $0.retry = RetryPolicy(
+                attempts: 9, base: .milliseconds(1), cap: .milliseconds(1), timeoutRetries: 8)
         }
         let (error, at) = await failure(.get("x").timeout(.seconds(2)).deadline(.seconds(5)), of: client)
         #expect(error == .timedOut(Timeout(.deadline, limit: .seconds(5), phase: .waitingForResponse)))

@@ -20,7 +20,7 @@ struct ServiceErrorTests {
         Row(
             error: .timedOut(Timeout(.attempt, limit: .milliseconds(1500), phase: .waitingForResponse)),
             isTransient: true, mayHaveReachedServer: true,
-            sentence: "The server took longer than 1.5 s (while waiting for the answer); try again later"),
+            sentence: "The server took longer than 1.5 s (while waiting for the response); try again later"),
         Row(
             error: .timedOut(Timeout(.attempt, limit: .seconds(10), phase: .connecting)), isTransient: true,
             sentence: "The server took longer than 10 s (while connecting); try again later"),
@@ -30,7 +30,7 @@ struct ServiceErrorTests {
         Row(
             error: .timedOut(Timeout(.deadline, limit: .seconds(3), phase: .receiving)), isTransient: true,
             mayHaveReachedServer: true,
-            sentence: "The call did not finish within 3 s (while receiving the answer); try again later"),
+            sentence: "The call did not finish within 3 s (while receiving the response); try again later"),
         Row(
             error: .invalidRequest(InvalidRequest(.path, "the path climbs")),
             sentence: "The request cannot be sent: the path climbs"),

@@ -98,5 +98,5 @@ private func chunks(_ texts: [String]) -> HTTPBody.Chunks {
 }
 
 private func tooLarge(_ limit: Int) -> ServiceError {
-    .transport(TransportFailure(.tooLarge, "the answer is larger than the limit of \(limit) bytes"))
+    .transport(TransportFailure(.tooLarge, "the response is larger than the limit of \(limit) bytes"))
 }

@@ -68,11 +68,38 @@ import Testing
         #expect(await attempts(.post, .failure(.refused, mayHaveReachedServer: true)) == 1)
     }
 
-    @Test("an attempt's timeout is retried if that is safe")
+    @Test("an attempt that timed out after its request was sent is retried once, if that is safe")
     func timeouts() async {
-        #expect(await attempts(.get, .silence) == 3)
+        #expect(await attempts(.get, .silence) == 2)
         #expect(await attempts(.post, .silence) == 1)
-        #expect(await attempts(.post, key: "k", .silence) == 3)
+        #expect(await attempts(.post, key: "k", .silence) == 2)
+    }
+
+    @Test("the policy says how often a timeout is retried", arguments: [(0, 1), (1, 2), (2, 3), (9, 3)])
+    func timeoutRetries(retries: Int, sends: Int) async {
+        #expect(
+            await attempts(.get, .silence) { $0.retry = RetryPolicy(attempts: 3, timeoutRetries: retries) } == sends)
+    }
+
+    @Test("a timeout takes nothing from the retries after other failures, and a timeout while connecting counts as one")
+    func otherFailures() async throws {
+        let (clock, network) = (TestClock(seed: 7), scripted())
+        let connecting = ServiceError.timedOut(Timeout(.attempt, limit: .seconds(1), phase: .connecting))
+        network.on(.get, "/x") {
+            ScriptedReply.error(connecting).times(2)
+            ScriptedReply.silence
+            ScriptedReply.status(503)
+            ScriptedReply.status(503)
+            ScriptedReply.json("1")
+        }
+        let client = testClient(network, clock) { $0.retry = RetryPolicy(attempts: 6) }
+        #expect(try await clock.run { try await client.run(Endpoint<Int>.get("x")) } == 1)
+        #expect(network.sent.count == 6)
+    }
+
+    @Test("a policy with a negative number of retries after a timeout is refused, and nothing is sent")
+    func negativeTimeoutRetries() async {
+        #expect(await attempts(.get, .silence) { $0.retry = RetryPolicy(attempts: 3, timeoutRetries: -1) } == 0)
     }
 
     @Test("errors that a second attempt cannot change are not retried")

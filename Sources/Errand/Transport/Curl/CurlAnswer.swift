@@ -26,10 +26,10 @@ struct CurlAnswer {
     func response(with body: HTTPBody) throws(ServiceError) -> HTTPResponse {
         let lines = ccurl_transfer_head(transfer)
         guard lines.is_complete else {
-            throw .transport(TransportFailure(.truncated, "the head of the answer broke off"))
+            throw .transport(TransportFailure(.truncated, "the head of the response broke off"))
         }
         guard let head = CurlHead(lines) else {
-            throw .transport(TransportFailure(.malformed, "the answer does not begin with a status line"))
+            throw .transport(TransportFailure(.malformed, "the response does not begin with a status line"))
         }
         // An interim (1xx) response is followed by another; this one was not.
         guard !head.isInterim else {

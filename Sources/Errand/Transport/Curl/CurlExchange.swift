@@ -70,6 +70,7 @@ final class CurlExchange: Sendable {
     private func note(_ step: ccurl_step) {
         switch step {
         case CCURL_CONNECTED: context.note(.waitingForResponse)
+        case CCURL_PROGRESS: context.noteProgress()
         case CCURL_HEAD_COMPLETE:
             context.note(.receiving)
             download?.begin(handle)

@@ -26,7 +26,7 @@ struct CurlFailure {
         switch facts.objection {
         case CCURL_BODY_TOO_LARGE: return .bodyTooLarge(request.body_limit)
         case CCURL_HEAD_TOO_LARGE:
-            return failure(.malformed, "the head of the answer is larger than \(request.head_limit) bytes")
+            return failure(.malformed, "the head of the response is larger than \(request.head_limit) bytes")
         case CCURL_TWO_LENGTHS: return failure(.malformed, "the response has two different lengths")
         case CCURL_BAD_LENGTH:
             return failure(.malformed, "the response has a Content-Length that is not one number")

@@ -71,7 +71,7 @@ final class URLSessionExchange: Sendable {
     func receive(_ response: URLResponse) {
         guard var head = HTTPResponse(response) else {
             return stop(
-                .transport(TransportFailure(.malformed, "the answer has no status that HTTP knows, or two lengths")))
+                .transport(TransportFailure(.malformed, "the response has no status that HTTP knows, or two lengths")))
         }
         // Interim responses (100, 103) are ignored.
         guard head.status >= 200 else { return }
@@ -87,7 +87,12 @@ final class URLSessionExchange: Sendable {
         if context.delivery == .stream { answer.land(.success(())) }
     }
 
+    func noteProgress() {
+        context.noteProgress()
+    }
+
     func receive(_ data: Data) {
+        context.noteProgress()
         let isTooLarge = state.withLock { state in
             state.received += data.count
             return state.received > context.bodyLimit
@@ -123,7 +128,7 @@ final class URLSessionExchange: Sendable {
             } else if let error {
                 end = .failure(URLSessionFailure(error, hasAnswer: state.head != nil).error)
             } else if state.head == nil {
-                end = .failure(.transport(TransportFailure(.malformed, "there is no head in the answer")))
+                end = .failure(.transport(TransportFailure(.malformed, "there is no head in the response")))
             } else {
                 end = .success(())
             }
@@ -145,7 +150,7 @@ final class URLSessionExchange: Sendable {
         }
         guard var response = head else {
             try outcome.get()
-            throw .transport(TransportFailure(.malformed, "there is no head in the answer"))
+            throw .transport(TransportFailure(.malformed, "there is no head in the response"))
         }
         if let body {
             try outcome.get()

@@ -110,6 +110,13 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         exchange(of: dataTask)?.receive(data)
     }
 
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        exchange(of: task)?.noteProgress()
+    }
+
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
         if let timings = Timings(metrics) { exchange(of: task)?.receive(timings) }
     }

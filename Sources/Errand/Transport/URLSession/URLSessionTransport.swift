@@ -20,7 +20,7 @@ public import Security
 /// A streamed response is returned when its head has arrived. On Apple's platforms the request is suspended while
 /// nobody reads and `Options.readAhead` bytes wait; on Linux, where a suspended request would be sent again, only the
 /// limit on the whole body applies.
-public final class URLSessionTransport: Transport {
+public final class URLSessionTransport: StoppableTransport {
     /// The settings of the transport.
     public struct Options: Sendable {
         /// The greatest number of connections to one host, 1024 by default. Further requests wait.
@@ -54,18 +54,23 @@ public final class URLSessionTransport: Transport {
     }
 
     private func respond(to request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
-        let body = try await request.body?.collect(upTo: .max)
+        let body = try await request.body?.collect(upTo: .max, in: context.scope, telling: context.noteProgress)
         let exchange = URLSessionExchange(context, readAhead: options.readAhead)
         let outgoing = try URLRequest(request, body: body)
         let isKept = Self.suitsKeptConnection(request, body)
-        return try await withTaskCancellationHandler {
-            // A cancellation before this point found no task to cancel.
-            if Task.isCancelled { throw ServiceError.cancelled }
-            try exchanges.begin(exchange, outgoing, inKeptSession: isKept)
-            return try await exchange.response()
-        } onCancel: {
+        let outcome = await context.scope.wait { () async -> Result<HTTPResponse, ServiceError> in
+            // A stop before this point found no task to cancel.
+            if context.scope.isStopped { return .failure(.cancelled) }
+            do throws(ServiceError) {
+                try exchanges.begin(exchange, outgoing, inKeptSession: isKept)
+                return .success(try await exchange.response())
+            } catch {
+                return .failure(error)
+            }
+        } onStop: {
             exchange.stop(.cancelled)
         }
+        return try outcome.get()
     }
 
     /// Ends all sessions and their connections. Sends in progress fail, and so do later ones.
