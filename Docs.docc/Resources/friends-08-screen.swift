@@ -18,7 +18,7 @@ final class FriendsScreen {
         } catch .cancelled {
             // Whoever has left the screen needs no message.
         } catch {
-            message = "\(error)"
+            message = error.localizedDescription
         }
     }
 }

@@ -132,7 +132,7 @@ public actor APIClient: ConfigurableClient {
             let request = try builder.request(for: endpoint, rules: rules, isSigned: configuration.signs(rules))
             return Explanation(request: request, rules: rules, configuration: configuration).text
         } catch {
-            return "Nothing would be sent. \(error)"
+            return "Nothing would be sent. \(error.localizedDescription)"
         }
     }
 
@@ -174,7 +174,11 @@ extension APIClient {
         let call = Call(
             id: calls.nextID(), method: endpoint.method, path: endpoint.path, delivery: delivery,
             rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub)
-        try calls.begin(call)
+        do throws(ServiceError) {
+            try calls.begin(call)
+        } catch {
+            throw error.naming(call.name)
+        }
         call.tell(.began)
         return call
     }
@@ -198,7 +202,7 @@ extension APIClient {
     /// Ends a call that has failed. Returns the error for its caller.
     nonisolated func end(_ call: Call, with error: ServiceError) -> ServiceError {
         // After a cancellation, anything may fail; the cancellation is what ended the call.
-        let error = Task.isCancelled ? .cancelled : error
+        let error = Task.isCancelled ? .cancelled : error.naming(call.name)
         calls.end(call, telling: .ended(error, attempts: call.read { $0.attempts }, after: call.age))
         return error
     }

@@ -6,15 +6,14 @@ public import Foundation
 
 /// The error of a call, as an enumeration you can switch over.
 ///
-/// The descriptions are sentences for people. They show no secrets of the call and no control characters, whatever the
-/// server sent. ``Rejection/body`` and ``Rejection/headers`` hold the response unredacted, so that you can decode it;
+/// `print` shows a line for developers, which names the call. ``localizedDescription`` is a sentence for people. Both show
+/// no secrets of the call and no control characters, whatever the server sent. ``Rejection/body`` and ``Rejection/headers`` hold the response unredacted, so that you can decode it;
 /// printing or dumping an error shows only the names of the headers and the size of the body, and an event of the
 /// client carries neither.
 public indirect enum ServiceError: Error, Sendable, Hashable {
     /// The task was cancelled, by its owner or by `cancelAll()`.
     case cancelled
-    /// There is no network, so this attempt was not sent. An earlier attempt of an idempotent request may have been
-    /// sent.
+    /// There is no network, so nothing was sent, or only an earlier attempt of a request that reads.
     case noInternetConnection
     /// The timeout of a send or the deadline of the call has passed.
     case timedOut(Timeout)
@@ -63,7 +62,7 @@ extension ServiceError {
     }
 
     /// Whether the server may have received the request, and acted on it, in any attempt of the call. It is `false` for
-    /// `.noInternetConnection`, even if an earlier attempt of an idempotent request may have arrived.
+    /// `.noInternetConnection`: only a GET or HEAD may have been sent before, which acts on nothing.
     public var mayHaveReachedServer: Bool {
         switch self {
         case .noInternetConnection, .signInRequired: false
@@ -79,10 +78,20 @@ extension ServiceError {
 
 extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
     /// A sentence for the user. It is the server's message if there is one.
-    public var errorDescription: String? { description }
+    public var localizedDescription: String { sentence.printable }
 
-    /// A sentence for the user. It is the server's message if there is one.
-    public var description: String { sentence.printable }
+    /// A sentence for the user, the same as ``localizedDescription``.
+    public var errorDescription: String? { localizedDescription }
+
+    /// A line for developers, which `print` shows: the call, the case, the status and the message.
+    ///
+    /// ```text
+    /// GET users/7: rejected(404: There is no such user)
+    /// ```
+    public var description: String { "\(call.map { "\($0): " } ?? "")\(payload)".printable }
+
+    /// The same line.
+    public var debugDescription: String { description }
 
     private var sentence: String {
         switch self {
@@ -100,10 +109,8 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
         }
     }
 
-    /// The case with its payload, for developers.
-    public var debugDescription: String { payload.printable }
-
-    private var payload: String {
+    /// The case with its payload.
+    var payload: String {
         switch self {
         case .cancelled: "cancelled"
         case .noInternetConnection: "noInternetConnection"
@@ -146,27 +153,25 @@ extension ServiceError {
     /// Returns the same error for a call on which the server may have acted before.
     func markedAsSent(_ method: HTTPMethod) -> ServiceError {
         switch self {
-        case .invalidRequest(let invalid):
-            .invalidRequest(InvalidRequest(invalid.subject, invalid.reason, mayHaveReachedServer: true))
-        case .timedOut(let timeout):
-            .timedOut(
-                Timeout(timeout.bound, limit: timeout.limit, phase: timeout.phase, mayHaveReachedServer: true))
-        case .rateLimited(let limited):
-            .rateLimited(
-                RateLimited(
-                    retryAfter: limited.retryAfter, status: limited.status, message: limited.message,
-                    mayHaveReachedServer: true))
-        case .sessionExpired(let expiry):
-            .sessionExpired(
-                SessionExpiry(
-                    expiry.reason, message: expiry.message, status: expiry.status, mayHaveReachedServer: true))
-        case .transport(let failure):
-            .transport(TransportFailure(failure.kind, failure.message, mayHaveReachedServer: true))
-        // That case says that nothing was sent. If the request is safe to send again, the missing network is what
-        // matters.
-        case .noInternetConnection where !method.isIdempotent:
-            .transport(TransportFailure(.unreachable, "no internet connection", mayHaveReachedServer: true))
-        default: self
+        case .invalidRequest(var invalid):
+            invalid.mayHaveReachedServer = true
+            return .invalidRequest(invalid)
+        case .timedOut(var timeout):
+            timeout.mayHaveReachedServer = true
+            return .timedOut(timeout)
+        case .rateLimited(var limited):
+            limited.mayHaveReachedServer = true
+            return .rateLimited(limited)
+        case .sessionExpired(var expiry):
+            expiry.mayHaveReachedServer = true
+            return .sessionExpired(expiry)
+        case .transport(var failure):
+            failure.mayHaveReachedServer = true
+            return .transport(failure)
+        // That case says that nothing was sent. If the request only reads, the missing network is what matters.
+        case .noInternetConnection where !method.isSafe:
+            return .transport(TransportFailure(.unreachable, "no internet connection", mayHaveReachedServer: true))
+        default: return self
         }
     }
 }

@@ -32,7 +32,7 @@ enum Main {
                 do {
                     _ = try HTTPURL(url)
                 } catch {
-                    refuse("\(error)")
+                    refuse(error.localizedDescription)
                 }
                 base = url.hasSuffix("/") ? String(url.dropLast()) : url
             case "--verbose": isVerbose = true

@@ -41,7 +41,7 @@ extension WireLog: Middleware {
             await add("\(asked) → \(response.status)", sent: sent)
             return response
         } catch {
-            await add("\(asked) → \(error)", sent: sent)
+            await add("\(asked) → \(error.localizedDescription)", sent: sent)
             throw error
         }
     }

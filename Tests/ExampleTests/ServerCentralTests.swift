@@ -60,7 +60,7 @@ struct ServerCentralTests {
     func refused(email: String?, password: String, status: Int, message: String) async throws {
         let error = await client.failure(of: signIn(email, password))
         #expect(error?.status == status)
-        #expect(error?.description == message)
+        #expect(error?.localizedDescription == message)
     }
 
     @Test("a password in the URL does not count")
@@ -68,12 +68,12 @@ struct ServerCentralTests {
         let account = ExampleData.ann
         let query: QueryItems = ["email": account.email, "password": account.password]
         let error = await client.failure(of: Endpoint<NoContent>.post("authenticate", query: query))
-        #expect(error?.description == "Email and Password Required")
+        #expect(error?.localizedDescription == "Email and Password Required")
     }
 
     @Test("a token that was not issued, or with another scheme, is invalid")
     func invalid() async throws {
-        #expect(await client.failure(of: check("a.b.c"))?.description == "Invalid Token")
+        #expect(await client.failure(of: check("a.b.c"))?.localizedDescription == "Invalid Token")
         let token = try await client.run(signIn(ExampleData.ann.email, ExampleData.ann.password))
         let bearer = Endpoint<User>.get("token", headers: ["Authorization": "Bearer \(token)"]).unwrapping("user")
         #expect(await client.failure(of: bearer)?.status == 401)
@@ -93,7 +93,7 @@ struct ServerCentralTests {
             }
             for error in await [client.failure(of: check("a")), client.failure(of: signIn("a", "b"))] {
                 #expect(error?.status == 400)
-                #expect(error?.description == message)
+                #expect(error?.localizedDescription == message)
             }
         }
     }
@@ -107,6 +107,6 @@ struct ServerCentralTests {
     func broken() async throws {
         let body = RequestBody.data(Data("{\"email\":".utf8), contentType: "application/json")
         let error = await client.failure(of: Endpoint<NoContent>.post("authenticate", body: body))
-        #expect(error?.description == "The body is not JSON")
+        #expect(error?.localizedDescription == "The body is not JSON")
     }
 }

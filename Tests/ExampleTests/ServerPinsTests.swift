@@ -119,7 +119,7 @@ struct ServerPinsTests {
         _ = try await pins.run(Endpoint<NoContent>.delete("pins/1/comments/1"), ben)
         #expect(try await pins.run(list, ann).map(\.comment_id) == [3, 2])
         let empty = Endpoint<Comment>(.post, "pins/1/comments", parameters: ["text": ""])
-        #expect(await pins.failure(of: empty, ann)?.description == "text is missing")
+        #expect(await pins.failure(of: empty, ann)?.localizedDescription == "text is missing")
     }
 
     @Test("fifty concurrent comments are fifty comments")

@@ -49,7 +49,7 @@ struct ServerSocialTests {
         #expect(try await ids() == [2, 6, 8, 3])
         let again = await client.failure(of: Endpoint<NoContent>(.delete, "friends", parameters: ["friend_id": 5]))
         #expect(again?.status == 404)
-        #expect(again?.description == "User 5 is no friend")
+        #expect(again?.localizedDescription == "User 5 is no friend")
     }
 
     @Test("friends are put into categories, and listed by them")
@@ -96,7 +96,7 @@ struct ServerSocialTests {
         let reader = Self.client(server, as: ExampleData.readingApplicationToken)
         #expect(try await reader.run(friends).count == 4)
         let add = Endpoint<Friend>(.post, "friends", parameters: ["friend_id": 3])
-        #expect(await reader.failure(of: add)?.description == "This application may look, and change nothing")
+        #expect(await reader.failure(of: add)?.localizedDescription == "This application may look, and change nothing")
         let shy = Endpoint<[Friend]>.get("friends", query: ["user_id": ExampleData.shyUserID])
         #expect(await client.failure(of: shy)?.status == 403)
         #expect(try await ids() == [2, 5, 6, 8])
@@ -107,7 +107,7 @@ struct ServerSocialTests {
         let client = plainClient(server.socialURL) {
             $0.parameters = ["application_token": ExampleData.applicationToken]
         }
-        #expect(await client.failure(of: friends)?.description == "user_id is missing")
+        #expect(await client.failure(of: friends)?.localizedDescription == "user_id is missing")
         #expect(await client.failure(of: Endpoint<[Friend]>.get("friends", query: ["user_id": 99]))?.status == 404)
     }
 }

@@ -42,7 +42,7 @@ struct ServerTokenTests {
         let error = await pins.failure(of: .me, token)
         #expect(error?.status == 401)
         #expect(error?.code == "invalid_token")
-        #expect(error?.description == "The access token expired")
+        #expect(error?.localizedDescription == "The access token expired")
         let next = try await pins.client.run(PinsClient.refresh(token.refresh_token))
         #expect(try await pins.run(.me, next).user_name == "ann")
     }
@@ -139,7 +139,7 @@ struct ServerTokenTests {
     @Test("a grant that is no form is refused")
     func json() async throws {
         let endpoint = Endpoint<TokenAnswer>.post("oauth/access_token", body: .json(["grant_type": "password"]))
-        #expect(await pins.client.failure(of: endpoint)?.description == "The parameters must be a form")
+        #expect(await pins.client.failure(of: endpoint)?.localizedDescription == "The parameters must be a form")
     }
 
     @Test("the end of a session invalidates both of its tokens")

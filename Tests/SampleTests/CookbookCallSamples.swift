@@ -27,7 +27,7 @@ final class FriendsModel {
         } catch .cancelled {
             // A later load has begun, or the screen is gone.
         } catch {
-            message = "\(error)"
+            message = error.localizedDescription
         }
     }
 }

@@ -9,10 +9,10 @@ func advice(on error: ServiceError) -> String? {
     case .cancelled: nil  // nobody waits for the response
     case .signInRequired, .sessionExpired: "Sign in, please."
     case .noInternetConnection, .timedOut, .rateLimited, .serverFailure, .transport:
-        "\(error). Try again later."
+        "\(error.localizedDescription). Try again later."
     case .rejected(let rejection) where !rejection.fieldErrors.isEmpty:
         "Look at the fields that are marked."
-    case .rejected, .paging: "\(error)"
+    case .rejected, .paging: error.localizedDescription
     case .invalidRequest, .decodingFailed: "This app has a mistake: \(error)"
     }
 }

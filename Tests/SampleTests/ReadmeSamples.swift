@@ -25,7 +25,7 @@ struct ReadmeSamples {
             let friends = try await client.run(.friends(of: 7))
             print(friends.map(\.name).joined(separator: ", "))
         } catch {
-            print(error)  // a ServiceError: its description is a sentence for people
+            print(error)  // a ServiceError: "GET users/7/friends: rejected(404: …)"
         }
         return printed
     }
@@ -62,7 +62,7 @@ struct ReadmeSamples {
         } catch .signInRequired, .sessionExpired {
             showSignIn()
         } catch {
-            show(message: "\(error)")  // "No internet connection", or the server's own words
+            show(message: error.localizedDescription)  // "No internet connection", or the server's own words
         }
         return names
     }

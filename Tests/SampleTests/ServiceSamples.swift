@@ -30,7 +30,7 @@ private final class Screen {
         } catch .cancelled {
             // A later load has begun, or the screen is gone.
         } catch {
-            message = "\(error)"
+            message = error.localizedDescription
         }
     }
 }
@@ -148,7 +148,7 @@ struct ServiceSamples {
         } catch .rejected(let refusal) where refusal.code == "invalid_grant" {
             show("\(refusal)")  // the name or the password is wrong
         } catch {
-            show("\(error)")  // "No internet connection", a wrong client id, and all else
+            show(error.localizedDescription)  // "No internet connection", a wrong client id, and all else
         }
         return shown
     }

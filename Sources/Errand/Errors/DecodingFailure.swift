@@ -10,6 +10,7 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible {
     public let snippet: String
     /// The status of the response.
     public let status: Int?
+    var call = Uncompared<String>()
     /// Advice on what to do; `nil` if there is none.
     var advice = Uncompared<String>()
 

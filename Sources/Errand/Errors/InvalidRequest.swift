@@ -30,7 +30,8 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
     public let reason: String
     /// Whether the server may have received an earlier request of the same call, and acted on it. It is `false` unless
     /// a middleware made a retry, a replay, or the request after a redirect invalid.
-    public let mayHaveReachedServer: Bool
+    public internal(set) var mayHaveReachedServer: Bool
+    var call = Uncompared<String>()
 
     /// Creates a description of what is wrong.
     public init(_ subject: Subject, _ reason: String, mayHaveReachedServer: Bool = false) {

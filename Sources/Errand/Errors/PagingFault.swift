@@ -18,6 +18,7 @@ public struct PagingFault: Sendable, Hashable, CustomStringConvertible {
     public let kind: Kind
     /// What happened, in words.
     public let message: String
+    var call = Uncompared<String>()
 
     /// Creates a fault.
     public init(_ kind: Kind, _ message: String = "") {

@@ -7,7 +7,8 @@ public struct RateLimited: Sendable, Hashable, CustomStringConvertible {
     /// The server's message.
     public let message: String?
     /// Whether the server may have received the request, and acted on it: there was a response, or an earlier attempt.
-    public let mayHaveReachedServer: Bool
+    public internal(set) var mayHaveReachedServer: Bool
+    var call = Uncompared<String>()
 
     /// Creates an error. By default the status determines whether the request may have reached the server.
     public init(

@@ -21,6 +21,7 @@ public struct Rejection: Sendable, Hashable {
     public let body: Data
     /// How long the server asks the client to wait; `nil` if it does not.
     public let retryAfter: Duration?
+    var call = Uncompared<String>()
     /// Decodes with the decoder of the client that received the response.
     var decode = Uncompared<@Sendable (any Decodable.Type, Data) throws -> any Decodable>()
     /// The result of the client's `rejectionDetails`.

@@ -25,7 +25,8 @@ public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible {
     public let status: Int?
     /// Whether the server may have acted on an earlier attempt of the call. The last attempt was not sent, or received
     /// a 401, which means that the server did nothing.
-    public let mayHaveReachedServer: Bool
+    public internal(set) var mayHaveReachedServer: Bool
+    var call = Uncompared<String>()
 
     /// Creates a reason.
     public init(_ reason: Reason, message: String? = nil, status: Int? = nil, mayHaveReachedServer: Bool = false) {

@@ -15,7 +15,8 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible {
     /// The phase of the call when the limit was exceeded.
     public let phase: Phase
     /// Whether the server may have received the request, and acted on it.
-    public let mayHaveReachedServer: Bool
+    public internal(set) var mayHaveReachedServer: Bool
+    var call = Uncompared<String>()
 
     /// Creates a timeout. By default the phase determines whether the request may have reached the server.
     public init(_ bound: Bound, limit: Duration, phase: Phase, mayHaveReachedServer: Bool? = nil) {
@@ -56,7 +57,7 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible {
     case waitingForResponse
     /// Receiving the body of the response.
     case receiving
-    /// Decoding the response. No time limit applies to it.
+    /// Decoding the response, which is not interrupted: a deadline that passes meanwhile ends the call afterwards.
     case decoding
 
     var comesAfterSending: Bool { self == .waitingForResponse || self == .receiving || self == .decoding }

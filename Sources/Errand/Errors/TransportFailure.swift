@@ -52,7 +52,8 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
     /// What happened, in words.
     public let message: String
     /// Whether the server may have received the request, and acted on it.
-    public let mayHaveReachedServer: Bool
+    public internal(set) var mayHaveReachedServer: Bool
+    var call = Uncompared<String>()
 
     /// Creates a failure. By default the kind determines whether the request may have reached the server.
     public init(_ kind: Kind, _ message: String = "", mayHaveReachedServer: Bool? = nil) {

@@ -21,9 +21,8 @@ public struct ClientEvent: Sendable, Hashable {
         case redirected(Int, to: String)
         /// The call is retried after a pause.
         case retrying(after: RetryReason, pause: Duration)
-        /// A warning for a person about the environment of the client, such as a libcurl with known faults that a
-        /// server can exploit. It is sent once per process, with the first request that is sent while there are
-        /// listeners.
+        /// A warning for a person, once per process: the installed libcurl has known faults that a server can exploit,
+        /// or calls wait because of the default rate limit. It is sent when it first matters while there are listeners.
         case warned(String)
         /// The call ended with a value.
         case succeeded(attempts: Int, after: Duration)
@@ -118,7 +117,10 @@ extension ServiceError {
 
 extension Rejection {
     fileprivate var withoutContent: Rejection {
-        Rejection(status: status, message: message, code: code, fieldErrors: fieldErrors, retryAfter: retryAfter)
+        var copy = Rejection(
+            status: status, message: message, code: code, fieldErrors: fieldErrors, retryAfter: retryAfter)
+        copy.call = call
+        return copy
     }
 }
 

@@ -40,6 +40,14 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
         }
     }
 
+    /// Whether the request only reads, so that the server acts on nothing (RFC 9110, 9.2.1).
+    public var isSafe: Bool {
+        switch self {
+        case .get, .head, .options, "TRACE": true
+        default: false
+        }
+    }
+
     /// Whether `Endpoint(_:_:parameters:)` puts its parameters into the query; otherwise they become a JSON body.
     var takesParametersInQuery: Bool {
         switch self {

@@ -20,10 +20,12 @@ public struct PagingError: Error, Sendable, Hashable, ServiceErrorWrapper {
 }
 
 extension PagingError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
-    /// The description of the error.
-    public var errorDescription: String? { error.errorDescription }
-    /// The description of the error.
-    public var description: String { error.description }
+    /// The sentence of the error.
+    public var localizedDescription: String { error.localizedDescription }
+    /// The sentence of the error.
+    public var errorDescription: String? { localizedDescription }
     /// The error and the position, for developers.
-    public var debugDescription: String { "\(error.debugDescription) at \(position)" }
+    public var description: String { "\(error) at \(position)" }
+    /// The same line.
+    public var debugDescription: String { description }
 }

@@ -57,7 +57,7 @@ struct Redirects: Layer {
         do throws(ServiceError) {
             following.url = try request.url.resolving(location)
         } catch {
-            throw response.unfollowed(error.description)
+            throw response.unfollowed(error.localizedDescription)
         }
         if request.url.origin.scheme == "https", following.url.origin.scheme == "http" {
             throw response.unfollowed("it leads from https to plain http")

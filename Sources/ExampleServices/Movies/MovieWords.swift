@@ -10,7 +10,7 @@ extension Movies {
         case .decodingFailed(let failure) where failure.snippet.isEmpty: "The catalogue answered nothing"
         case .decodingFailed: "The catalogue answered something that this app cannot read"
         case .rejected, .serverFailure: "The catalogue could not answer; try again later"
-        default: "\(error)"
+        default: error.localizedDescription
         }
     }
 }

@@ -29,7 +29,7 @@ extension Social {
             } catch .cancelled {
                 // The screen is gone, or a later load decides what it shows.
             } catch {
-                message = "\(error)"
+                message = error.localizedDescription
             }
         }
     }

@@ -26,7 +26,7 @@ extension Step {
             throw Failure(description: "it ended with: \(error)")
         }
         try expect(took < .seconds(2), "it took \(took)")
-        return "“\(error)”"
+        return "“\(error.localizedDescription)”"
     }
 
     static let noticeNoNetwork = Step(title: "Without a network", asked: "friends.friends(), while there is none") {
@@ -40,7 +40,7 @@ extension Step {
         try expect(error == .noInternetConnection, "it ended with: \(error)")
         let sent = await scene.wire.all.count
         try expect(sent == 0, "\(sent) requests were sent")
-        return "“\(error)”, and nothing was sent"
+        return "“\(error.localizedDescription)”, and nothing was sent"
     }
 }
 

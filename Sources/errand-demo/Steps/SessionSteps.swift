@@ -55,6 +55,6 @@ extension Step {
         try expect(error == .signInRequired, "\(error)")
         let sent = await scene.wire.all.count
         try expect(sent == 0, "\(sent) requests were sent for nobody")
-        return "“\(error)”, and nothing was sent"
+        return "“\(error.localizedDescription)”, and nothing was sent"
     }
 }

@@ -54,6 +54,6 @@ struct ContentTypeTests {
     @Test("an error's own message is read whatever its content type")
     func errors() async throws {
         let reply = ScriptedReply.status(409, headers: ["Content-Type": "text/plain"], body: #"{"message":"Taken"}"#)
-        #expect(try await outcome(reply, as: Int.self).failure?.description == "Taken")
+        #expect(try await outcome(reply, as: Int.self).failure?.localizedDescription == "Taken")
     }
 }

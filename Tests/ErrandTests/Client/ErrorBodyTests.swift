@@ -35,7 +35,7 @@ struct ErrorBodyTests {
     func messages(body: String, message: String) async throws {
         let rejection = try await rejection(body)
         #expect(rejection.message == message)
-        #expect(ServiceError.rejected(rejection).description == message)
+        #expect(ServiceError.rejected(rejection).localizedDescription == message)
     }
 
     @Test(

@@ -250,7 +250,7 @@ struct RepeatedSecretsTests {
         let error = try await #require(throws: ServiceError.self) {
             try await client.run(Endpoint<Int>.post("x", body: body))
         }
-        #expect(error.description == "‹redacted› is too short")
+        #expect(error.localizedDescription == "‹redacted› is too short")
     }
 
     @Test("C90: a header that the client marks as secret is hidden in a response too")
@@ -297,6 +297,6 @@ struct RepeatedSecretsTests {
         let client = testClient(network, TestClock())
         let endpoint = Endpoint<Int>.post("x", query: ["page": 1], body: .json(["sort": "name"]))
         let error = try await #require(throws: ServiceError.self) { try await client.run(endpoint) }
-        #expect(error.description == #"The bearer token of "ann" is missing: page 1, sort name"#)
+        #expect(error.localizedDescription == #"The bearer token of "ann" is missing: page 1, sort name"#)
     }
 }

@@ -56,7 +56,7 @@ import Testing
         let client = testClient(network, clock)
         for endpoint in [Endpoint<Int>.get("x").timeout(.seconds(-1)), .get("x").deadline(.seconds(-1))] {
             let (error, _) = await failure(endpoint, of: client)
-            #expect(error?.debugDescription.hasPrefix("invalidRequest(configuration") == true)
+            #expect(error?.debugDescription.hasPrefix("GET x: invalidRequest(configuration") == true)
         }
         #expect(network.sent.isEmpty)
     }
@@ -167,7 +167,7 @@ import Testing
             $0.retry = RetryPolicy(attempts: 50, base: .seconds(64), cap: .seconds(64))
         }
         let (error, at) = await failure(.get("x").deadline(.milliseconds(1001)), of: client)
-        #expect(error?.debugDescription.hasPrefix("transport(refused") == true)
+        #expect(error?.debugDescription.hasPrefix("GET x: transport(refused") == true)
         #expect(at == .seconds(1))
     }
 }

@@ -1,4 +1,4 @@
-import Errand
+@testable import Errand
 import Foundation
 import Testing
 
@@ -128,19 +128,37 @@ struct ServiceErrorTests {
         #expect(row.error.retryAfter == row.retryAfter)
     }
 
-    @Test("each case is a sentence for a person, in every description", arguments: table)
+    @Test("each case is a sentence for a person", arguments: table)
     func sentences(row: Row) {
-        #expect(row.error.description == row.sentence)
+        #expect(row.error.localizedDescription == row.sentence)
         #expect(row.error.errorDescription == row.sentence)
         #expect((row.error as any Error).localizedDescription == row.sentence)
-        #expect("\(row.error)" == row.sentence)
     }
 
     @Test("for a developer each case has its name", arguments: table)
     func debugging(row: Row) throws {
-        let name = try #require(row.error.debugDescription.split(separator: "(").first)
-        #expect(String(reflecting: row.error).hasPrefix(name))
+        let name = try #require("\(row.error)".split(separator: "(").first)
         #expect(name.allSatisfy { $0.isLetter })
+        #expect(String(reflecting: row.error) == "\(row.error)")
+        if let status = row.error.status, case .rejected = row.error { #expect("\(row.error)".contains("\(status)")) }
+    }
+
+    @Test("the call is named in front, by the property, and not in the sentence", arguments: table)
+    func naming(row: Row) {
+        let error = row.error.naming("GET users/7")
+        #expect(error == row.error && error.localizedDescription == row.sentence)
+        guard error.call != nil else { return #expect("\(error)" == "\(row.error)") }
+        #expect(error.call == "GET users/7" && row.error.call == nil)
+        #expect("\(error)" == "GET users/7: \(row.error)")
+        // The call for a token that failed is more than the one that needed the token.
+        #expect(error.naming("GET other").call == "GET users/7")
+        #expect(error.markedAsSent(.post).call == "GET users/7")
+    }
+
+    @Test("only the cases without a payload cannot name their call")
+    func nameless() {
+        let nameless = Self.table.map(\.error).filter { $0.naming("GET x").call == nil }
+        #expect(Set(nameless) == [.cancelled, .noInternetConnection, .signInRequired])
     }
 
     @Test(
@@ -154,18 +172,19 @@ struct ServiceErrorTests {
         let error = ServiceError.transport(TransportFailure(kind))
         #expect(error.isTransient == transient.contains(kind))
         #expect(error.mayHaveReachedServer == ambiguous.contains(kind))
-        #expect(!error.description.isEmpty && !error.description.hasSuffix(": "))
+        #expect(!error.localizedDescription.isEmpty && !error.localizedDescription.hasSuffix(": "))
     }
 
     @Test("every fault of paging has a sentence of its own, and is not transient", arguments: PagingFault.Kind.allCases)
     func faults(kind: PagingFault.Kind) {
         let error = ServiceError.paging(PagingFault(kind))
-        #expect(!error.isTransient && !error.description.isEmpty && !error.description.hasSuffix(": "))
-        let same = PagingFault.Kind.allCases.filter { PagingFault($0).description == error.description }
+        #expect(!error.isTransient && !error.localizedDescription.isEmpty
+                && !error.localizedDescription.hasSuffix(": "))
+        let same = PagingFault.Kind.allCases.filter { PagingFault($0).description == error.localizedDescription }
         #expect(same == [kind])
         let failure = PagingError(error, position: .start)
-        #expect((failure as any Error).localizedDescription == error.description)
-        #expect(String(reflecting: failure) == "\(error.debugDescription) at the beginning")
+        #expect((failure as any Error).localizedDescription == error.localizedDescription)
+        #expect(String(reflecting: failure) == "\(error) at the beginning" && "\(failure)" == String(reflecting: failure))
     }
 
     @Test(
@@ -176,6 +195,6 @@ struct ServiceErrorTests {
         ])
     func durations(duration: Duration, displayText: String) {
         let error = ServiceError.rateLimited(RateLimited(retryAfter: duration, status: 429))
-        #expect(error.description.hasSuffix("try again in \(displayText)"))
+        #expect(error.localizedDescription.hasSuffix("try again in \(displayText)"))
     }
 }

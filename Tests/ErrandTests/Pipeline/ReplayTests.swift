@@ -13,7 +13,7 @@ struct ReplayTests {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             let error = try #require(await failure(of: scene.me))
             #expect(error.status == 401)
-            #expect(error.description == "not you")
+            #expect(error.localizedDescription == "not you")
             #expect(await scene.tokens.isSignedIn)
         }
         try scene.network.verify()

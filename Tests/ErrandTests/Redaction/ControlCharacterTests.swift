@@ -78,7 +78,7 @@ struct ControlCharacterTests {
         }
         let client = testClient(network, TestClock())
         let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("x")) }
-        #expect(error.description == "Erste zweite Ärger 👩‍💻")
+        #expect(error.localizedDescription == "Erste zweite Ärger 👩‍💻")
     }
 
     @Test("errors that a user creates, and headers, are escaped when they are shown")

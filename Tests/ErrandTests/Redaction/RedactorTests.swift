@@ -65,7 +65,7 @@ struct RedactorTests {
             let error = try await #require(throws: ServiceError.self) {
                 try await client.run(Endpoint<Int>.get("x", headers: ["Authorization": "Basic \(encoded)"]))
             }
-            #expect(error.description == "no ‹redacted›")
+            #expect(error.localizedDescription == "no ‹redacted›")
         }
     }
 
@@ -155,6 +155,6 @@ struct RedactorTests {
         let error = try await #require(throws: ServiceError.self) {
             try await testClient(network, TestClock()).run(Endpoint<Int>.post("x", body: body))
         }
-        #expect(error.description == "the date is null, and that is true or false")
+        #expect(error.localizedDescription == "the date is null, and that is true or false")
     }
 }

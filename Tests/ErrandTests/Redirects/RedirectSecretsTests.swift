@@ -118,7 +118,7 @@ struct RedirectSecretsTests {
             try await client.run(Endpoint<Int>.post("login", body: .json(["password": "open-sesame-17"])))
         }
         #expect(error.status == 403)
-        #expect(error.description.hasPrefix("the word"))
+        #expect(error.localizedDescription.hasPrefix("the word"))
         #expect(!error.description.contains("open-sesame"))
     }
 }

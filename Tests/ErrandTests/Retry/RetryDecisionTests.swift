@@ -119,7 +119,7 @@ import Testing
         network.on(.get, "/x") { .json("{") }
         let client = testClient(network, clock)
         let error = await #expect(throws: ServiceError.self) { let _: [Int] = try await client.run(.get("x")) }
-        #expect(error?.debugDescription.hasPrefix("decodingFailed") == true)
+        #expect(error?.debugDescription.contains(": decodingFailed(") == true)
         try network.verify()
     }
 

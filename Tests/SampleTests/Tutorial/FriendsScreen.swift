@@ -20,7 +20,7 @@ final class FriendsScreen {
         } catch .cancelled {
             // Whoever has left the screen needs no message, and after a second tap the later load decides.
         } catch {
-            message = "\(error)"
+            message = error.localizedDescription
         }
     }
 }
