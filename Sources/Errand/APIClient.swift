@@ -13,8 +13,8 @@ import Foundation
 ///     let friends = try await client.run(.friends(of: me.id))
 ///
 /// Calls do not wait for each other on the actor, and responses are decoded on no actor, so a large response delays no
-/// other call. When its task is cancelled, a call ends within milliseconds with `.cancelled`; a call that is already
-/// decoding its response returns the value. An invalid base URL or configuration makes every call fail with
+/// other call. When its task is cancelled, a call ends within milliseconds with `.cancelled`, or as soon as the response
+/// that it is already decoding is decoded. An invalid base URL or configuration makes every call fail with
 /// `.invalidRequest`.
 public actor APIClient: ConfigurableClient {
     /// The configuration of the client.
@@ -129,7 +129,8 @@ public actor APIClient: ConfigurableClient {
             if let problem = rules.problem { throw .badSetting(problem) }
             let builder = try pipeline.get().builder
             if let problem = limiter.problem(withCost: rules.permits) { throw .badSetting(problem) }
-            let request = try builder.request(for: endpoint, rules: rules, isSigned: configuration.signs(rules))
+            let request = try builder.request(for: endpoint, rules: rules)
+            try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: configuration.signs(rules))
             return Explanation(request: request, rules: rules, configuration: configuration).text
         } catch {
             return "Nothing would be sent. \(error.localizedDescription)"
@@ -155,6 +156,7 @@ extension APIClient {
             ) {
                 redactor(for: call)
             }
+            try call.throwIfStopped()
             let reply = Reply(
                 value: value, status: response.status, headers: response.headers,
                 attempts: call.read { $0.attempts }, duration: call.age, timings: response.timings,
@@ -189,8 +191,10 @@ extension APIClient {
     ) async throws(ServiceError) -> (response: HTTPResponse, url: HTTPURL) {
         if let problem = call.rules.problem { throw .badSetting(problem) }
         let pipeline = try pipeline.get()
-        let session = try await session(for: call)
-        let request = try pipeline.builder.request(for: endpoint, rules: call.rules, isSigned: session != nil)
+        let request = try pipeline.builder.request(for: endpoint, rules: call.rules)
+        // A request with credentials of its own needs no session.
+        let session = request.headers["Authorization"] == nil ? try await session(for: call) : nil
+        try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: session != nil)
         return (try await pipeline.send(request, as: call, signedFor: session), request.url)
     }
 

@@ -28,7 +28,13 @@ public struct Configuration: Sendable {
     /// The token store that signs the calls; `nil`, no store, by default.
     public var tokens: TokenStore?
     /// The rate limit of the client; 5 requests per second by default.
-    public var rateLimit: RateLimit = .requests(5, per: .seconds(1))
+    ///
+    /// The first call in a process that waits because of the default is reported as ``ClientEvent/Kind/warned(_:)``.
+    public var rateLimit: RateLimit = .requests(5, per: .seconds(1)) {
+        didSet { limitNotice = nil }
+    }
+    /// Tells once per process that the default limit makes calls wait.
+    var limitNotice: Notice? = Self.defaultLimitNotice
     /// A limiter to share with other clients, which replaces `rateLimit`; `nil` by default.
     public var limiter: RateLimiter?
     /// The longest pause of the limiter that a response may begin, one hour by default. A longer pause is ignored and
@@ -42,8 +48,8 @@ public struct Configuration: Sendable {
     /// A large body may take any time as long as it moves; ``deadline`` limits the whole call. With zero, nothing is
     /// sent. For no limit, use a few hundred years.
     public var timeout: Duration = .seconds(30)
-    /// The time limit of a whole call: waits, token refreshes, backoff and all attempts; `nil`, no limit, by default.
-    /// Decoding is not included.
+    /// The time limit of a whole call: waits, token refreshes, backoff, all attempts and decoding; `nil`, no limit, by
+    /// default.
     public var deadline: Duration?
 
     /// The encoder of request bodies; a `JSONEncoder` by default.
@@ -82,6 +88,10 @@ public struct Configuration: Sendable {
     public var allowsCleartext = false
     /// The source of time; the system's clocks by default.
     public var time: any TimeSource = .system
+
+    private static let defaultLimitNotice = Notice(
+        "calls wait, because a client sends 5 requests per second unless told otherwise; set `rateLimit`, to `.unlimited` "
+            + "if the server has no limit")
 
     /// Creates the default configuration for that server.
     public init(_ environment: ServerEnvironment) {

@@ -27,6 +27,13 @@ extension Call {
         stop(timedOut(.deadline))
     }
 
+    /// Throws if the call was stopped, or its deadline has passed, while it did something that cannot be stopped.
+    func throwIfStopped() throws(ServiceError) {
+        if Task.isCancelled { throw .cancelled }
+        if let stop = read({ $0.stop }) { throw stop }
+        if deadline < .distantFuture, time.now >= deadline { throw timedOut(.deadline) }
+    }
+
     /// Runs an operation in a child task, which ends with the call.
     func runInChild<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws(ServiceError) -> Value

@@ -13,6 +13,8 @@ import Foundation
 struct Admission: Layer {
     let limiter: RateLimiter
     let tokens: TokenStore?
+    /// Tells why calls wait, if nobody has chosen the limit.
+    let limitNotice: Notice?
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
@@ -24,7 +26,7 @@ struct Admission: Layer {
         guard let tokens, let session = context.session, !context.hasLeftOrigin,
             request.headers["Authorization"] == nil
         else {
-            context.permit = try await limiter.permit(for: context.call, isUrgent: context.isUrgent)
+            context.permit = try await permit(for: context)
             return try await next(request, context)
         }
         let token = try await admit(&context, signedBy: tokens, for: session)
@@ -36,6 +38,10 @@ struct Admission: Layer {
         return response
     }
 
+    private func permit(for context: CallContext) async throws(ServiceError) -> Permit {
+        try await limiter.permit(for: context.call, isUrgent: context.isUrgent, explaining: limitNotice)
+    }
+
     /// Waits until a permit and a valid token are available at the same time.
     private func admit(
         _ context: inout CallContext, signedBy tokens: TokenStore, for session: UUID
@@ -45,7 +51,7 @@ struct Admission: Layer {
             // A new token that had already expired when it was saved is sent as it is: another one would be no better,
             // and the call would ask for tokens without end.
             let spent = context.awaited.flatMap { $0.token.hasExpired(at: call.time.date) ? $0.token : nil }
-            let permit = try await limiter.permit(for: call, isUrgent: context.isUrgent)
+            let permit = try await permit(for: context)
             context.permit = permit
             if let current = try tokens.currentToken(of: session) {
                 // An aging token is good enough, and starts a refresh beside the call.
@@ -61,13 +67,16 @@ struct Admission: Layer {
 
 extension RateLimiter {
     /// Waits for the permit of a send, and reports how long that took. A call made by a refresh is urgent: otherwise it
-    /// would wait behind the calls that wait for the refresh.
-    func permit(for call: Call, isUrgent: Bool) async throws(ServiceError) -> Permit {
+    /// would wait behind the calls that wait for the refresh. The notice is told if the call has to wait.
+    func permit(
+        for call: Call, isUrgent: Bool, explaining notice: Notice? = nil
+    ) async throws(ServiceError) -> Permit {
         let (cost, isUrgent) = (call.rules.permits, isUrgent || call.isRefreshCall)
         if let taken = try takeAtOnce(cost: cost, isUrgent: isUrgent) {
             return Permit(of: self, cost: cost, taken: taken)
         }
         call.note(.waitingForPermit)
+        if let notice, call.isHeard, let text = notice.take() { call.tell(.warned(text)) }
         let grant = try await call.run { (scope: CallScope) async throws(ServiceError) in
             try await take(cost: cost, isUrgent: isUrgent, before: call.deadline, in: scope)
         }

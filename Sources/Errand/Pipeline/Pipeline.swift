@@ -34,7 +34,10 @@ final class Pipeline: Sendable {
         if let tokens = configuration.tokens { layers.append(Replay(tokens: tokens)) }
         layers.append(
             Redirects(secretNames: builder.secretNames, allowsCleartext: configuration.allowsCleartext))
-        layers.append(Admission(limiter: limiter, tokens: configuration.tokens))
+        layers.append(
+            Admission(
+                limiter: limiter, tokens: configuration.tokens,
+                limitNotice: configuration.limiter == nil ? configuration.limitNotice : nil))
         layers += configuration.attemptMiddlewares.map(MiddlewareLayer.init)
         let sender = Sender(
             transport: transport, limiter: limiter, origin: builder.origin,

@@ -43,9 +43,7 @@ final class RequestBuilder: Sendable {
         fixedHeaders = (headers, configuration.headers)
     }
 
-    func request<Response>(
-        for endpoint: Endpoint<Response>, rules: CallRules, isSigned: Bool
-    ) throws(ServiceError) -> HTTPRequest {
+    func request<Response>(for endpoint: Endpoint<Response>, rules: CallRules) throws(ServiceError) -> HTTPRequest {
         let common = commonParameters
         let target = try target(of: endpoint)
         let (query, body) = try queryAndBody(of: endpoint, at: target, adding: common)
@@ -56,7 +54,6 @@ final class RequestBuilder: Sendable {
             headers: headers(of: endpoint, body: body?.contentType, key: rules.idempotencyKey))
         request.body = body.map { .bytes($0.data) }
         try ServiceError.checking { () throws(HTTPFault) in try HTTPSyntax.check(request) }
-        try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: isSigned)
         return request
     }
 

@@ -31,9 +31,12 @@ struct Sender: Sendable {
     func send(_ request: HTTPRequest, _ context: CallContext) async throws(ServiceError) -> HTTPResponse {
         let call = context.call
         try check(request, in: call)
-        // A middleware may send twice with one permit.
-        if context.permit?.use() != true { _ = try await limiter.permit(for: call, isUrgent: true).use() }
-        let start = call.time.now
+        var (permit, start) = (context.permit, call.time.now)
+        // A middleware may send twice with one permit, or wait for so long that another call has received it.
+        while permit?.use(at: start) != true {
+            permit = try await limiter.permit(for: call, isUrgent: true)
+            start = call.time.now
+        }
         let watch = SilenceWatch(timeout: call.rules.timeout, until: call.deadline, time: call.time, reporter: call)
         defer { watch.end() }
         do throws(ServiceError) {

@@ -4,7 +4,13 @@ import Synchronization
 ///
 /// Dropping an unused permit gives it back: after a cancellation, when a middleware responds by itself, during a wait
 /// for a token. A send uses the permit once; a middleware that sends twice needs another permit for the second send.
+///
+/// What counts for the limit is the instant of the send: if a middleware has waited since the permit was taken, the
+/// permit comes back that much later. Otherwise calls whose middleware waits could be sent in a bunch.
 final class Permit: Sendable {
+    /// A delay up to which the instants of taking and sending are the same: a tenth of a millisecond.
+    private static let tolerance = Duration.microseconds(100)
+
     private let limiter: RateLimiter
     private let cost: Int
     private let taken: Instant
@@ -17,14 +23,21 @@ final class Permit: Sendable {
         self.taken = taken
     }
 
-    /// Uses the permit for a send. Returns `false` if it has been used or given back.
-    func use() -> Bool {
-        isUnused.exchange(false, ordering: .relaxed)
+    /// Uses the permit for a send at that instant. Returns `false` if it has been used or given back, or has come back
+    /// to the limiter in the meantime.
+    func use(at instant: Instant) -> Bool {
+        guard claim() else { return false }
+        guard instant > taken.advanced(by: Self.tolerance) else { return true }
+        return limiter.renew(cost: cost, takenAt: taken, at: instant)
     }
 
     /// Gives the permit back now. Does nothing if it has been used.
     func giveBack() {
-        if use() { limiter.giveBack(cost: cost, takenAt: taken) }
+        if claim() { limiter.giveBack(cost: cost, takenAt: taken) }
+    }
+
+    private func claim() -> Bool {
+        isUnused.exchange(false, ordering: .relaxed)
     }
 
     deinit { giveBack() }

@@ -72,6 +72,12 @@ public final class RateLimiter: Sendable {
         return state.withLock { $0.takeAtOnce(cost, isUrgent: isUrgent, at: now) } ? now : nil
     }
 
+    /// Counts permits that were taken at `instant` as taken now. Returns `false` if they have come back already, or if
+    /// a pause has begun since.
+    func renew(cost: Int, takenAt instant: Instant, at now: Instant) -> Bool {
+        state.withLock { $0.renew(cost, takenAt: instant, at: now) }
+    }
+
     /// Returns unused permits that were taken at `instant`.
     func giveBack(cost: Int, takenAt instant: Instant) {
         state.withLock { $0.giveBack(cost, takenAt: instant) }

@@ -70,6 +70,11 @@ extension RateLimiter.State {
         (pausedUntil, bucketWithoutPause) = (nil, nil)
     }
 
+    mutating func renew(_ cost: Int, takenAt instant: Instant, at now: Instant) -> Bool {
+        bucketWithoutPause?.renew(cost, takenAt: instant, at: now)
+        return bucket.renew(cost, takenAt: instant, at: now)
+    }
+
     mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
         bucket.giveBack(cost, takenAt: instant)
         bucketWithoutPause?.giveBack(cost, takenAt: instant)

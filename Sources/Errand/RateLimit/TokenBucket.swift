@@ -45,6 +45,14 @@ package struct TokenBucket: Sendable {
         return true
     }
 
+    /// Counts permits that were taken at `instant` as taken now. Returns whether all of them were still out.
+    @discardableResult
+    package mutating func renew(_ cost: Int, takenAt instant: Instant, at now: Instant) -> Bool {
+        guard windows.allSatisfy({ $0.holds(cost, takenAt: instant, at: now) }) else { return false }
+        for index in windows.indices { windows[index].renew(cost, takenAt: instant, at: now) }
+        return true
+    }
+
     /// Returns unused permits that were taken at `instant`.
     package mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
         guard cost > 0 else { return }
@@ -124,6 +132,20 @@ private struct RollingWindow: Sendable {
         }
         insert(cost, at: now.advanced(by: period, times: 1))
         if spacing > 0 { nextSlot = now.advanced(by: spacing, times: cost) }
+    }
+
+    /// Returns whether permits that were taken at `instant` have not come back yet.
+    func holds(_ cost: Int, takenAt instant: Instant, at now: Instant) -> Bool {
+        let due = instant.advanced(by: period, times: 1)
+        return due > now && out.contains { $0.at == due && $0.count >= cost }
+    }
+
+    /// Counts permits that were taken at `instant`, and are held, as taken now.
+    mutating func renew(_ cost: Int, takenAt instant: Instant, at now: Instant) {
+        let slot = nextSlot
+        giveBack(cost, takenAt: instant)
+        insert(cost, at: now.advanced(by: period, times: 1))
+        if spacing > 0 { nextSlot = max(slot, now.advanced(by: spacing, times: cost)) }
     }
 
     mutating func giveBack(_ cost: Int, takenAt instant: Instant) {

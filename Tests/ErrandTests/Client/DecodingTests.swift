@@ -58,4 +58,35 @@ import Testing
         others.haveEnded()
         #expect(try await large.rows.count == 450_000)
     }
+
+    /// A number whose decoding takes as long as a closure, and during which that closure may stop the call.
+    private struct Interrupted: Decodable, Sendable {
+        @TaskLocal static var interrupt: @Sendable () -> Void = {}
+
+        init(from decoder: any Decoder) throws {
+            Self.interrupt()
+        }
+    }
+
+    /// Returns the error of a call that is interrupted while it decodes.
+    private func failure(
+        _ client: APIClient, by interrupt: @escaping @Sendable () -> Void
+    ) async -> ServiceError? {
+        await #expect(throws: ServiceError.self) {
+            try await Interrupted.$interrupt.withValue(interrupt) {
+                try await client.run(Endpoint<Interrupted>.get("x"))
+            }
+        }
+    }
+
+    @Test("C20, C24: a call that is stopped while it decodes ends so, although the value is there")
+    func stopped() async {
+        let clock = TestClock()
+        let client = testClient(scripted().on(.get, "/x", .json("1").times(3)), clock) { $0.deadline = .seconds(5) }
+        #expect(await failure(client) { client.cancelAll() } == .cancelled)
+        let limit = Timeout(.deadline, limit: .seconds(5), phase: .decoding)
+        #expect(await failure(client) { clock.advance(by: .seconds(5)) } == .timedOut(limit))
+        let task = Task { await failure(client) { withUnsafeCurrentTask { $0?.cancel() } } }
+        #expect(await task.value == .cancelled)
+    }
 }

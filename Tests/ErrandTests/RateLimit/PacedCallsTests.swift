@@ -1,4 +1,4 @@
-import Errand
+@testable import Errand
 import ErrandTestSupport
 import ErrandTesting
 import Testing
@@ -39,6 +39,79 @@ import Testing
             for _ in 0..<3 { let _: Int = try await client.run(.get("x").permits(3)) }
         }
         #expect(network.sent.map(\.at) == [.zero, .ms(1000), .ms(2000)])
+    }
+
+    /// Delays each send by as many milliseconds as its path says.
+    private struct Delaying: Middleware {
+        func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+            try await context.time.sleep(for: .milliseconds(Int(request.url.path.dropFirst()) ?? 0))
+            return try await next(request, context)
+        }
+    }
+
+    /// Returns when calls with those delays were sent, by a client with two permits per second.
+    private func sends(
+        after delays: [Int], first reply: ScriptedReply = .json("1")
+    ) async throws -> [Instant] {
+        let (clock, network) = (TestClock(), scripted())
+        network.onAny {
+            reply
+            ScriptedReply.json("1").times(delays.count - 1)
+        }
+        let client = testClient(network, clock) {
+            $0.rateLimit = .requests(2, per: .seconds(1))
+            $0.retry = .never
+            $0.attemptMiddlewares = [Delaying()]
+        }
+        await clock.run {
+            await withTaskGroup { group in
+                for delay in delays {
+                    group.addTask {
+                        _ = await Result { () async throws(ServiceError) in
+                            try await client.run(Endpoint<Int>.get("\(delay)"))
+                        }
+                    }
+                }
+            }
+        }
+        return network.sent.map(\.at)
+    }
+
+    @Test("C1: a permit counts from the send, so sends that a middleware has delayed are not bunched")
+    func delayed() async throws {
+        #expect(try await sends(after: [900, 900, 0, 0]) == [.ms(900), .ms(900), .ms(1900), .ms(1900)])
+    }
+
+    @Test("C1: a delay that is longer than the period takes another permit")
+    func delayedForLonger() async throws {
+        let sends = try await sends(after: [1500, 1500, 0, 0])
+        #expect(sends == [.ms(1000), .ms(1000), .ms(2000), .ms(2000)])
+    }
+
+    @Test("C6: a send that a middleware has delayed into a pause waits for its end")
+    func delayedIntoPause() async throws {
+        let sends = try await sends(after: [0, 500], first: .status(429, headers: ["Retry-After": "10"]))
+        #expect(sends.first == .zero)
+        #expect(try #require(sends.last) >= .ms(10_000))
+    }
+
+    @Test("the default limit explains itself when it first makes a call wait, once in a process")
+    func explanation() async throws {
+        #expect(Configuration(ServerEnvironment("test", "https://api.test")).limitNotice != nil)
+        let notice = Notice("why")
+        for expected in [1, 0] {
+            let (clock, network, told) = (TestClock(), scripted(), Noted<[ClientEvent.Kind]>([]))
+            network.onAny { ScriptedReply.json("1").times(4) }
+            let client = testClient(network, clock) {
+                $0.rateLimit = .requests(1, per: .seconds(1))
+                #expect($0.limitNotice == nil)
+                $0.limitNotice = notice
+                $0.observe = { event in told.update { $0.append(event.kind) } }
+            }
+            try await clock.run { for _ in 0..<4 { _ = try await client.run(Endpoint<Int>.get("x")) } }
+            #expect(told.value.count { $0 == .warned("why") } == expected)
+            #expect(told.value.count { if case .waitedForPermit = $0 { true } else { false } } == 3)
+        }
     }
 
     @Test("C3: a permit that a call did not use goes to the next waiter at that very instant")

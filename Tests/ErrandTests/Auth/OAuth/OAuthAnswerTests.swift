@@ -92,7 +92,7 @@ struct OAuthAnswerTests {
         let error = try await #require(throws: ServiceError.self) {
             try await token(OAuthScene.answer, tokenType: "JWT")
         }
-        #expect("\(error)" == "The server's answer could not be read: expected JWT at token_type, found Bearer")
+        #expect(error.localizedDescription == "The server's answer could not be read: expected JWT at token_type, found Bearer")
     }
 
     @Test(
@@ -102,7 +102,7 @@ struct OAuthAnswerTests {
         let error = try await #require(throws: ServiceError.self) {
             try await token(#"{"access_token":"a","token_type":"\#(type)"}"#)
         }
-        #expect("\(error)".hasSuffix("expected Bearer at token_type, found another type"))
+        #expect(error.localizedDescription.hasSuffix("expected Bearer at token_type, found another type"))
     }
 
     @Test("a client whose decoder converts keys to camelCase reads the same")

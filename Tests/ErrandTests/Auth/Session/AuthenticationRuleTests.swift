@@ -45,6 +45,19 @@ struct AuthenticationRuleTests {
         #expect(network.sent.map { $0.request.headers["Authorization"] } == [nil, nil])
     }
 
+    @Test("a request with credentials of its own needs no session, and is sent as it is")
+    func ownCredentials() async throws {
+        let scene = AuthScene(answering: false)
+        scene.network.on(.get, "/me") { ScriptedReply.json(#""me""#).times(2) }
+        let own: Endpoint<String> = .me.header("Authorization", "Basic YTpi")
+        try await scene.clock.play {
+            _ = try await scene.client.run(own)
+            await scene.tokens.signIn(Token(access: "abc"))
+            _ = try await scene.client.run(own)
+        }
+        #expect(scene.network.sent.map { $0.request.headers["Authorization"] } == ["Basic YTpi", "Basic YTpi"])
+    }
+
     @Test("an optional call of a signed-in user has its token refreshed like any other")
     func optionalRefresh() async throws {
         let scene = AuthScene()
