@@ -13,8 +13,8 @@ import Foundation
 ///     let friends = try await client.run(.friends(of: me.id))
 ///
 /// Calls do not wait for each other on the actor, and responses are decoded on no actor, so a large response delays no
-/// other call. When its task is cancelled, a call ends within milliseconds with `.cancelled`, or as soon as the response
-/// that it is already decoding is decoded. An invalid base URL or configuration makes every call fail with
+/// other call. When its task is cancelled, a call ends within milliseconds with `.cancelled`; one that is decoding its
+/// response ends as soon as that is done. An invalid base URL or configuration makes every call fail with
 /// `.invalidRequest`.
 public actor APIClient: ConfigurableClient {
     /// The configuration of the client.

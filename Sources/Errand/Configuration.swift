@@ -90,8 +90,8 @@ public struct Configuration: Sendable {
     public var time: any TimeSource = .system
 
     private static let defaultLimitNotice = Notice(
-        "calls wait, because a client sends 5 requests per second unless told otherwise; set `rateLimit`, to `.unlimited` "
-            + "if the server has no limit")
+        "calls wait, because a client sends 5 requests per second unless told otherwise; set `rateLimit`, or "
+            + "`.unlimited` if the server has no limit")
 
     /// Creates the default configuration for that server.
     public init(_ environment: ServerEnvironment) {

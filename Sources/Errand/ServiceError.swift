@@ -6,10 +6,10 @@ public import Foundation
 
 /// The error of a call, as an enumeration you can switch over.
 ///
-/// `print` shows a line for developers, which names the call. ``localizedDescription`` is a sentence for people. Both show
-/// no secrets of the call and no control characters, whatever the server sent. ``Rejection/body`` and ``Rejection/headers`` hold the response unredacted, so that you can decode it;
-/// printing or dumping an error shows only the names of the headers and the size of the body, and an event of the
-/// client carries neither.
+/// `print` shows a line for developers, which names the call. ``localizedDescription`` is a sentence for people. Both
+/// show no secrets of the call and no control characters, whatever the server sent. ``Rejection/body`` and
+/// ``Rejection/headers`` hold the response unredacted, so that you can decode it; printing or dumping an error shows
+/// only the names of the headers and the size of the body, and an event of the client carries neither.
 public indirect enum ServiceError: Error, Sendable, Hashable {
     /// The task was cancelled, by its owner or by `cancelAll()`.
     case cancelled

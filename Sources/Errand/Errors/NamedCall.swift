@@ -1,4 +1,4 @@
-// Every payload of a `ServiceError` knows the call that failed. Comparisons ignore it, so that a test need not repeat it.
+// Every payload of a `ServiceError` knows the call that failed. Comparisons ignore it, so a test need not repeat it.
 
 private protocol Payload {
     /// The method and the path of the call; `nil` if no client has thrown the error.

@@ -178,13 +178,13 @@ struct ServiceErrorTests {
     @Test("every fault of paging has a sentence of its own, and is not transient", arguments: PagingFault.Kind.allCases)
     func faults(kind: PagingFault.Kind) {
         let error = ServiceError.paging(PagingFault(kind))
-        #expect(!error.isTransient && !error.localizedDescription.isEmpty
-                && !error.localizedDescription.hasSuffix(": "))
+        let sentence = error.localizedDescription
+        #expect(!error.isTransient && !sentence.isEmpty && !sentence.hasSuffix(": "))
         let same = PagingFault.Kind.allCases.filter { PagingFault($0).description == error.localizedDescription }
         #expect(same == [kind])
         let failure = PagingError(error, position: .start)
         #expect((failure as any Error).localizedDescription == error.localizedDescription)
-        #expect(String(reflecting: failure) == "\(error) at the beginning" && "\(failure)" == String(reflecting: failure))
+        #expect("\(failure)" == "\(error) at the beginning" && String(reflecting: failure) == "\(failure)")
     }
 
     @Test(

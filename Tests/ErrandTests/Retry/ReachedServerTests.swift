@@ -65,7 +65,7 @@ struct ReachedServerTests {
     }
 
     @Test(
-        "a network that was lost meanwhile: if the first request may have acted, the error does not say that nothing was")
+        "a network that was lost meanwhile: if the first request may have acted, the error says so")
     func offline() async throws {
         for method in [HTTPMethod.post, .put, .delete, .get, .head] {
             let isOnline = Noted([true, false])

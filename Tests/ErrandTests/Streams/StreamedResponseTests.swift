@@ -177,7 +177,8 @@ import Testing
             let error = await #expect(throws: ServiceError.self) { try await second.next() }
             guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
             #expect(invalid.subject == .bodyAlreadyRead)
-            #expect(error?.localizedDescription.hasPrefix("The response cannot be read: the body of a streamed") == true)
+            let sentence = "The response cannot be read: the body of a streamed"
+            #expect(error?.localizedDescription.hasPrefix(sentence) == true)
             #expect(try await first.next() == Data("2".utf8))
         }
     }

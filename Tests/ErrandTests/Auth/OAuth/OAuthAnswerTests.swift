@@ -92,7 +92,9 @@ struct OAuthAnswerTests {
         let error = try await #require(throws: ServiceError.self) {
             try await token(OAuthScene.answer, tokenType: "JWT")
         }
-        #expect(error.localizedDescription == "The server's answer could not be read: expected JWT at token_type, found Bearer")
+        #expect(
+            error.localizedDescription
+                == "The server's answer could not be read: expected JWT at token_type, found Bearer")
     }
 
     @Test(
