@@ -22,7 +22,7 @@ enum CoreBench {
     static func run(into report: inout Report) async throws {
         let tokens = TokenStore { $0 }
         await tokens.signIn(Token(access: "token", expiry: Date(timeIntervalSinceNow: 86_400)))
-        var (full, watched, bare): ([Double], [Double], [Double]) = ([], [], [])
+        var (full, watched, heard, bare): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
         var (fullAllocations, bareAllocations) = (0, 0)
         let request = HTTPRequest(method: .get, url: try HTTPURL("https://api.test/users/7/friends"))
         for _ in 0..<cycles {
@@ -34,6 +34,12 @@ enum CoreBench {
                 $0.observe = { _ in }
             }
             watched.append(try await seconds { try await callAll(observed) })
+            let (listened, _) = Self.client(tokens)
+            let listening = Task { for await _ in listened.events {} }
+            // The listener has to be there before the calls begin.
+            await Task.yield()
+            heard.append(try await seconds { try await callAll(listened) })
+            listening.cancel()
             let (_, network) = Self.client(tokens)
             bare.append(try await seconds { try await sendAll(request, network) })
         }
@@ -47,6 +53,8 @@ enum CoreBench {
         report.add(
             "core.watched_factor", .number(median(watched) / median(full)),
             "times as long with a middleware and an observer of events")
+        report.add(
+            "core.heard_factor", .number(median(heard) / median(full)), "times as long with a listener of events")
         guard fullAllocations > 0 else { return }
         report.add(
             "core.allocations_per_call", .number(Double(fullAllocations) / Double(calls)),

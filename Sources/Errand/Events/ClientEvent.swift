@@ -43,9 +43,11 @@ public struct ClientEvent: Sendable, Hashable {
         /// The method.
         public let method: HTTPMethod
         /// The URL without secret parameters.
-        public let url: String
+        public var url: String { fullURL.description }
         /// The number of bytes in the body; `nil` without a body, or if it is not known.
         public let bodyLength: Int?
+        /// Described only when somebody looks: most listeners do not.
+        fileprivate let fullURL: HTTPURL
     }
 
     /// The number of the call, unique within its client.
@@ -62,32 +64,6 @@ public struct ClientEvent: Sendable, Hashable {
     public var failure: ServiceError? {
         guard case .ended(let error, _, _) = kind else { return nil }
         return error
-    }
-}
-
-/// The receivers of a client's events: the listeners of its stream, and its observer.
-final class EventHub: Sendable {
-    private let listeners = Broadcast<ClientEvent>()
-    private let observer: (@Sendable (ClientEvent) -> Void)?
-
-    init(observer: (@Sendable (ClientEvent) -> Void)? = nil) {
-        self.observer = observer
-    }
-
-    /// Whether the events have receivers: an event that nobody receives need not be created.
-    var hasListeners: Bool { observer != nil || listeners.hasListeners }
-
-    func stream(keeping policy: AsyncStream<ClientEvent>.Continuation.BufferingPolicy) -> AsyncStream<ClientEvent> {
-        listeners.stream(keeping: policy)
-    }
-
-    func send(_ event: ClientEvent) {
-        observer?(event)
-        listeners.send(event)
-    }
-
-    func finish() {
-        listeners.finish()
     }
 }
 
@@ -126,6 +102,6 @@ extension Rejection {
 
 extension HTTPRequest {
     var redacted: ClientEvent.SentRequest {
-        ClientEvent.SentRequest(method: method, url: url.description, bodyLength: body?.length)
+        ClientEvent.SentRequest(method: method, bodyLength: body?.length, fullURL: url)
     }
 }
