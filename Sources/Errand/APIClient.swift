@@ -96,8 +96,9 @@ public actor APIClient: ConfigurableClient {
     /// The events of the client from now on, in order. The stream ends when the client is shut down or released. Each
     /// listener receives all events.
     ///
-    /// Without listeners, events cost nothing. Listeners receive the events of five milliseconds together, because waking
-    /// a listener for each would cost more than the call. A listener that falls 10,000 events behind misses the oldest.
+    /// Without listeners, events cost nothing. Listeners receive the events of five milliseconds together, because
+    /// waking a listener for each would cost more than a call. A listener that falls 10,000 events behind misses the
+    /// oldest.
     public nonisolated var events: AsyncStream<ClientEvent> {
         hub.stream
     }

@@ -107,7 +107,7 @@ public struct Configuration: Sendable {
             return "a negative longest pause of \(pause); use zero to ignore what a server asks for"
         }
         if responseByteLimit <= 0 {
-            return "a limit of \(responseByteLimit) bytes for an answer; it must be 1 or more"
+            return "a limit of \(responseByteLimit) bytes for a response; it must be 1 or more"
         }
         return nil
     }

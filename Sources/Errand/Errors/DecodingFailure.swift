@@ -27,7 +27,8 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         let place = path.isEmpty ? "" : " at \(path)"
         let advice = advice.value.map { "; \($0)" } ?? ""
-        return "The server's answer could not be read: expected \(expected)\(place), found \(found)\(advice)".printable
+        let difference = "expected \(expected)\(place), found \(found)\(advice)"
+        return "The server's response could not be read: \(difference)".printable
     }
 }
 

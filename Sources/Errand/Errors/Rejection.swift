@@ -69,18 +69,18 @@ extension Rejection: CustomStringConvertible, CustomReflectable {
     /// A sentence for people: the server's message if there is one.
     public var description: String {
         if let message { return message.printable }
-        let answer = "The server answered \(status) (\(HTTPStatus.reason(status)))"
+        let response = "The server responded with \(status) (\(HTTPStatus.reason(status)))"
         if HTTPStatus.isTransient(status) || status >= 500 {
-            return "\(answer); try again \(retryAfter.map { "in \($0.displayText)" } ?? "later")"
+            return "\(response); try again \(retryAfter.map { "in \($0.displayText)" } ?? "later")"
         }
         switch status {
-        case 304: return "\(answer); what is there has not changed"
-        case 300..<400: return "\(answer), a redirect that was not followed"
-        case 401: return "\(answer); sign in again"
-        case 403: return "\(answer); you are not allowed to do this"
-        case 404: return "\(answer); what was asked for is not there"
-        case 410: return "\(answer); this address is out of date"
-        default: return answer
+        case 304: return "\(response); what is there has not changed"
+        case 300..<400: return "\(response), a redirect that was not followed"
+        case 401: return "\(response); sign in again"
+        case 403: return "\(response); you are not allowed to do this"
+        case 404: return "\(response); what was asked for is not there"
+        case 410: return "\(response); this address is out of date"
+        default: return response
         }
     }
 

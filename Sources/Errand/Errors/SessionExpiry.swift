@@ -43,8 +43,8 @@ public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible {
             case .refreshRefused, .notRefreshable: "Your session has expired; sign in again"
             case .signedOut: "You have signed out"
             case .otherSession: "Somebody else has signed in meanwhile"
-            case .tooManyRefreshes: "The server refuses every new access token; sign in again"
-            case .unreadable: "Your saved session cannot be read; sign in again"
+            case .tooManyRefreshes: "The server refuses every new access token; try again later"
+            case .unreadable: "Your saved session cannot be read; try again or sign in again"
             }
         guard let message, !message.isEmpty else { return sentence }
         return "\(sentence) (\(message))".printable

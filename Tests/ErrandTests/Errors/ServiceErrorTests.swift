@@ -57,46 +57,46 @@ struct ServiceErrorTests {
             mayHaveReachedServer: true, sentence: "Slow down"),
         Row(
             error: .rejected(Rejection(status: 404)), status: 404, mayHaveReachedServer: true,
-            sentence: "The server answered 404 (Not Found); what was asked for is not there"),
+            sentence: "The server responded with 404 (Not Found); what was asked for is not there"),
         Row(
             error: .rejected(Rejection(status: 401)), status: 401, mayHaveReachedServer: true,
-            sentence: "The server answered 401 (Unauthorized); sign in again"),
+            sentence: "The server responded with 401 (Unauthorized); sign in again"),
         Row(
             error: .rejected(Rejection(status: 403)), status: 403, mayHaveReachedServer: true,
-            sentence: "The server answered 403 (Forbidden); you are not allowed to do this"),
+            sentence: "The server responded with 403 (Forbidden); you are not allowed to do this"),
         Row(
             error: .rejected(Rejection(status: 410)), status: 410, mayHaveReachedServer: true,
-            sentence: "The server answered 410 (Gone); this address is out of date"),
+            sentence: "The server responded with 410 (Gone); this address is out of date"),
         Row(
             error: .rejected(Rejection(status: 418)), status: 418, mayHaveReachedServer: true,
-            sentence: "The server answered 418 (Client Error)"),
+            sentence: "The server responded with 418 (Client Error)"),
         Row(
             error: .rejected(Rejection(status: 408)), status: 408, isTransient: true, mayHaveReachedServer: true,
-            sentence: "The server answered 408 (Request Timeout); try again later"),
+            sentence: "The server responded with 408 (Request Timeout); try again later"),
         Row(
             error: .rejected(Rejection(status: 304)), status: 304, mayHaveReachedServer: true,
-            sentence: "The server answered 304 (Not Modified); what is there has not changed"),
+            sentence: "The server responded with 304 (Not Modified); what is there has not changed"),
         Row(
             error: .rejected(Rejection(status: 422, message: "The name is taken")), status: 422,
             mayHaveReachedServer: true, sentence: "The name is taken"),
         Row(
             error: .serverFailure(Rejection(status: 503, retryAfter: .seconds(30))), status: 503, isTransient: true,
             mayHaveReachedServer: true, retryAfter: .seconds(30),
-            sentence: "The server answered 503 (Service Unavailable); try again in 30 s"),
+            sentence: "The server responded with 503 (Service Unavailable); try again in 30 s"),
         Row(
             error: .serverFailure(Rejection(status: 503)), status: 503, isTransient: true, mayHaveReachedServer: true,
-            sentence: "The server answered 503 (Service Unavailable); try again later"),
+            sentence: "The server responded with 503 (Service Unavailable); try again later"),
         Row(
             error: .serverFailure(Rejection(status: 501)), status: 501, mayHaveReachedServer: true,
-            sentence: "The server answered 501 (Not Implemented); try again later"),
+            sentence: "The server responded with 501 (Not Implemented); try again later"),
         Row(
             error: .decodingFailed(DecodingFailure(path: "users[3].id", expected: "Int", found: "null", status: 200)),
             status: 200, mayHaveReachedServer: true,
-            sentence: "The server's answer could not be read: expected Int at users[3].id, found null"),
+            sentence: "The server's response could not be read: expected Int at users[3].id, found null"),
         Row(
             error: .decodingFailed(DecodingFailure(path: "", expected: "Int", found: "text/html")),
             mayHaveReachedServer: true,
-            sentence: "The server's answer could not be read: expected Int, found text/html"),
+            sentence: "The server's response could not be read: expected Int, found text/html"),
         Row(
             error: .transport(TransportFailure(.refused)), isTransient: true,
             sentence: "The server refuses the connection; try again later"),
@@ -111,7 +111,7 @@ struct ServiceErrorTests {
             sentence: "The server's certificate is not trusted"),
         Row(
             error: .transport(TransportFailure(.tooLarge)), mayHaveReachedServer: true,
-            sentence: "The server's answer is too large"),
+            sentence: "The server's response is too large"),
         Row(
             error: .paging(PagingFault(.repeated)), mayHaveReachedServer: true,
             sentence: "The server's list goes round in a circle"),

@@ -117,7 +117,7 @@ struct CurlFailure {
         failure(
             .reset,
             hasSent
-                ? "the server closed the connection that was kept, and did not answer"
+                ? "the server closed the connection that was kept, and did not respond"
                 : "the server had closed the connection that was kept before it got the request")
     }
 

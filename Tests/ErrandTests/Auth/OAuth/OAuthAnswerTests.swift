@@ -94,7 +94,7 @@ struct OAuthAnswerTests {
         }
         #expect(
             error.localizedDescription
-                == "The server's answer could not be read: expected JWT at token_type, found Bearer")
+                == "The server's response could not be read: expected JWT at token_type, found Bearer")
     }
 
     @Test(

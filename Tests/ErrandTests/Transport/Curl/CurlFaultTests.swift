@@ -31,8 +31,8 @@ import Testing
     func warning() {
         #expect(
             CurlFault.warning(about: "7.87.0")
-                == "libcurl 7.87.0 is known for faults that a server can use: CVE-2023-23916 (a compressed answer can "
-                + "take all memory), #10146 (calls can wait for minutes). Update it, unless your distribution has "
+                == "libcurl 7.87.0 is known for faults that a server can use: CVE-2023-23916 (a compressed response "
+                + "can take all memory), #10146 (calls can wait for minutes). Update it, unless your distribution has "
                 + "mended them without a new version")
         #expect(CurlFault.warning(about: "7.88.1") == nil)
     }

@@ -105,7 +105,7 @@ import Testing
             }
             guard case .transport(let failure) = error else { throw try #require(error) }
             #expect(failure.kind == .reset && failure.mayHaveReachedServer)
-            #expect(failure.message == "the server closed the connection that was kept, and did not answer")
+            #expect(failure.message == "the server closed the connection that was kept, and did not respond")
             #expect(server.received.count { $0.method == .post } == round)
         }
     }
