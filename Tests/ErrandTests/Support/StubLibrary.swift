@@ -6,12 +6,12 @@ final class StubLibrary: Sendable {
     private let scratch: Scratch
 
     /// Creates a library with every function that reports version `version`, does not know the options `lacking`, and
-    /// ends each transfer with `result`, after the header line `line` if there is one.
-    convenience init(version: Int = 0x075801, lacking: [Int] = [], line: String = "", result: Int = 0) throws {
+    /// ends each transfer with `result`, after these header lines.
+    convenience init(version: Int = 0x075801, lacking: [Int] = [], lines: [String] = [], result: Int = 0) throws {
         try self.init(
             source: """
                 \(Self.beginning(version, lacking))
-                #define LINE "\(line)\\r\\n"
+                static const char *const lines[] = {\(lines.map { "\"\($0)\\r\\n\"," }.joined())NULL};
                 #define RESULT \(result)
                 \(Self.source)
                 """)
@@ -137,6 +137,7 @@ final class StubLibrary: Sendable {
 
     private static let source = """
         #include <stdlib.h>
+        #include <string.h>
         typedef struct { int message; void *easy; union { void *other; int result; } data; } message;
         static version_info info = {0, "stub", VERSION_NUMBER};
         static void *added, *reader;
@@ -174,7 +175,11 @@ final class StubLibrary: Sendable {
         message *curl_multi_info_read(void *multi, int *left) {
             static message done;
             if (!added) return NULL;
-            if (sizeof LINE > 3) read_line(LINE, 1, sizeof LINE - 1, reader);
+            for (int i = 0; lines[i]; i++) {
+                char line[256];
+                strcpy(line, lines[i]);
+                read_line(line, 1, strlen(line), reader);
+            }
             done = (message){.message = 1, .easy = added, .data = {.result = RESULT}};
             added = NULL;
             return &done;

@@ -58,11 +58,21 @@ import Testing
         .enabled(if: Program.clang.isInstalled, needsCompiler),
         arguments: [
             // CURLE_TOO_LARGE, while a head is received; CURLE_SSL_CLIENTCERT.
-            ("HTTP/1.1 200 OK", 100, "malformed false"), ("", 98, "tls false"),
+            (["HTTP/1.1 200 OK"], 100, "malformed false"), ([], 98, "tls false"),
         ])
-    func newer(line: String, result: Int, words: String) async throws {
-        let said = try await StubLibrary(line: line, result: result).probe()
+    func newer(lines: [String], result: Int, words: String) async throws {
+        let said = try await StubLibrary(lines: lines, result: result).probe()
         #expect(said.hasPrefix(words), "\(said)")
+    }
+
+    @Test(
+        "C37: an interim response is never the result, even if libcurl says that the transfer is complete",
+        .enabled(if: Program.clang.isInstalled, needsCompiler))
+    func interim() async throws {
+        let said = try await StubLibrary(lines: ["HTTP/1.1 103 Early Hints", "Link: </a>", ""]).probe()
+        #expect(said.hasPrefix("truncated") && said.contains("the connection ended before the response"), "\(said)")
+        let complete = try await StubLibrary(lines: ["HTTP/1.1 103 Early Hints", "", "HTTP/1.1 204 Fine", ""]).probe()
+        #expect(complete.hasPrefix("204"), "\(complete)")
     }
 
     @Test(
