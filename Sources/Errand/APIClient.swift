@@ -24,7 +24,7 @@ public actor APIClient: ConfigurableClient {
 
     /// The layers of the client; an error, which every call throws, if the configuration is invalid.
     private nonisolated let pipeline: Result<Pipeline, ServiceError>
-    private nonisolated let interpreter: ResponseInterpreter
+    nonisolated let interpreter: ResponseInterpreter
     private nonisolated let secretNames: SecretNames
     nonisolated let calls = CallsInFlight()
     private nonisolated let hub: EventHub
@@ -213,7 +213,7 @@ extension APIClient {
         return error
     }
 
-    private nonisolated func redactor(for call: Call) -> Redactor {
+    nonisolated func redactor(for call: Call) -> Redactor {
         call.redactor(secretNames)
     }
 

@@ -72,6 +72,14 @@ extension Call {
         return try await scope.run(operation)
     }
 
+    /// Waits before another attempt, and reports it.
+    func backOff(for pause: Duration, after reason: ClientEvent.RetryReason) async throws(ServiceError) {
+        tell(.retrying(after: reason, pause: pause))
+        note(.backingOff)
+        let end = time.now.advanced(by: pause)
+        try await run { (scope: CallScope) async throws(ServiceError) in try await time.sleep(until: end, in: scope) }
+    }
+
     func timedOut(_ bound: Timeout.Bound) -> ServiceError {
         let limit = bound == .attempt ? rules.timeout : rules.deadline ?? .zero
         let (phase, mayHaveActed) = read { ($0.phase, $0.mayHaveActed) }

@@ -37,12 +37,7 @@ struct Retry: Layer {
                 let retry = retry(after: outcome, of: request, in: call)
             else { return try outcome.get() }
             paid = retry.paid
-            call.tell(.retrying(after: retry.reason, pause: retry.pause))
-            call.note(.backingOff)
-            let end = call.time.now.advanced(by: retry.pause)
-            try await call.run { (scope: CallScope) async throws(ServiceError) in
-                try await call.time.sleep(until: end, in: scope)
-            }
+            try await call.backOff(for: retry.pause, after: retry.reason)
         }
     }
 

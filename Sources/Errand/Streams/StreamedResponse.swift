@@ -22,6 +22,7 @@ public struct StreamedResponse: Sendable {
     public let attempts: Int
     /// The body as it arrives.
     public let chunks: Chunks
+    let decoding: StreamDecoding
 }
 
 extension StreamedResponse {
@@ -76,17 +77,22 @@ extension APIClient {
         try await open(endpoint)
     }
 
-    private nonisolated func open<Response>(
-        _ endpoint: Endpoint<Response>
+    /// Opens the stream, after a pause if it is opened again.
+    nonisolated func open<Response>(
+        _ endpoint: Endpoint<Response>, after pause: StreamPause? = nil
     ) async throws(ServiceError) -> StreamedResponse {
         let call = try begin(endpoint, delivery: .stream)
         do throws(ServiceError) {
+            if let pause { try await call.backOff(for: pause.duration, after: pause.reason) }
             let response = try await send(endpoint, as: call).response
             guard response.isSuccess else { throw error(of: response, to: call) }
             let stream = ResponseStream(response.body.chunks, of: call) { [calls] in calls.end(call, telling: $0) }
             return StreamedResponse(
                 status: response.status, headers: response.headers, attempts: call.read { $0.attempts },
-                chunks: StreamedResponse.Chunks(stream: stream))
+                chunks: StreamedResponse.Chunks(stream: stream),
+                decoding: StreamDecoding(
+                    interpreter: interpreter, decoder: endpoint.options.decoder, status: response.status
+                ) { self.redactor(for: call) })
         } catch {
             throw end(call, with: error)
         }
@@ -98,4 +104,10 @@ extension ServiceError {
         let reason = "the body of a streamed response can be read only once; send the request again to read it again"
         return .invalidRequest(InvalidRequest(.bodyAlreadyRead, reason))
     }
+}
+
+/// The pause before a stream is opened again, and why it ended.
+struct StreamPause: Sendable {
+    let duration: Duration
+    let reason: ClientEvent.RetryReason
 }

@@ -1,0 +1,136 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension APIClient {
+    /// Returns the events of a server's event stream (`text/event-stream`). Nothing is sent before the first event is
+    /// asked for.
+    ///
+    ///     for try await event in client.events(.get("feed")) { show(event.data) }
+    ///
+    /// The endpoint's timeout limits each silence, 60 seconds if it has none of its own: then the client connects
+    /// again. The deadline limits the whole sequence.
+    ///
+    /// - Parameters:
+    ///   - endpoint: The call. A GET is connected again when its connection ends, see
+    ///     ``ServerSentEvents/reconnecting(_:)``.
+    ///   - lastID: The identifier of the last event that was received, to go on after it.
+    public nonisolated func events(_ endpoint: Endpoint<Data>, after lastID: String = "") -> ServerSentEvents {
+        eventStream(endpoint, after: lastID)
+    }
+
+    /// Returns the events of a server's event stream.
+    public nonisolated func events<Response>(
+        _ endpoint: Endpoint<Response>, after lastID: String = ""
+    ) -> ServerSentEvents {
+        eventStream(endpoint, after: lastID)
+    }
+
+    /// Returns the data of a server's events as values, decoded from JSON with the decoder of the endpoint or the
+    /// client.
+    ///
+    ///     for try await message in client.events(.get("feed"), of: Message.self) { show(message) }
+    ///
+    /// Data that does not match is `.decodingFailed`, and ends the sequence.
+    public nonisolated func events<Message: Decodable & Sendable>(
+        _ endpoint: Endpoint<Data>, of type: Message.Type, after lastID: String = ""
+    ) -> ServerSentEvents.Messages<Message> {
+        ServerSentEvents.Messages(events: events(endpoint, after: lastID))
+    }
+
+    private nonisolated func eventStream<Response>(
+        _ endpoint: Endpoint<Response>, after lastID: String
+    ) -> ServerSentEvents {
+        var endpoint = endpoint
+        endpoint.headers["Accept"] = "text/event-stream"
+        endpoint.headers["Cache-Control"] = endpoint.headers["Cache-Control"] ?? "no-store"
+        endpoint.options.timeout = endpoint.options.timeout ?? .seconds(60)
+        let (time, limit) = (configuration.time, endpoint.options.deadline ?? configuration.deadline)
+        let (call, end) = (endpoint, limit.map(time.now.advanced(by:)))
+        return ServerSentEvents(
+            open: { lastID, pause async throws(ServiceError) in
+                var call = call
+                if !lastID.isEmpty { call.headers["Last-Event-ID"] = lastID }
+                if let end { call.options.deadline = max(.zero, time.now.duration(to: end)) }
+                return try await self.open(call, after: pause)
+            },
+            time: time, longestPause: configuration.longestServerPause, lastID: lastID,
+            isResumed: endpoint.method == .get)
+    }
+}
+
+extension ServerSentEvents {
+    /// Returns the data of the events as values, like ``APIClient/events(_:of:after:)``.
+    public func decoded<Message: Decodable & Sendable>(_ type: Message.Type) -> Messages<Message> {
+        Messages(events: self)
+    }
+
+    /// The values in the data of events, as an asynchronous sequence.
+    public struct Messages<Message: Decodable & Sendable>: AsyncSequence, Sendable {
+        let events: ServerSentEvents
+
+        /// Returns the values before the first event that satisfies the condition, which is not decoded.
+        ///
+        ///     let answer = client.events(question, of: Part.self).until { $0.data == "[DONE]" }
+        ///     for try await part in answer { show(part) }
+        public func until(_ isEnd: @escaping @Sendable (ServerSentEvent) -> Bool) -> Self {
+            Messages(events: events.until(isEnd))
+        }
+
+        /// Creates an iterator, which connects when its first value is asked for.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(events: events.makeAsyncIterator())
+        }
+
+        /// Reads an event stream value by value.
+        public struct Iterator: AsyncIteratorProtocol {
+            private var events: ServerSentEvents.Iterator
+            private var number = 0
+
+            init(events: ServerSentEvents.Iterator) {
+                self.events = events
+            }
+
+            /// Returns the next value as soon as it has come; `nil` at the end, and after an error.
+            public mutating func next(
+                isolation actor: isolated (any Actor)? = #isolation
+            ) async throws(ServiceError) -> Message? {
+                guard let event = try await events.next(isolation: actor), let decoding = events.decoding else {
+                    return nil
+                }
+                number += 1
+                let part = event.id.isEmpty ? "event \(number)" : "the event with the identifier \(event.id)"
+                do throws(ServiceError) {
+                    return try decoding.value(Message.self, in: Data(event.data.utf8), of: part)
+                } catch {
+                    events.end()
+                    throw error
+                }
+            }
+        }
+    }
+}
+
+extension StreamedResponse {
+    /// Throws unless the content type is that of event streams.
+    func checkIsEventStream() throws(ServiceError) {
+        let type = headers["Content-Type"] ?? "no content type"
+        let name = type.prefix { $0 != ";" }.lowercased().trimmed
+        guard name != "text/event-stream" else { return }
+        throw .decodingFailed(DecodingFailure(path: "", expected: "text/event-stream", found: name, status: status))
+    }
+}
+
+extension ServiceError {
+    /// Whether an event stream that ended so may go on with another connection.
+    var isWorthReconnecting: Bool {
+        switch self {
+        case .timedOut(let timeout): timeout.bound == .attempt
+        case .transport(let failure): failure.kind.isTransient
+        case .noInternetConnection, .rateLimited, .serverFailure: true
+        default: false
+        }
+    }
+}

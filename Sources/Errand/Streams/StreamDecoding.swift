@@ -1,0 +1,28 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Decodes the parts of a streamed response like whole responses of its client.
+struct StreamDecoding: Sendable {
+    let interpreter: ResponseInterpreter
+    /// The decoder of the endpoint; `nil` if it has none of its own.
+    let decoder: (any ResponseDecoder)?
+    let status: Int
+    let redactor: @Sendable () -> Redactor
+
+    /// Decodes a part. An error names the part.
+    func value<Value: Decodable>(
+        _ type: Value.Type, in data: Data, of part: String
+    ) throws(ServiceError) -> Value {
+        do throws(ServiceError) {
+            // The content type is that of the whole body, so the part has none.
+            let response = HTTPResponse(status: status, body: .bytes(data))
+            return try interpreter.value(type, below: [], in: response, by: decoder, redactor: redactor)
+        } catch .decodingFailed(var failure) {
+            failure.advice.value = failure.advice.value.map { "\($0) (in \(part))" } ?? "in \(part)"
+            throw .decodingFailed(failure)
+        }
+    }
+}

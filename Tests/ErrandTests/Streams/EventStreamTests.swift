@@ -1,0 +1,211 @@
+@testable import Errand
+import ErrandTestSupport
+import ErrandTesting
+import FoundationEssentials
+import Testing
+
+@Suite("Event streams") struct EventStreamTests {
+    private let clock = TestClock(seed: 5)
+    private let network = scripted()
+
+    /// A connection that brings these pieces, a second apart, and then ends, breaks or falls silent.
+    private enum End { case ends, breaks, isSilent }
+
+    private func connection(_ pieces: String..., then end: End = .ends, status: Int = 200) -> ScriptedReply {
+        let body = HTTPBody.stream(opening: { [clock] in
+            let left = Noted(pieces[...])
+            return HTTPBody.Chunks {
+                guard left.value.isEmpty else {
+                    try await clock.sleep(for: .seconds(1))
+                    return Data(left.removeFirst().utf8)
+                }
+                switch end {
+                case .ends: return nil
+                case .breaks: throw ServiceError.transport(TransportFailure(.truncated))
+                case .isSilent:
+                    try await clock.sleep(until: .distantFuture)
+                    return nil
+                }
+            }
+        })
+        return .response(HTTPResponse(status: status, headers: ["Content-Type": "text/event-stream"], body: body))
+    }
+
+    private func client(_ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
+        testClient(network, clock, configure)
+    }
+
+    /// Returns the data of all events, and the error that ended them.
+    private func data(of events: ServerSentEvents) async -> ([String], ServiceError?) {
+        await clock.run {
+            var data: [String] = []
+            do throws(ServiceError) {
+                for try await event in events { data.append(event.data) }
+                return (data, nil)
+            } catch {
+                return (data, error)
+            }
+        }
+    }
+
+    private func lastIDs() -> [String?] { network.sent.map { $0.request.headers["Last-Event-ID"] } }
+
+    @Test("E2: a stream that ends or breaks goes on after the last event; 204 ends it")
+    func resumes() async throws {
+        network.on(
+            .get, "/feed", connection("id: 1\ndata: a\n\n", "id: 2\ndata: b\n\nid: 3\nda"),
+            connection("data: c\n\n", then: .breaks), connection("id: 4\ndata: d\n\n"), .status(204))
+        let (data, error) = await data(of: client().events(.get("feed")))
+        #expect(data == ["a", "b", "c", "d"] && error == nil)
+        #expect(lastIDs() == [nil, "2", "2", "4"])
+        #expect(network.sent.allSatisfy { $0.request.headers["Accept"] == "text/event-stream" })
+        try network.verify()
+    }
+
+    @Test("E2: the pause is the server's, or a random one that grows while no event comes")
+    func pauses() async throws {
+        network.on(
+            .get, "/feed", connection("retry: 5000\ndata: a\n\n"), connection("data: b\n\n"), .status(204))
+        _ = await data(of: client().events(.get("feed")))
+        let sent = network.sent.map(\.at)
+        for (before, after) in zip(sent, sent.dropFirst()) {
+            let pause = before.duration(to: after) - .seconds(1)
+            #expect((.seconds(5)...(.milliseconds(5500))).contains(pause), "\(pause)")
+        }
+        let own = scripted()
+        own.on(.get, "/feed") {
+            connection("data: a\n\n")
+            for _ in 0..<8 { connection(": nothing\n\n") }
+            ScriptedReply.status(204)
+        }
+        _ = await data(of: testClient(own, clock).events(.get("feed")))
+        let pauses = zip(own.sent, own.sent.dropFirst()).map { $0.at.duration(to: $1.at) - .seconds(1) }
+        for (index, pause) in pauses.enumerated() {
+            let longest = min(Duration.seconds(1 << max(0, index - 1)), .seconds(30))
+            #expect(pause >= longest / 4 && pause <= longest, "\(index): \(pause)")
+        }
+        try own.verify()
+    }
+
+    @Test("E2: errors that pass do not end a stream that has begun; others do", arguments: [503, 404, 401])
+    func errors(status: Int) async throws {
+        network.on(.get, "/feed") {
+            connection("data: a\n\n")
+            ScriptedReply.status(status).times(status == 503 ? 3 : 1)
+            if status == 503 {
+                connection("data: b\n\n")
+                ScriptedReply.status(204)
+            }
+        }
+        let (data, error) = await data(of: client().events(.get("feed")))
+        #expect(data == (status == 503 ? ["a", "b"] : ["a"]))
+        #expect(error?.status == (status == 503 ? nil : status))
+        try network.verify()
+    }
+
+    @Test("E2: the first connection fails like any call", arguments: [404, 503])
+    func firstFailure(status: Int) async {
+        network.onAny { ScriptedReply.status(status).always }
+        let (data, error) = await data(of: client().events(.get("feed")))
+        #expect(data.isEmpty && error?.status == status)
+        #expect(network.sent.count == (status == 503 ? 3 : 1))
+    }
+
+    @Test("E2: the deadline holds for all connections together")
+    func deadline() async {
+        network.onAny { connection("data: a\n\n").always }
+        let (data, error) = await data(of: client().events(.get("feed").deadline(.seconds(10))))
+        #expect(!data.isEmpty)
+        guard case .timedOut(let timeout) = error else { return #expect(error == nil) }
+        #expect(timeout.bound == .deadline && clock.elapsed <= .seconds(10))
+    }
+
+    @Test("another content type is an error")
+    func contentType() async throws {
+        network.onAny { .json("{}") }
+        let (_, error) = await data(of: client().events(.get("feed")))
+        guard case .decodingFailed(let failure) = error else { throw try #require(error) }
+        #expect(failure.expected == "text/event-stream" && failure.found == "application/json")
+    }
+
+    @Test("E3: a POST is sent once, and `until` ends it cleanly")
+    func post() async throws {
+        network.on(
+            .post, "/chat", connection("data: {\"text\":\"Hel\"}\n\n", "data: {\"text\":\"lo\"}\n\ndata: [DONE]\n\n"))
+        network.on(.post, "/cut", connection("data: {\"text\":\"Hel\"}\n\n", then: .breaks))
+        struct Part: Decodable, Sendable { var text: String }
+        let client = client()
+        try await clock.run {
+            var text = ""
+            let answer = client.events(.post("chat"), of: Part.self).until { $0.data == "[DONE]" }
+            for try await part in answer { text += part.text }
+            #expect(text == "Hello")
+        }
+        let (data, error) = await data(of: client.events(.post("cut")))
+        #expect(data.count == 1)
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .truncated && network.sent.count == 2)
+    }
+
+    @Test("data that does not match is an error that names its event, and ends the call")
+    func wrongMessage() async throws {
+        network.on(.get, "/feed", connection("id: 7\ndata: 1\n\nid: 8\ndata: x\n\n", then: .isSilent))
+        let client = client()
+        try await clock.run {
+            var numbers = client.events(.get("feed"), of: Int.self).makeAsyncIterator()
+            #expect(try await numbers.next() == 1)
+            let error = await #expect(throws: ServiceError.self) { try await numbers.next() }
+            guard case .decodingFailed(let failure) = error else { throw try #require(error) }
+            #expect(failure.description.hasSuffix("in the event with the identifier 8"), "\(failure)")
+            #expect(try await numbers.next() == nil)
+            await client.shutdown()
+        }
+    }
+
+    @Test("E5: a connection that is silent for longer than the timeout is replaced")
+    func silence() async throws {
+        network.on(
+            .get, "/feed", connection("id: 1\ndata: a\n\n", then: .isSilent), connection("data: b\n\n"), .status(204))
+        let (data, error) = await data(of: client().events(.get("feed").timeout(.seconds(45))))
+        #expect(data == ["a", "b"] && error == nil && lastIDs() == [nil, "1", "1"])
+        let instants = network.sent.map(\.at)
+        #expect(instants[0].duration(to: instants[1]) >= .seconds(46))
+    }
+
+    @Test(
+        "E6: a stop ends a stream at once, while it reads and in a pause, and leaves nothing", arguments: [true, false])
+    func stopped(inPause: Bool) async throws {
+        network.on(
+            .get, "/feed", connection("retry: 60000\ndata: a\n\n", then: inPause ? .ends : .isSilent))
+        let client = client()
+        let error = await clock.run {
+            async let stopping: Void = {
+                try? await clock.sleep(for: .seconds(5))
+                client.cancelAll()
+            }()
+            let error = await #expect(throws: ServiceError.self) {
+                for try await _ in client.events(.get("feed")) {}
+            }
+            await stopping
+            return error
+        }
+        #expect(error == .cancelled && clock.elapsed == .seconds(5))
+        await client.shutdown()
+        #expect(clock.sleepers == 0)
+    }
+
+    @Test("E6: an iterator that is dropped ends its call")
+    func dropped() async throws {
+        network.on(.get, "/feed", connection("data: a\n\n", then: .isSilent))
+        let client = client()
+        try await clock.run {
+            do {
+                var events = client.events(.get("feed")).makeAsyncIterator()
+                let first = try await events.next()
+                #expect(first?.data == "a")
+            }
+            await client.shutdown()
+        }
+        #expect(clock.sleepers == 0)
+    }
+}

@@ -1,0 +1,104 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("Streams and events") struct StreamSamples {
+    private let network = scripted()
+
+    private func client() -> APIClient {
+        APIClient("https://api.test") {
+            $0.transport = network
+            $0.rateLimit = .unlimited
+        }
+    }
+
+    /// Scripts a response whose body comes in one piece.
+    private func script(_ method: HTTPMethod, _ path: String, _ text: String, type: String = "text/event-stream") {
+        let body = HTTPBody.stream(opening: {
+            HTTPBody.Chunks { continuation in
+                continuation.yield(Data(text.utf8))
+                continuation.finish()
+            }
+        })
+        network.on(method, path, .response(HTTPResponse(status: 200, headers: ["Content-Type": type], body: body)))
+    }
+
+    @Test("the lines of a log")
+    func lines() async throws {
+        script(.get, "/logs/today", "a\nb\n", type: "text/plain")
+        let client = self.client()
+        func print(_ line: String) { #expect(["a", "b"].contains(line)) }
+        let log = try await client.stream(.get("logs/today"))
+        for try await line in log.lines { print(line) }
+    }
+
+    @Test("rows of JSON")
+    func rows() async throws {
+        script(.get, "/export", #"{"page": "/", "seconds": 3}"# + "\n" + #"{"page": "/a", "seconds": 4}"#, type: "x/y")
+        let client = self.client()
+        struct Visit: Decodable, Sendable {
+            var page: String
+            var seconds: Int
+        }
+
+        var total = 0
+        for try await visit in try await client.stream(.get("export")).decoded(Visit.self) {
+            total += visit.seconds
+        }
+        #expect(total == 7)
+    }
+
+    @Test("the events of a feed, and the values in them")
+    func events() async throws {
+        script(.get, "/feed", "retry: 1\nevent: new\ndata: a\n\n")
+        script(.get, "/friends/new", "retry: 1\ndata: {\"id\": 1, \"name\": \"Ann\"}\n\n")
+        network.on(.get, "/feed", .status(204))
+        network.on(.get, "/friends/new", .status(204))
+        let (client, shown) = (self.client(), Shown())
+        func show(_ text: String) { shown.texts.append(text) }
+        for try await event in client.events(.get("feed")) {
+            show("\(event.type): \(event.data)")
+        }
+        for try await friend in client.events(.get("friends/new"), of: User.self) {
+            show(friend.name)
+        }
+        #expect(shown.texts == ["new: a", "Ann"])
+    }
+
+    @Test("the answer of a language model")
+    func model() async throws {
+        script(.post, "/chat", "data: {\"text\": \"Be\"}\n\ndata: {\"text\": \"cause\"}\n\ndata: [DONE]\n\n")
+        let (client, shown) = (self.client(), Shown())
+        func show(_ text: String) { shown.texts.append(text) }
+        struct Part: Decodable, Sendable {
+            var text: String
+        }
+
+        let question: Endpoint<Data> = .post("chat", body: .json(["question": "Why?", "stream": true]))
+        let answer = client.events(question, of: Part.self).until { $0.data == "[DONE]" }
+        for try await part in answer { show(part.text) }
+        #expect(shown.texts.joined() == "Because")
+    }
+}
+
+private final class Shown {
+    var texts: [String] = []
+}
+
+// The samples of the doc comments.
+
+private struct Row: Decodable, Sendable {}
+private struct Message: Decodable, Sendable {}
+private struct Part: Decodable, Sendable {}
+
+private func comments(_ client: APIClient, _ question: Endpoint<Data>) async throws {
+    func add(_ row: Row) {}
+    func show(_ message: Any) {}
+    for try await line in try await client.stream(.get("logs")).lines { print(line) }
+    for try await row in try await client.stream(.get("export")).decoded(Row.self) { add(row) }
+    for try await event in client.events(.get("feed")) { show(event.data) }
+    for try await message in client.events(.get("feed"), of: Message.self) { show(message) }
+    let answer = client.events(question, of: Part.self).until { $0.data == "[DONE]" }
+    for try await part in answer { show(part) }
+}
