@@ -41,7 +41,7 @@ struct Retry: Layer {
             call.note(.backingOff)
             let end = call.time.now.advanced(by: retry.pause)
             try await call.run { (scope: CallScope) async throws(ServiceError) in
-                try await call.time.sleep(until: end, in: scope)
+                try await call.time.sleep(until: end, for: .sleeper("the pause before a retry"), in: scope)
             }
         }
     }
