@@ -3,27 +3,21 @@
 public struct TestFailure: Error, Sendable, CustomStringConvertible {
     /// A line of source code.
     public struct Location: Sendable, CustomStringConvertible {
-        /// The module and the name of the file, as in `#fileID`.
-        public let fileID: StaticString
         /// The path of the file.
-        public let filePath: StaticString
+        public let file: StaticString
         /// The line, from 1.
-        public let line: Int
-        /// The column, from 1.
-        public let column: Int
+        public let line: UInt
 
         /// Creates a location.
-        public init(fileID: StaticString, filePath: StaticString, line: Int, column: Int) {
-            self.fileID = fileID
-            self.filePath = filePath
+        public init(file: StaticString, line: UInt) {
+            self.file = file
             self.line = line
-            self.column = column
         }
 
         /// The name of the file and the line: `FriendsTests.swift:12`.
         public var description: String {
-            let name = fileID.description
-            return "\(name.split(separator: "/").last.map(String.init) ?? name):\(line)"
+            let path = file.description
+            return "\(path.split(separator: "/").last.map(String.init) ?? path):\(line)"
         }
     }
 

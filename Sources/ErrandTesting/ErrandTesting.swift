@@ -13,11 +13,15 @@ extension ScriptedTransport {
     /// or in XCTest.
     ///
     /// A failure is reported at the line of the script that is concerned, otherwise at that of the test.
+    ///
+    /// - Parameters:
+    ///   - file: The file of the call, for failures in XCTest.
+    ///   - line: The line of the call, for failures in XCTest.
     public convenience init(
-        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: Int = #line, column: Int = #column
+        file: StaticString = #filePath, line: UInt = #line
     ) {
         let reporter = TestReporter(
-            TestFailure.Location(fileID: fileID, filePath: filePath, line: line, column: column))
+            TestFailure.Location(file: file, line: line))
         self.init { reporter($0) }
     }
 }
@@ -29,13 +33,14 @@ extension TestClock {
     ///   - seed: Determines the random numbers and, unless it is 0, the order in which tasks continue.
     ///   - date: The initial date of the wall clock; a moment in 2001 by default.
     ///   - stallTimeout: The real time after which the clock reports that tasks sleep and nobody advances it.
+    ///   - file: The file of the call, for failures in XCTest.
+    ///   - line: The line of the call, for failures in XCTest.
     public convenience init(
         seed: UInt64 = 0, date: Date = Date(timeIntervalSince1970: 1_000_000_000),
-        stallTimeout: Duration = .seconds(10), fileID: StaticString = #fileID, filePath: StaticString = #filePath,
-        line: Int = #line, column: Int = #column
+        stallTimeout: Duration = .seconds(10), file: StaticString = #filePath, line: UInt = #line
     ) {
         let reporter = TestReporter(
-            TestFailure.Location(fileID: fileID, filePath: filePath, line: line, column: column))
+            TestFailure.Location(file: file, line: line))
         self.init(seed: seed, date: date, stallTimeout: stallTimeout) { reporter($0) }
     }
 }

@@ -29,7 +29,7 @@ struct TestReporter: Sendable {
         #endif
         #if canImport(XCTest)
         let line = failure.location ?? creation
-        XCTFail(failure.description, file: line.filePath, line: UInt(line.line))
+        XCTFail(failure.description, file: line.file, line: line.line)
         #endif
         #if !canImport(Testing) && !canImport(XCTest)
         print("\(failure.location ?? creation): \(failure)")
@@ -40,9 +40,11 @@ struct TestReporter: Sendable {
 #if canImport(Testing)
 extension SourceLocation {
     fileprivate init(_ location: TestFailure.Location) {
+        let path = location.file.description
+        // The framework wants a module too, which usually has the name of the folder.
+        let name = path.split(separator: "/").suffix(2).joined(separator: "/")
         self.init(
-            fileID: location.fileID.description, filePath: location.filePath.description, line: location.line,
-            column: location.column)
+            fileID: name.contains("/") ? name : "Tests/\(name)", filePath: path, line: Int(location.line), column: 1)
     }
 }
 #endif

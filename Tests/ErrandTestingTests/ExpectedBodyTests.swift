@@ -23,7 +23,7 @@ import Testing
             #expect(response?.status == 204)
             return nil
         }
-        #expect(failure.location?.line == line)
+        #expect(failure.location?.line == UInt(line))
         return failure.description.split(separator: "\n").dropFirst(2).map { $0.trimmingCharacters(in: .whitespaces) }
     }
 

@@ -15,9 +15,9 @@ import Synchronization
 ///     let client = APIClient(server.baseURL)
 ///
 /// It records the requests that it receives, byte for byte. Of several routes that match a request, the first with a
-/// reply left responds, as in a `ScriptedTransport`; a request without one receives a 404. Each connection has a thread,
-/// so a reply may wait. The server ends with `close()`, or when it is released. The first server of a process raises the
-/// process's limit on open files to 10,000, or as far as the system allows.
+/// reply left responds, as in a `ScriptedTransport`; a request without one receives a 404. Each connection has a
+/// thread, so a reply may wait. The server ends with `close()`, or when it is released. The first server of a process
+/// raises the process's limit on open files to 10,000, or as far as the system allows.
 public final class LoopbackServer: Sendable {
     /// A closure that responds to a request. It runs on a thread of its connection and may wait.
     public typealias Handler = @Sendable (LoopbackRequest) -> LoopbackReply

@@ -52,8 +52,8 @@ extension TestClock {
 
     private static var looks: Int { 10 }
 
-    /// Whether tasks sleep, apart from those that an autopilot has left behind, such as a refresh that goes on after the
-    /// last call.
+    /// Whether tasks sleep, apart from those that an autopilot has left behind, such as a refresh that goes on after
+    /// the last call.
     private var isAwaited: Bool {
         let (count, isStalled) = state.withLock { ($0.alarmsOfAutopilot, $0.isStalled) }
         return alarms.withLock { isStalled ? $0.sleepers > 0 : $0.hasAwaitedSleeper(after: count) }
@@ -80,8 +80,8 @@ extension TestClock {
         }
         let most = 8
         var lines = [
-            "A TestClock stands at \(elapsed.displayText). Tasks sleep until it advances, but nobody has advanced it for "
-                + "\(stallTimeout.displayText) of real time. What waits:"
+            "A TestClock stands at \(elapsed.displayText). Tasks sleep until it advances, but nobody has advanced it "
+                + "for \(stallTimeout.displayText) of real time. What waits:"
         ]
         lines += pending.prefix(most).map { "    \($0.purpose.reason), \(Self.text(until: $0.instant))" }
         if pending.count > most { lines.append("    and \(pending.count - most) more") }
