@@ -14,6 +14,7 @@ let package = Package(
     products: [
         .library(name: "Errand", targets: ["Errand"]),
         .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
+        .library(name: "ErrandSimulation", targets: ["ErrandSimulation"]),
     ],
     traits: [
         .trait(name: "URLSession", description: "Builds URLSessionTransport on Linux too, where it is not the default.")
@@ -23,17 +24,19 @@ let package = Package(
         .target(
             name: "Errand", dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux]))],
             swiftSettings: house),
-        .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: house),
+        // The test kit is for programs too: only ErrandTesting imports the frameworks for tests, which no app may link.
+        .target(name: "ErrandSimulation", dependencies: ["Errand"], swiftSettings: house),
+        .target(name: "ErrandTesting", dependencies: ["Errand", "ErrandSimulation"], swiftSettings: house),
         // The four backends of the example services; no product, since nobody needs them outside of this package.
-        .target(name: "ExampleServer", dependencies: ["Errand", "ErrandTesting"], swiftSettings: house),
+        .target(name: "ExampleServer", dependencies: ["Errand", "ErrandSimulation"], swiftSettings: house),
         .target(name: "ExampleServices", dependencies: ["Errand"], swiftSettings: house),
         .executableTarget(
-            name: "errand-demo", dependencies: ["Errand", "ErrandTesting", "ExampleServer", "ExampleServices"],
+            name: "errand-demo", dependencies: ["Errand", "ErrandSimulation", "ExampleServer", "ExampleServices"],
             swiftSettings: house),
         // The programs that it measures the wire against are built with it; nothing of them is linked.
         .executableTarget(
             name: "errand-bench",
-            dependencies: ["Errand", "ErrandTesting", "CAllocations", "wire-peer", "wire-urlsession"],
+            dependencies: ["Errand", "ErrandSimulation", "CAllocations", "wire-peer", "wire-urlsession"],
             swiftSettings: house),
         .target(name: "CAllocations"),
         .executableTarget(name: "wire-peer"),

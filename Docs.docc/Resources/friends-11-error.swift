@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Friends")
 struct FriendsTests {
-    private let network = ScriptedTransport { Issue.record("\($0)") }
+    private let network = ScriptedTransport()
     private let service: FriendsService
 
     init() {

@@ -1,5 +1,5 @@
 import Errand
-import ErrandTesting
+import ErrandSimulation
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else

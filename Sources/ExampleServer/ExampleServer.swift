@@ -1,5 +1,5 @@
 public import Errand
-public import ErrandTesting
+public import ErrandSimulation
 
 /// The servers of the four example services, behind one real HTTP server on 127.0.0.1.
 ///

@@ -1,5 +1,5 @@
 import Errand
-import ErrandTesting
+import ErrandSimulation
 
 /// The backends and their state, behind one lock: the server calls from the thread of each connection.
 final class ExampleWorld: Sendable {

@@ -1,5 +1,5 @@
 import Errand
-import ErrandTesting
+import ErrandSimulation
 
 /// Cancels a hundred thousand calls at random points, in real time and on all cores.
 enum CancelBench {
@@ -10,7 +10,7 @@ enum CancelBench {
         let wrong = Counter()
         let left = Counter()
         for _ in 0..<(calls / batch) {
-            let network = ScriptedTransport()
+            let network = ScriptedTransport { print($0) }
             network.onAny { ScriptedReply.json("1").after(.milliseconds(2)).always }
             let client = APIClient("https://api.test") {
                 $0.transport = network

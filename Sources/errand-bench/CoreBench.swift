@@ -1,6 +1,6 @@
 import CAllocations
 import Errand
-import ErrandTesting
+import ErrandSimulation
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -68,7 +68,7 @@ enum CoreBench {
     private static func client(
         _ tokens: TokenStore, _ configure: (inout Configuration) -> Void = { _ in }
     ) -> (APIClient, ScriptedTransport) {
-        let network = ScriptedTransport()
+        let network = ScriptedTransport { print($0) }
         network.onAny { ScriptedReply.json("1").always }
         let client = APIClient("https://api.test") {
             $0.transport = network

@@ -1,5 +1,5 @@
 import Errand
-import ErrandTesting
+import ErrandSimulation
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -25,7 +25,7 @@ enum DecodeBench {
                 score: Double(number) / 7)
         }
         let data = try JSONEncoder().encode(items)
-        let network = ScriptedTransport()
+        let network = ScriptedTransport { print($0) }
         let answer = HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: .bytes(data))
         network.onAny { ScriptedReply.response(answer).always }
         let client = APIClient("https://api.test") {

@@ -1,4 +1,4 @@
-import ErrandTesting
+import ErrandSimulation
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else

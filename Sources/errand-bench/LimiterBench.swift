@@ -1,5 +1,5 @@
 import Errand
-import ErrandTesting
+import ErrandSimulation
 import Synchronization
 
 /// A hundred thousand waiters of a limiter, half of them cancelled at random, in virtual time.
@@ -8,7 +8,7 @@ enum LimiterBench {
     private static let limit = 100
 
     static func run(into report: inout Report) async throws {
-        let clock = TestClock(seed: 0)
+        let clock = TestClock { print($0) }
         let limiter = RateLimiter(.requests(limit, per: .seconds(1)), time: clock)
         let served = Grants()
         var random = SystemRandomNumberGenerator()

@@ -1,5 +1,5 @@
 import Errand
-import ErrandTesting
+import ErrandSimulation
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -35,7 +35,7 @@ enum TokenBench {
             return Token(access: "new", expiry: Date(timeIntervalSinceNow: 86_400))
         }
         await tokens.signIn(Token(access: "old", expiry: Date(timeIntervalSinceNow: lifetime)))
-        let network = ScriptedTransport()
+        let network = ScriptedTransport { print($0) }
         network.onAny { ScriptedReply.json("1").always }
         let client = APIClient("https://api.test") {
             $0.transport = network

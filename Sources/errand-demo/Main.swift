@@ -1,5 +1,5 @@
 import Errand
-import ErrandTesting
+import ErrandSimulation
 import ExampleServer
 #if canImport(Glibc)
 import Glibc

@@ -1,5 +1,5 @@
 import ErrandTestSupport
-@testable import ErrandTesting
+@testable import ErrandSimulation
 import Foundation
 import Testing
 

@@ -52,11 +52,12 @@ import Testing
         #expect(server.received.count == 3)
     }
 
-    @Test("replies are used in order, and a later script takes precedence")
+    @Test("replies are used in order, and of several scripts the first with a reply left")
     func sequence() {
         server.onAny(.status(202).always)
-        server.on(.get, "/x", .status(503), .status(200).times(2))
         server.on(.get, "/x?now", .status(204))
+        server.on(.get, "/x", .status(503), .status(200))
+        server.on(.get, "/x", .status(200))
         let statuses = ["/x", "/x", "/x?now", "/x", "/x", "/y"].map { path in
             answer(to: .get(path)).flatMap { Int($0.dropFirst(9).prefix(3)) }
         }

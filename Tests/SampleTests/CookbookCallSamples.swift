@@ -186,7 +186,7 @@ struct CookbookCallSamples {
 
     @Test("a retry is tested without waiting")
     func retry() async throws {
-        let network = ScriptedTransport { Issue.record("\($0)") }
+        let network = ScriptedTransport()
         network.on(.get, "/friends", .status(503), .json("[]"))
         let clock = TestClock()
         let client = APIClient("https://api.test") {
@@ -195,6 +195,12 @@ struct CookbookCallSamples {
         }
         let attempts = try await clock.run { try await client.reply(to: .friends).attempts }
         #expect(attempts == 2)
+    }
+
+    @Test("a body is expected")
+    func expectedBody() async throws {
+        network.on(.post, "/users", body: .json(["name": "Ann"]), .json(#"{"id": 8, "name": "Ann"}"#))
+        try await testClient(network).run(.signUp("Ann"))
     }
 
     @Test("what was sent is looked at")

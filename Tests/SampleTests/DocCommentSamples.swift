@@ -116,7 +116,7 @@ struct DocCommentSamples {
 
     @Test("a scripted transport answers one reply after the other")
     func script() async throws {
-        let network = ScriptedTransport { Issue.record("\($0)") }
+        let network = ScriptedTransport()
         network.on(.get, "/friends", .status(503), .json(#"[{"id": 1, "name": "Ann"}]"#).after(.milliseconds(80)))
         let clock = TestClock()
         let client = APIClient("https://api.test") {
@@ -125,6 +125,17 @@ struct DocCommentSamples {
         }
         let attempts = try await clock.run { try await client.reply(to: .friends).attempts }
         #expect(attempts == 2)
+    }
+
+    @Test("a script expects a body")
+    func expectedBody() async throws {
+        let network = scripted()
+        network.on(.post, "/friends", body: .json(["name": "Ann"]), .status(201))
+        network.on(.post, "/token", body: .form(["grant_type": "client_credentials"]), .json(#"{"access_token": "a"}"#))
+        let client = testClient(network)
+        try await client.run(.post("friends", body: .json(["name": "Ann"])))
+        let token: JSONValue = try await client.run(.post("token", body: .form(["grant_type": "client_credentials"])))
+        #expect(token["access_token"] == "a")
     }
 
     @Test("a clock that is advanced by hand")

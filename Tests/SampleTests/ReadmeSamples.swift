@@ -70,7 +70,7 @@ struct ReadmeSamples {
 
 @Test("friends are read from below their key")
 func friends() async throws {
-    let network = ScriptedTransport { Issue.record("\($0)") }
+    let network = ScriptedTransport()
     network.on(.get, "/v1/users/7/friends?sort=name") {
         .json(#"{"users": [{"id": 1, "name": "Ann"}]}"#)
     }

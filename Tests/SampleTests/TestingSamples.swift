@@ -17,13 +17,23 @@ struct FriendList {
 struct TestingSamples {
     @Test("names are read in the server's order")
     func names() async throws {
-        let network = ScriptedTransport { Issue.record("\($0)") }
+        let network = ScriptedTransport()
         network.on(.get, "/users/7/friends?sort=name") {
             .json(#"{"users": [{"id": 1, "name": "Ann"}, {"id": 2, "name": "Bo"}]}"#)
         }
         let list = FriendList(client: APIClient("https://api.test") { $0.transport = network })
         #expect(try await list.names(of: 7) == ["Ann", "Bo"])
         #expect(network.sent.count == 1)
+    }
+
+    @Test("a script with headers and a body")
+    func expectations() async throws {
+        let network = scripted()
+        network.on(
+            .post, "/friends", headers: ["Accept-Language": "de"], body: .json(["name": "Ann", "age": 4]),
+            .status(201))
+        let body = RequestBody.json(["age": 4, "name": "Ann"])
+        try await testClient(network).run(.post("friends", body: body).header("Accept-Language", "de"))
     }
 
     @Test("a script of many kinds")
@@ -71,7 +81,7 @@ struct TestingSamples {
     @Test("twenty calls keep to five per second, in any order", arguments: UInt64(0)..<20)
     func autopilot(seed: UInt64) async throws {
         let clock = TestClock(seed: seed)
-        let network = ScriptedTransport { Issue.record("\($0)") }
+        let network = ScriptedTransport()
         network.on(.get, "/friends") { ScriptedReply.json("[]").times(20) }
         let client = APIClient("https://api.test") {
             $0.transport = network

@@ -55,7 +55,9 @@ extension Call {
             let timeout = timeout.map(start.advanced(by:)) ?? .distantFuture
             let (end, bound) = timeout < deadline ? (timeout, Timeout.Bound.attempt) : (deadline, .deadline)
             guard end > start else { throw Task.isCancelled ? .cancelled : timedOut(bound) }
-            alarm = time.schedule(at: end, for: .watch) { scope.stop(self.timedOut(bound)) }
+            let purpose: Alarm.Purpose =
+                bound == .deadline ? .watch("the deadline of a call") : .watch("the timeout of an attempt")
+            alarm = time.schedule(at: end, for: purpose) { scope.stop(self.timedOut(bound)) }
         }
         defer { alarm?.cancel() }
         return try await run(in: scope, operation)
@@ -77,7 +79,9 @@ extension Call {
         tell(.retrying(after: reason, pause: pause))
         note(.backingOff)
         let end = time.now.advanced(by: pause)
-        try await run { (scope: CallScope) async throws(ServiceError) in try await time.sleep(until: end, in: scope) }
+        try await run { (scope: CallScope) async throws(ServiceError) in
+            try await time.sleep(until: end, for: .sleeper("the pause before a retry"), in: scope)
+        }
     }
 
     func timedOut(_ bound: Timeout.Bound) -> ServiceError {

@@ -21,7 +21,8 @@ struct OnlineCheck: Layer {
             while !connectivity() {
                 let now = call.time.now
                 guard now < end else { throw .noInternetConnection }
-                try await call.time.sleep(until: min(now.advanced(by: Self.pause), end), in: scope)
+                let next = min(now.advanced(by: Self.pause), end)
+                try await call.time.sleep(until: next, for: .sleeper("the next check for a network"), in: scope)
             }
         }
     }

@@ -29,6 +29,8 @@ public struct HTTPURL: Sendable, Hashable {
 
     /// The names of the parameters whose values are redacted in the description.
     var secretNames: SecretNames { parts.names }
+    /// A redactor that knows these names.
+    package var redactor: Redactor { Redactor(secretNames) }
 
     init(origin: Origin, path: String, query: String?, secretNames: SecretNames = .standard) {
         parts = Parts(origin: origin, path: path, query: query, names: secretNames)

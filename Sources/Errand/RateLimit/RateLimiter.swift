@@ -141,7 +141,7 @@ public final class RateLimiter: Sendable {
 
     /// Waits until the waiter is served, and returns when that was.
     private func turn(of waiter: WaitingLine.Waiter, in scope: CallScope) async throws(ServiceError) -> Instant {
-        let alarm = time.schedule(at: waiter.deadline, for: .sleeper) { [time] in
+        let alarm = time.schedule(at: waiter.deadline, for: .sleeper("a permit of the rate limiter")) { [time] in
             waiter.turn.land(.failure(.waitTooLong(time.now.duration(to: waiter.deadline))))
         }
         defer { alarm.cancel() }
@@ -192,7 +192,9 @@ public final class RateLimiter: Sendable {
         replaced?.cancel()
         guard let instant else { return }
         // The time source may be user code, so it is not called under the lock.
-        let alarm = time.schedule(at: instant, for: .watch) { [weak self] in self?.alarmFired(for: instant) }
+        let alarm = time.schedule(at: instant, for: .watch("the rate limiter's next permit")) { [weak self] in
+            self?.alarmFired(for: instant)
+        }
         let isWanted = state.withLock { state in
             guard state.service?.instant == instant, state.service?.alarm == nil else { return false }
             state.service?.alarm = alarm

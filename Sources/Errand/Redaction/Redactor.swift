@@ -3,11 +3,11 @@
 /// It works on bytes, since Swift's search for characters takes quadratic time on some texts, and these texts come from
 /// servers. It finds a secret in any escaped form: it searches the original text and the text after each layer of
 /// escapes that can be removed, and masks what it finds at its place in the original text.
-struct Redactor: Sendable {
+package struct Redactor: Sendable {
     /// The text that replaces a secret.
-    static let mask = "‹redacted›"
+    package static let mask = "‹redacted›"
     /// A redactor that knows the well-known secret names.
-    static let standard = Redactor()
+    package static let standard = Redactor()
 
     let names: SecretNames
     private let secrets: [KnownSecret]
@@ -27,7 +27,13 @@ struct Redactor: Sendable {
     }
 
     /// Returns the text, safe to show.
-    func text(_ text: String) -> String { masked(text).printable }
+    package func text(_ text: String) -> String { masked(text).printable }
+
+    /// Returns whether the value of a member of a JSON object is secret.
+    package func isSecret(member name: String) -> Bool { names.contains(name, in: .member) }
+
+    /// Returns whether the value of a parameter of a query or of a form is secret.
+    package func isSecret(parameter name: String) -> Bool { names.contains(name, in: .parameter) }
 
     /// Returns a query or a form, safe to show.
     func text(ofQuery query: String) -> String { masked(query, isQuery: true).printable }

@@ -34,7 +34,9 @@ final class ResponseStream: Sendable {
         call.note(.receiving)
         call.onStop { [weak self] in self?.stopIfIdle() }
         guard call.deadline < .distantFuture else { return }
-        let alarm = call.time.schedule(at: call.deadline, for: .watch) { [call] in call.stopAtDeadline() }
+        let alarm = call.time.schedule(at: call.deadline, for: .watch("the deadline of a call")) { [call] in
+            call.stopAtDeadline()
+        }
         let isOver = state.withLock { state in
             state.alarm = alarm
             return state.chunks == nil

@@ -29,6 +29,21 @@ package struct AlarmHeap: Sendable {
     package var isEmpty: Bool { heap.isEmpty }
     package var earliest: Instant? { heap.first.map { slots[$0].instant } }
 
+    /// The number of alarms that have been set, including those that have fired or were cancelled.
+    package var insertions: UInt64 { nextOrder }
+
+    /// The pending alarms, earliest first.
+    package var pending: [(instant: Instant, purpose: Alarm.Purpose)] {
+        heap.sorted { isBefore($0, $1) }.map { (slots[$0].instant, slots[$0].purpose) }
+    }
+
+    /// Returns whether a task sleeps whose alarm is awaited and was set after the first `count` alarms.
+    package func hasAwaitedSleeper(after count: UInt64) -> Bool {
+        heap.contains { slot in
+            slots[slot].order > count && slots[slot].purpose.isSleeper && slots[slot].purpose.isAwaited
+        }
+    }
+
     /// The number of sleeping tasks.
     package private(set) var sleepers = 0
 
@@ -36,7 +51,7 @@ package struct AlarmHeap: Sendable {
         at instant: Instant, for purpose: Alarm.Purpose, _ action: @escaping @Sendable () -> Void
     ) -> Ticket {
         nextOrder += 1
-        if purpose == .sleeper { sleepers += 1 }
+        if purpose.isSleeper { sleepers += 1 }
         let place = heap.count
         let slot: Int
         if let reused = free.popLast() {
@@ -73,7 +88,7 @@ package struct AlarmHeap: Sendable {
     private mutating func take(_ slot: Int) -> (@Sendable () -> Void)? {
         let place = slots[slot].place
         let action = slots[slot].action
-        if slots[slot].purpose == .sleeper { sleepers -= 1 }
+        if slots[slot].purpose.isSleeper { sleepers -= 1 }
         slots[slot].action = nil
         slots[slot].generation &+= 1
         free.append(slot)

@@ -35,13 +35,15 @@ extension TimeSource {
     }
 
     /// Waits until `instant`. Throws `.cancelled` early when the scope is stopped.
-    func sleep<Failure>(until instant: Instant, in scope: StopScope<Failure>) async throws(Failure) {
+    package func sleep<Failure>(
+        until instant: Instant, for purpose: Alarm.Purpose = .sleeper, in scope: StopScope<Failure>
+    ) async throws(Failure) {
         guard instant > now else {
             if scope.isStopped { throw .cancelled }
             return
         }
         let flight = Flight<Void, Failure>()
-        let alarm = schedule(at: instant, for: .sleeper) { flight.land(.success(())) }
+        let alarm = schedule(at: instant, for: purpose) { flight.land(.success(())) }
         defer { alarm.cancel() }
         try await flight.value(in: scope)
     }
@@ -50,11 +52,20 @@ extension TimeSource {
 /// An action that a `TimeSource` calls at an instant.
 public struct Alarm: Sendable {
     /// The purpose of an alarm. A test waits for sleeping tasks, but not for the timeouts of the library.
-    public enum Purpose: Sendable {
+    public struct Purpose: Sendable {
+        let isSleeper: Bool
+        /// What happens then, for a test that waits for it in vain.
+        package let reason: StaticString
+        /// Whether a call may wait for the alarm.
+        package var isAwaited = true
+
         /// A task sleeps until then: in backoff, or in the queue of a limiter.
-        case sleeper
+        public static var sleeper: Purpose { sleeper("a sleep") }
         /// The library checks something then: a timeout, a deadline, the next permit.
-        case watch
+        public static var watch: Purpose { watch("a check") }
+
+        package static func sleeper(_ reason: StaticString) -> Purpose { Purpose(isSleeper: true, reason: reason) }
+        package static func watch(_ reason: StaticString) -> Purpose { Purpose(isSleeper: false, reason: reason) }
     }
 
     private enum Setting: Sendable {

@@ -67,7 +67,9 @@ final class SilenceWatch: Sendable {
     }
 
     private func setAlarm(at instant: Instant) {
-        let alarm = time.schedule(at: instant, for: .watch) { self.fire() }
+        let purpose: Alarm.Purpose =
+            instant == deadline ? .watch("the deadline of a call") : .watch("the timeout of an attempt")
+        let alarm = time.schedule(at: instant, for: purpose) { self.fire() }
         let isOver = state.withLock { state in
             if !state.isOver { state.alarm = alarm }
             return state.isOver

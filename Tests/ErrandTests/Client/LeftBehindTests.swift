@@ -28,7 +28,8 @@ import Testing
 
     /// Creates a client, uses it, and releases it.
     private static func use(_ end: End, _ clock: TestClock, _ traces: Traces) async {
-        let network = ScriptedTransport()
+        // Which replies are used depends on how the client ends.
+        let network = ScriptedTransport { _ in }
         network.on(.get, "/silent") { ScriptedReply.silence.always }
         network.on(.get, "/x") {
             ScriptedReply.status(503)

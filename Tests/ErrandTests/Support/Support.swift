@@ -3,5 +3,5 @@ import Testing
 
 /// A scripted transport whose mismatches fail the test.
 func scripted() -> ScriptedTransport {
-    ScriptedTransport { Issue.record("\($0)") }
+    ScriptedTransport()
 }

@@ -7,7 +7,7 @@ import Testing
     private struct Entry {
         var at: Instant
         var order: Int
-        var purpose: Alarm.Purpose
+        var isSleeper: Bool
         var ticket: AlarmHeap.Ticket
     }
 
@@ -21,11 +21,11 @@ import Testing
         for order in 0..<800 {
             switch random.int(0...9) {
             case 0..<5:
-                let (at, purpose) = (Instant(nanoseconds: Int64(random.int(0...40))), random.chance(50))
-                let ticket = heap.insert(at: at, for: purpose ? .sleeper : .watch) {
+                let (at, isSleeper) = (Instant(nanoseconds: Int64(random.int(0...40))), random.chance(50))
+                let ticket = heap.insert(at: at, for: isSleeper ? .sleeper : .watch) {
                     fired.update { $0.append(order) }
                 }
-                entries.append(Entry(at: at, order: order, purpose: purpose ? .sleeper : .watch, ticket: ticket))
+                entries.append(Entry(at: at, order: order, isSleeper: isSleeper, ticket: ticket))
             case 5..<7:
                 guard let index = entries.indices.randomElement(using: &random) else { continue }
                 let entry = entries.remove(at: index)
@@ -48,7 +48,7 @@ import Testing
             }
             #expect(heap.count == entries.count)
             #expect(heap.earliest == entries.map(\.at).min())
-            #expect(heap.sleepers == entries.count { $0.purpose == .sleeper })
+            #expect(heap.sleepers == entries.count(where: \.isSleeper))
         }
     }
 

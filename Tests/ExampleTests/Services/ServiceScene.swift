@@ -6,7 +6,7 @@ import Testing
 
 /// Returns a scripted network that reports unexpected requests.
 func script() -> ScriptedTransport {
-    ScriptedTransport { Issue.record("\($0)") }
+    ScriptedTransport()
 }
 
 /// Returns the configuration of a client that uses `network` in virtual time.

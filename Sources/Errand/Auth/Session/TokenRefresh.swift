@@ -38,7 +38,7 @@ extension TokenStore {
     /// Refreshes when nobody else, in this process or another, is saving or refreshing.
     func takeTurn(toRefresh flight: Flight<Token, ServiceError>, notBefore instant: Instant) async {
         // A cancelled pause means that the session is over, which the next step finds out by itself.
-        try? await time.sleep(until: instant)
+        try? await time.sleep(until: instant, for: .sleeper("the pause before a refresh"), in: CallScope())
         let turn = await nextTurn()
         defer { end(turn) }
         // Before the lock: its holder may hang, and a token that was saved before can be used without the lock.

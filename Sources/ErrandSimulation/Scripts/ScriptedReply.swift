@@ -26,7 +26,8 @@ public struct ScriptedReply: Sendable {
         func inTime(for request: HTTPRequest, by time: any TimeSource) async throws -> HTTPResponse {
             if let atOnce { return try atOnce.get() }
             if case .handler(let handler) = self { return try await handler(request) }
-            try await time.sleep(until: .distantFuture)
+            let purpose = Alarm.Purpose.sleeper("a scripted silence")
+            try await time.sleep(until: .distantFuture, for: purpose, in: CallScope())
             throw ServiceError.cancelled
         }
     }

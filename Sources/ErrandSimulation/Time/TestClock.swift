@@ -27,24 +27,46 @@ public import Foundation
 ///
 /// A clock with a seed other than 0 shuffles the order in which ready tasks continue: each seed gives another
 /// interleaving, and always the same one.
+///
+/// A call that waits for a clock that nobody advances would wait for ever. If tasks sleep and nothing at all happens in
+/// the clock's time for ten seconds of real time, the clock reports a failure that lists its alarms, and from then on
+/// advances by itself, so that the test ends.
 public final class TestClock: TimeSource {
-    private struct State {
+    struct State {
         var now = Instant.zero
         var dateAtZero: Date
         var random: SplitMix64
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        /// The number of alarms set up to the end of the last autopilot. Nobody waits for those that are left.
+        var alarmsOfAutopilot: UInt64 = 0
+        /// Whether a task looks for a stall.
+        var isWatched = false
+        /// Whether nobody has advanced the clock for so long that it advances by itself.
+        var isStalled = false
     }
 
-    private let state: Lock<State>
-    private let alarms = AlarmHeap.Shared()
-    private let stage: Stage
+    let state: Lock<State>
+    let alarms = AlarmHeap.Shared()
+    let stage: Stage
+    let stallTimeout: Duration
+    let report: @Sendable (TestFailure) -> Void
 
     /// Creates a clock.
+    ///
+    /// In tests, `TestClock()` is enough: `ErrandTesting` reports to the test that runs. Use this initializer for
+    /// previews and demos, and for other frameworks.
     ///
     /// - Parameters:
     ///   - seed: Determines the random numbers and, unless it is 0, the order in which tasks continue.
     ///   - date: The initial date of the wall clock; a moment in 2001 by default.
-    public init(seed: UInt64 = 0, date: Date = Date(timeIntervalSince1970: 1_000_000_000)) {
+    ///   - stallTimeout: The real time after which the clock reports that tasks sleep and nobody advances it.
+    ///   - report: Receives that failure.
+    public init(
+        seed: UInt64 = 0, date: Date = Date(timeIntervalSince1970: 1_000_000_000),
+        stallTimeout: Duration = .seconds(10), report: @escaping @Sendable (TestFailure) -> Void
+    ) {
+        self.stallTimeout = stallTimeout
+        self.report = report
         state = Lock(State(dateAtZero: date, random: SplitMix64(seed: seed)))
         stage = Stage(seed: seed)
         stage.onIdle = { [weak self] in self?.jumpToNextAlarm() ?? false }
@@ -73,17 +95,21 @@ public final class TestClock: TimeSource {
     public func schedule(
         at instant: Instant, for purpose: Alarm.Purpose, _ action: @escaping @Sendable () -> Void
     ) -> Alarm {
-        let (ticket, sleepers) = alarms.withLock { heap in
+        var purpose = purpose
+        // What an autopilot has left behind goes on and falls asleep again.
+        if stage.isLeftBehind { purpose.isAwaited = false }
+        let (ticket, sleepers) = alarms.withLock { [purpose] heap in
             (heap.insert(at: instant, for: purpose, action), heap.sleepers)
         }
         for continuation in watchersSatisfied(by: sleepers) { continuation.resume() }
+        if sleepers > 0 { watch() }
         return Alarm(heap: alarms, ticket: ticket)
     }
 
     /// Advances time by `duration`. Alarms fire on the way, each at its own instant.
     public func advance(by duration: Duration) {
         let end = now.advanced(by: max(duration, .zero))
-        while let next = alarms.withLock({ $0.earliest }), next <= end, fire(at: next) {}
+        while let next = alarms.withLock({ $0.earliest }), next <= end { fire(at: next) }
         state.withLock { $0.now = max($0.now, end) }
     }
 
@@ -123,7 +149,11 @@ public final class TestClock: TimeSource {
         _ body: @Sendable () async throws -> Value
     ) async rethrows -> Value {
         stage.beginAutopilot()
-        defer { stage.endAutopilot() }
+        defer {
+            stage.endAutopilot()
+            let insertions = alarms.withLock { $0.insertions }
+            state.withLock { $0.alarmsOfAutopilot = insertions }
+        }
         return try await body()
     }
 
@@ -138,14 +168,14 @@ public final class TestClock: TimeSource {
 
     private func jumpToNextAlarm() -> Bool {
         guard let next = alarms.withLock({ $0.earliest }), next < .distantFuture else { return false }
-        return fire(at: next)
+        fire(at: next)
+        return true
     }
 
     /// Moves time to that instant and fires the first alarm that is due.
-    private func fire(at instant: Instant) -> Bool {
-        state.withLock { $0.now = max($0.now, instant) }
-        guard let action = alarms.withLock({ $0.popDue(at: instant) }) else { return true }
-        action()
-        return true
+    func fire(at instant: Instant) {
+        // An alarm without end has no instant: it fires only in a stall, to let the test end.
+        if instant < .distantFuture { state.withLock { $0.now = max($0.now, instant) } }
+        alarms.withLock { $0.popDue(at: instant) }?()
     }
 }

@@ -14,10 +14,10 @@ import Synchronization
 ///     server.on(.post, "/echo") { request in .status(200, body: request.body) }
 ///     let client = APIClient(server.baseURL)
 ///
-/// It records the requests that it receives, byte for byte. Of several routes that match a request, the last one added
-/// responds; a request without a route, or whose replies are used up, receives a 404. Each connection has a thread, so
-/// a reply may wait. The server ends with `close()`, or when it is released. The first server of a process raises the
-/// process's limit on open files to 10,000, or as far as the system allows.
+/// It records the requests that it receives, byte for byte. Of several routes that match a request, the first with a
+/// reply left responds, as in a `ScriptedTransport`; a request without one receives a 404. Each connection has a
+/// thread, so a reply may wait. The server ends with `close()`, or when it is released. The first server of a process
+/// raises the process's limit on open files to 10,000, or as far as the system allows.
 public final class LoopbackServer: Sendable {
     /// A closure that responds to a request. It runs on a thread of its connection and may wait.
     public typealias Handler = @Sendable (LoopbackRequest) -> LoopbackReply
@@ -132,7 +132,7 @@ public final class LoopbackServer: Sendable {
 
     private func add(_ route: LoopbackRoute) -> LoopbackServer {
         core.state.withLock { state in
-            if route.path == nil { state.others.insert(route, at: 0) } else { state.routes.insert(route, at: 0) }
+            if route.path == nil { state.others.append(route) } else { state.routes.append(route) }
         }
         return self
     }

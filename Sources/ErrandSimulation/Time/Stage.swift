@@ -8,24 +8,36 @@ final class Stage: TaskExecutor {
         var head = 0
         var isRunning = false
         var autopilots = 0
+        var hasHadAutopilot = false
         var shuffler: SplitMix64?
         var onIdle: (@Sendable () -> Bool)?
     }
 
     private let state: Lock<State>
     private let queue = DispatchQueue(label: "errand.stage")
+    private static let current = DispatchSpecificKey<ObjectIdentifier>()
 
     /// Creates a stage that runs jobs in the order in which they became ready or, with a seed other than 0, in a
     /// shuffled order.
     init(seed: UInt64) {
         // A different sequence from the clock's random numbers: otherwise the two would be correlated.
         state = Lock(State(shuffler: seed == 0 ? nil : SplitMix64(seed: ~seed)))
+        queue.setSpecific(key: Self.current, value: ObjectIdentifier(self))
     }
 
     /// A closure that is called on autopilot when no job is ready. It returns whether it has caused anything.
     var onIdle: (@Sendable () -> Bool)? {
         get { state.withLock { $0.onIdle } }
         set { state.withLock { $0.onIdle = newValue } }
+    }
+
+    /// Whether no job runs or is ready.
+    var isIdle: Bool { state.withLock { !$0.isRunning } }
+
+    /// Whether the current job runs here after an autopilot has ended.
+    var isLeftBehind: Bool {
+        DispatchQueue.getSpecific(key: Self.current) == ObjectIdentifier(self)
+            && state.withLock { $0.hasHadAutopilot && $0.autopilots == 0 }
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -40,7 +52,10 @@ final class Stage: TaskExecutor {
     }
 
     func beginAutopilot() {
-        state.withLock { $0.autopilots += 1 }
+        state.withLock { state in
+            state.autopilots += 1
+            state.hasHadAutopilot = true
+        }
     }
 
     func endAutopilot() {

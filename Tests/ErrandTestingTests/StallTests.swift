@@ -1,0 +1,126 @@
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+/// Real time passes here, with generous bounds.
+@Suite("A clock that nobody advances") struct StallTests {
+    private let reports = Noted<[TestFailure]>([])
+
+    private func clock(_ stallTimeout: Duration) -> TestClock {
+        TestClock(stallTimeout: stallTimeout) { [reports] failure in reports.update { $0.append(failure) } }
+    }
+
+    @Test("it says what waits for it until when, and then advances by itself")
+    func report() async throws {
+        let clock = clock(.milliseconds(200))
+        let network = ScriptedTransport()
+        network.on(.get, "/friends", .status(503, headers: ["Retry-After": "2"]), .json("[]"))
+        let client = testClient(network, clock)
+        let friends = try await client.run(Endpoint<[String]>.get("friends"))
+        #expect(friends == [])
+        let text = try #require(reports.value.first).description
+        #expect(text.contains("A TestClock stands at 0 ms."))
+        #expect(text.contains("\n    the pause before a retry, until 2 s\n"))
+        #expect(text.contains("advance(by:)"))
+        #expect(reports.value.count == 1)
+    }
+
+    @Test("a call that would never end, ends")
+    func silence() async throws {
+        let clock = clock(.milliseconds(100))
+        let network = ScriptedTransport()
+        network.on(.get, "/friends", .silence)
+        let client = testClient(network, clock) { $0.retry = .never }
+        await #expect(throws: ServiceError.self) { try await client.run(Endpoint<[String]>.get("friends")) }
+        let text = try #require(reports.value.first).description
+        #expect(text.contains("the timeout of an attempt, until 30 s\n    a scripted silence, without end"))
+        #expect(clock.elapsed == .seconds(30))
+        // Without a timeout nothing has an end: the alarm fires where the clock stands.
+        await #expect(throws: ServiceError.cancelled) {
+            _ = try await network.endless(clock)
+        }
+        #expect(clock.elapsed == .seconds(30))
+        #expect(reports.value.count == 1)
+    }
+
+    @Test("a test that waits for more sleepers than there are goes on")
+    func sleepers() async throws {
+        let clock = clock(.milliseconds(100))
+        async let sleep: Void = clock.sleep(for: .seconds(1))
+        await clock.sleepers(atLeast: 2)
+        try await sleep
+        #expect(reports.value.first?.description.contains("The test waits for 2 sleeping tasks; there are 1.") == true)
+    }
+
+    @Test("no stall is reported while anything happens in the clock's time")
+    func busy() async throws {
+        let clock = clock(.milliseconds(300))
+        async let sleep: Void = clock.sleep(for: .seconds(1))
+        await clock.sleepers(atLeast: 1)
+        for _ in 0..<50 {
+            clock.advance(by: .milliseconds(1))
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        clock.advance(by: .seconds(1))
+        try await sleep
+        #expect(reports.value.isEmpty)
+    }
+
+    @Test("no stall is reported for alarms of the library alone, nor on a busy autopilot")
+    func harmless() async throws {
+        let clock = clock(.milliseconds(50))
+        _ = clock.schedule(at: Instant.zero.advanced(by: .seconds(1)), for: .watch) {}
+        try await Task.sleep(for: .milliseconds(300))
+        await clock.run {
+            async let sleep: Void? = try? clock.sleep(for: .seconds(1))
+            // Blocks the only thread: no time can pass.
+            usleep(300_000)
+            await sleep
+        }
+        #expect(reports.value.isEmpty)
+    }
+
+    @Test("tasks that an autopilot leaves behind are no stall, but a new one beside them is")
+    func leftBehind() async throws {
+        let clock = clock(.milliseconds(100))
+        let left = await clock.run {
+            let left = Task(executorPreference: clock.executor) {
+                try? await clock.sleep(for: .seconds(1))
+                try? await clock.sleep(for: .seconds(5))
+            }
+            try? await clock.sleep(for: .seconds(1))
+            return left
+        }
+        await clock.sleepers(atLeast: 1)
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(reports.value.isEmpty)
+        try await clock.sleep(for: .seconds(1))
+        #expect(reports.value.count == 1)
+        left.cancel()
+    }
+
+    @Test("a clock that is released while a task sleeps is not watched any longer")
+    func released() async throws {
+        weak var released: TestClock?
+        do {
+            let clock = clock(.milliseconds(100))
+            released = clock
+            let alarm = clock.schedule(at: .distantFuture, for: .sleeper) {}
+            _ = alarm
+        }
+        #expect(released == nil)
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(reports.value.isEmpty)
+    }
+}
+
+extension ScriptedTransport {
+    /// Sends a request that a new script never answers.
+    fileprivate func endless(_ clock: TestClock) async throws -> HTTPResponse {
+        on(.get, "/endless", .silence)
+        let request = HTTPRequest(method: .get, url: try HTTPURL("https://api.test/endless"))
+        return try await send(request, context: TransportContext(timeout: .seconds(Int64.max), time: clock))
+    }
+}
