@@ -62,6 +62,13 @@ struct DecodingSamples {
         #expect(users.map(\.name) == ["Ann"])
     }
 
+    @Test("a decoder decodes by itself")
+    func alone() throws {
+        let data = Data(#"[{"id": 1, "title": "Alien"}]"#.utf8)
+        let films = try FastJSONDecoder().decode([Film].self, from: data)
+        #expect(films.map(\.title) == ["Alien"])
+    }
+
     @Test("an error of one's own type is read in one place")
     func ownError() async throws {
         let reading = {
