@@ -54,12 +54,18 @@ struct DecodingSamples {
 
     @Test("an endpoint has a decoder of its own")
     func ownDecoder() async throws {
-        network.on(.get, "/users", .json("[{id: 1, name: 'Ann'}]"))
+        network.on(.get, "/users", .json(#"[{"id": 1, "name": "Ann"}]"#))
         let client = testClient(network)
-        let decoder = JSONDecoder()
-        decoder.allowsJSON5 = true
+        var decoder = FastJSONDecoder()
+        decoder.dataDecodingStrategy = .deferredToData
         let users: [User] = try await client.run(.get("users").decoder(decoder))
         #expect(users.map(\.name) == ["Ann"])
+    }
+
+    @Test("a client has Foundation's decoder")
+    func foundation() {
+        let client = APIClient("https://api.example.com") { $0.decoder = JSONDecoder() }
+        #expect(client.configuration.decoder is JSONDecoder)
     }
 
     @Test("a decoder decodes by itself")
