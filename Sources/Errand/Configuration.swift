@@ -54,8 +54,8 @@ public struct Configuration: Sendable {
 
     /// The encoder of request bodies; a `JSONEncoder` by default.
     public var encoder: any RequestEncoder = JSONEncoder()
-    /// The decoder of response bodies; a `JSONDecoder` by default.
-    public var decoder: any ResponseDecoder = JSONDecoder()
+    /// The decoder of response bodies; a ``FastJSONDecoder`` by default.
+    public var decoder: any ResponseDecoder = FastJSONDecoder()
     /// The content types of responses that are decoded, JSON types by default; `*` matches any part. A response without
     /// a content type is decoded too; `Data` and `String` accept every type. Types without `*+` are also sent as the
     /// `Accept` header.

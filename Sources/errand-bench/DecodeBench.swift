@@ -6,25 +6,13 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Decodes a list of three megabytes through the client and with the decoder alone; then runs two such calls at once.
+/// Decodes a list of three megabytes through the client, and with its decoder and JSONDecoder alone; then runs two such
+/// calls at once.
 enum DecodeBench {
-    private struct Item: Codable, Sendable {
-        var id: Int
-        var name: String
-        var email: String
-        var tags: [String]
-        var score: Double
-    }
-
     private static let cycles = 7
 
     static func run(into report: inout Report) async throws {
-        let items = (0..<31_000).map { number in
-            Item(
-                id: number, name: "Name \(number)", email: "user\(number)@example.com", tags: ["a", "bc"],
-                score: Double(number) / 7)
-        }
-        let data = try JSONEncoder().encode(items)
+        let data = try JSONCorpora.list()
         let network = ScriptedTransport { print($0) }
         let answer = HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: .bytes(data))
         network.onAny { ScriptedReply.response(answer).always }
@@ -32,10 +20,13 @@ enum DecodeBench {
             $0.transport = network
             $0.rateLimit = .unlimited
         }
-        let endpoint = Endpoint<[Item]>.get("items")
-        var (through, alone, one, two): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
+        let endpoint = Endpoint<[JSONCorpora.Item]>.get("items")
+        var (through, alone, foundation): ([Double], [Double], [Double]) = ([], [], [])
+        var (one, two): ([Double], [Double]) = ([], [])
         for _ in 0..<cycles {
-            alone.append(try await seconds { _ = try JSONDecoder().decode([Item].self, from: data) })
+            foundation.append(
+                try await seconds { _ = try JSONDecoder().decode([JSONCorpora.Item].self, from: data) })
+            alone.append(try await seconds { _ = try FastJSONDecoder().decode([JSONCorpora.Item].self, from: data) })
             through.append(try await seconds { _ = try await client.run(endpoint) })
         }
         for _ in 0..<cycles {
@@ -59,8 +50,11 @@ enum DecodeBench {
         report.add("decode.megabytes", .number(size), "size of the list")
         // Compared pair by pair: the load of the machine is about the same for both measurements of a pair.
         report.add(
-            "decode.ratio_to_jsondecoder", .number(median(zip(through, alone).map { $0 / $1 })),
-            "time through the client to that of the decoder alone")
+            "decode.ratio_to_decoder", .number(median(zip(through, alone).map { $0 / $1 })),
+            "time through the client to that of its decoder alone")
+        report.add(
+            "decode.ratio_to_jsondecoder", .number(median(zip(through, foundation).map { $0 / $1 })),
+            "time through the client to that of JSONDecoder alone")
         report.add(
             "decode.two_task_speedup", .number(median(zip(one, two).map { $0 / $1 })),
             "two tasks beside one, for the same number of calls")

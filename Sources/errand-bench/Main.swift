@@ -94,6 +94,7 @@ enum Main {
             try await LimiterBench.run(into: &report)
             try await CancelBench.run(into: &report)
             try await DecodeBench.run(into: &report)
+            try JSONBench.run(into: &report)
         }
         try WireBench.run(into: &report, url: url)
     }

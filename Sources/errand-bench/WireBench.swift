@@ -49,6 +49,7 @@ enum WireBench {
         for (key, value) in worst.sorted(by: { $0.key < $1.key }) {
             report.add(key, .number(value), "the worse of 16 and 64 tasks")
         }
+        if let base { try measureDecoding("\(base)/list", into: &report) }
         let one = try worker(["call", target])
         report.add("wire.rss_mb", .number(one.memory), "MB of memory, at most, in a process that makes one call")
         if let base { try measureStreams(base, into: &report) }
@@ -87,6 +88,23 @@ enum WireBench {
                 callsPerSecond: median(figures.map(\.callsPerSecond)),
                 microsecondsOfCPU: median(figures.map(\.microsecondsOfCPU)))
         }
+    }
+
+    /// The decoders take turns, like the contenders.
+    private static func measureDecoding(_ url: String, into report: inout Report) throws {
+        var rates: [String: [Double]] = [:]
+        for _ in 0..<cycles {
+            for decoder in ["ours", "theirs"] {
+                let child = try Child(Child.own, ["worker", "list", url, "16", "\(seconds)", decoder])
+                let numbers = child.line().compactMap(Double.init)
+                _ = try child.end()
+                guard numbers.count >= 2 else { throw Child.Failure(description: "worker list said nothing") }
+                rates[decoder, default: []].append(numbers[0] / numbers[1])
+            }
+        }
+        let (ours, theirs) = (median(rates["ours"] ?? [0]), median(rates["theirs"] ?? [1]))
+        report.add("wire.json_10k_calls_per_s", .number(ours), "typed GETs of ten kilobytes per second with 16 tasks")
+        report.add("wire.json_10k_vs_jsondecoder", .number(ours / theirs), "the same to that with JSONDecoder")
     }
 
     private static func measureStreams(_ base: String, into report: inout Report) throws {

@@ -9,6 +9,8 @@ import Foundation
 ///
 /// ```text
 /// errand-bench worker calls <url> <tasks> <seconds>
+/// errand-bench worker list <url> <tasks> <seconds> ours|theirs
+/// errand-bench worker first ours|theirs
 /// errand-bench worker call <url>
 /// errand-bench worker download <url>
 /// errand-bench worker upload <url> <megabytes>
@@ -28,6 +30,7 @@ enum WireWorker {
     static func run(_ arguments: [String]) async throws {
         if arguments == ["faults"] { return try await Fault.serve() }
         if arguments == ["hostile"] { return try await HostileBench.serve() }
+        if arguments.first == "first" { return try JSONBench.printFirstUse(arguments.last ?? "") }
         let (kind, url) = (arguments.first ?? "", arguments.dropFirst().first ?? "")
         let numbers = arguments.dropFirst(2).compactMap(Double.init)
         #if os(Linux)
@@ -37,23 +40,33 @@ enum WireWorker {
         let start = ContinuousClock.now
         let count: Int
         switch kind {
-        case "calls": count = try await calls(of: url, tasks: Int(numbers[0]), for: .seconds(numbers[1]))
-        case "call": count = try await calls(of: url, tasks: 1, for: .zero)
+        case "calls": count = try await calls(Model.self, url, tasks: Int(numbers[0]), for: .seconds(numbers[1]))
+        case "list":
+            count = try await calls([Model].self, url, tasks: Int(numbers[0]), for: .seconds(numbers[1])) {
+                if arguments.last == "theirs" { $0.decoder = JSONDecoder() }
+            }
+        case "call": count = try await calls(Model.self, url, tasks: 1, for: .zero)
         case "download": count = try await download(url)
         default: count = try await upload(Int(numbers[0]) << 20, to: url)
         }
         print(count, start.duration(to: .now) / .seconds(1), ProcessFigures.now.mostMegabytes)
     }
 
-    private static func calls(of url: String, tasks: Int, for duration: Duration) async throws -> Int {
-        let client = APIClient(url) { $0.rateLimit = .unlimited }
+    private static func calls<Response: Decodable & Sendable>(
+        _ type: Response.Type, _ url: String, tasks: Int, for duration: Duration,
+        _ configure: (inout Configuration) -> Void = { _ in }
+    ) async throws -> Int {
+        let client = APIClient(url) {
+            $0.rateLimit = .unlimited
+            configure(&$0)
+        }
         let end = ContinuousClock.now + duration
         return try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<tasks {
                 group.addTask {
                     var calls = 0
                     repeat {
-                        _ = try await client.run(Endpoint<Model>.get(""))
+                        _ = try await client.run(Endpoint<Response>.get(""))
                         calls += 1
                     } while ContinuousClock.now < end
                     return calls

@@ -1,5 +1,6 @@
-// A small HTTP/1.1 server for measurements, fast enough not to be the bottleneck. It supports three requests:
+// A small HTTP/1.1 server for measurements, fast enough not to be the bottleneck. It supports four requests:
 //   GET /small            a small JSON model
+//   GET /list             a JSON array of 115 of those, ten kilobytes
 //   GET /bytes/<count>    that many bytes
 //   POST or PUT, any      reads the body, responds with the model
 #include "peer.h"
@@ -56,6 +57,19 @@ static int send_model(peer *peer) {
     return send_all(peer->socket, bytes, (size_t)length);
 }
 
+static int send_list(peer *peer) {
+    enum { COUNT = 115 };
+    char bytes[COUNT * sizeof MODEL + 256];
+    size_t size = COUNT * sizeof MODEL + 1;
+    int length = snprintf(
+        bytes, sizeof bytes, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n", size);
+    // Each model, of which the size counts the terminating zero, is followed by one byte.
+    for (int i = 0; i < COUNT; i++)
+        length += snprintf(bytes + length, sizeof bytes - (size_t)length, "%c%s", i == 0 ? '[' : ',', MODEL);
+    bytes[length++] = ']';
+    return send_all(peer->socket, bytes, (size_t)length);
+}
+
 static int begin_bytes(peer *peer, unsigned long long count) {
     char head[128];
     int length = snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Length: %llu\r\n\r\n", count);
@@ -102,6 +116,7 @@ static int serve(peer *peer) {
         size_t head = (size_t)(end - peer->bytes) + 4;
         unsigned long long count = 0;
         int is_bytes = sscanf(peer->bytes, "GET /bytes/%llu", &count) == 1;
+        int is_list = strncmp(peer->bytes, "GET /list ", 10) == 0;
         int has_body = strncmp(peer->bytes, "POST", 4) == 0 || strncmp(peer->bytes, "PUT", 3) == 0;
         if (has_body) {
             const char *length = field(peer->bytes, "\nContent-Length:");
@@ -111,7 +126,10 @@ static int serve(peer *peer) {
         memmove(peer->bytes, peer->bytes + head, peer->length - head);
         peer->length -= head;
         int is_uploading = has_body && (peer->body > 0 || peer->in_chunks);
-        if (is_bytes ? !begin_bytes(peer, count) : !is_uploading && !send_model(peer)) return 0;
+        int is_open = is_bytes  ? begin_bytes(peer, count)
+                      : is_list ? send_list(peer)
+                                : is_uploading || send_model(peer);
+        if (!is_open) return 0;
     }
 }
 

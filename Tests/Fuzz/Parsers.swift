@@ -4,7 +4,7 @@ import Glibc
 /// Every parser of bytes that come from a server, with input from libFuzzer. `.ci/fuzz` builds it together with the
 /// library's own sources, so that it has access to internal declarations.
 enum Parser: String, CaseIterable {
-    case head, date, pacing, words, url, link, token, redaction, answer
+    case head, date, pacing, words, url, link, token, redaction, answer, json
 
     func parse(_ bytes: UnsafeBufferPointer<UInt8>) {
         let text = String(decoding: bytes, as: UTF8.self)
@@ -62,7 +62,7 @@ enum Parser: String, CaseIterable {
             _ = redactor.beginning(of: bytes, length: 100)
         case .answer:
             let interpreter = ResponseInterpreter(
-                decoder: JSONDecoder(), acceptedContentTypes: ["application/json"], time: .system)
+                decoder: FastJSONDecoder(), acceptedContentTypes: ["application/json"], time: .system)
             for status in [200, 404] {
                 let response = HTTPResponse(status: status, headers: [:], body: .bytes(Data(bytes)))
                 do throws(ServiceError) {
@@ -71,6 +71,7 @@ enum Parser: String, CaseIterable {
                     _ = "\(error)"
                 }
             }
+        case .json: expect(JSONComparison.holds(for: Data(bytes)))
         }
     }
 

@@ -54,12 +54,25 @@ struct DecodingSamples {
 
     @Test("an endpoint has a decoder of its own")
     func ownDecoder() async throws {
-        network.on(.get, "/users", .json("[{id: 1, name: 'Ann'}]"))
+        network.on(.get, "/users", .json(#"[{"id": 1, "name": "Ann"}]"#))
         let client = testClient(network)
-        let decoder = JSONDecoder()
-        decoder.allowsJSON5 = true
+        var decoder = FastJSONDecoder()
+        decoder.dataDecodingStrategy = .deferredToData
         let users: [User] = try await client.run(.get("users").decoder(decoder))
         #expect(users.map(\.name) == ["Ann"])
+    }
+
+    @Test("a client has Foundation's decoder")
+    func foundation() {
+        let client = APIClient("https://api.example.com") { $0.decoder = JSONDecoder() }
+        #expect(client.configuration.decoder is JSONDecoder)
+    }
+
+    @Test("a decoder decodes by itself")
+    func alone() throws {
+        let data = Data(#"[{"id": 1, "title": "Alien"}]"#.utf8)
+        let films = try FastJSONDecoder().decode([Film].self, from: data)
+        #expect(films.map(\.title) == ["Alien"])
     }
 
     @Test("an error of one's own type is read in one place")

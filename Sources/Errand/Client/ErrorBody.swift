@@ -21,7 +21,7 @@ struct ErrorBody {
     init(_ body: Data, redactor: Redactor) {
         guard body.count <= Self.largestBody, body.contains(UInt8(ascii: "{")),
             // A body that is not a JSON object has no message; the status has to do.
-            let shape = try? JSONDecoder().decode(Shape.self, from: body)
+            let shape = try? FastJSONDecoder().decode(Shape.self, from: body)
         else { return }
         func clean(_ text: String, _ length: Int) -> String {
             redactor.beginning(of: text.utf8, length: length).text

@@ -17,11 +17,13 @@ extension JSONEncoder: RequestEncoder {
     public var contentType: String { "application/json" }
 }
 
-/// A type that decodes the bodies of responses, such as `JSONDecoder`.
+/// A type that decodes the bodies of responses, such as ``FastJSONDecoder`` or Foundation's `JSONDecoder`.
 public protocol ResponseDecoder: Sendable {
     /// Decodes the value in the bytes, or the value below `keys` if there are any.
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data, below keys: [String]) throws -> Value
 }
+
+extension FastJSONDecoder: ResponseDecoder {}
 
 extension JSONDecoder: ResponseDecoder {
     /// Decodes the value in the bytes, or the value below `keys` if there are any.

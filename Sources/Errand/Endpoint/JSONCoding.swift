@@ -30,18 +30,19 @@ public struct JSONDates: Sendable, Hashable {
     public static let millisecondsSince1970 = JSONDates(form: .milliseconds)
 }
 
-extension ResponseDecoder where Self == JSONDecoder {
+extension ResponseDecoder where Self == FastJSONDecoder {
     /// Creates a JSON decoder.
     ///
     ///     $0.decoder = .json(keys: .snakeCase, dates: .iso8601)
-    public static func json(keys: JSONKeys = .asWritten, dates: JSONDates = .iso8601) -> JSONDecoder {
-        let decoder = JSONDecoder()
+    public static func json(keys: JSONKeys = .asWritten, dates: JSONDates = .iso8601) -> FastJSONDecoder {
+        var decoder = FastJSONDecoder()
         if keys.isSnakeCase { decoder.keyDecodingStrategy = .convertFromSnakeCase }
-        switch dates.form {
-        case .iso8601: decoder.dateDecodingStrategy = .custom(Date.init(iso8601From:))
-        case .seconds: decoder.dateDecodingStrategy = .secondsSince1970
-        case .milliseconds: decoder.dateDecodingStrategy = .millisecondsSince1970
-        }
+        decoder.dateDecodingStrategy =
+            switch dates.form {
+            case .iso8601: .iso8601WithOptionalFractions
+            case .seconds: .secondsSince1970
+            case .milliseconds: .millisecondsSince1970
+            }
         return decoder
     }
 }
@@ -59,19 +60,5 @@ extension RequestEncoder where Self == JSONEncoder {
         case .milliseconds: encoder.dateEncodingStrategy = .millisecondsSince1970
         }
         return encoder
-    }
-}
-
-extension Date {
-    @Sendable fileprivate init(iso8601From decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let text = try container.decode(String.self)
-        // Most servers send no fractions, so the style without them comes first.
-        let styles = [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)]
-        guard let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else {
-            throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "a text that is no date by ISO 8601")
-        }
-        self = date
     }
 }

@@ -73,7 +73,7 @@ struct TextTests {
             let encoder: JSONEncoder = .json(keys: .snakeCase, dates: dates)
             let data = try encoder.encode(film)
             #expect(String(decoding: data, as: UTF8.self).contains("release_date"))
-            let decoder: JSONDecoder = .json(keys: .snakeCase, dates: dates)
+            let decoder: FastJSONDecoder = .json(keys: .snakeCase, dates: dates)
             #expect(try decoder.decode(Film.self, from: data) == film)
         }
     }

@@ -1,0 +1,48 @@
+/// The reason why a document, or a text or number in it, is no JSON or cannot be represented.
+///
+/// It never quotes the document, which may contain secrets.
+struct JSONFault: Error, CustomStringConvertible {
+    enum Reason: String {
+        case unexpectedEnd = "unexpected end"
+        case unexpectedCharacter = "unexpected character"
+        case tooDeep = "more than 512 nested arrays and objects"
+        case tooLarge = "a text of 256 MiB or a document of 4 GiB"
+        case malformedText = "a text with an invalid character or escape sequence"
+        case malformedNumber = "a malformed number"
+        case unrepresentable = "a number that the type cannot represent"
+        case unreadableEncoding = "bytes that are not text"
+    }
+
+    let reason: Reason
+    /// The line and column, counted in bytes from one; `nil` if unknown.
+    var position: (line: Int, column: Int)?
+
+    init(_ reason: Reason) { self.reason = reason }
+
+    /// Creates a fault at the offset in those bytes.
+    init(_ reason: Reason, at offset: Int, in bytes: UnsafeBufferPointer<UInt8>) {
+        self.reason = reason
+        let before = bytes.prefix(offset)
+        let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        position = (before.lazy.filter { $0 == UInt8(ascii: "\n") }.count + 1, before.count - start + 1)
+    }
+
+    var description: String {
+        guard let position else { return reason.rawValue }
+        return "\(reason.rawValue) at line \(position.line), column \(position.column)"
+    }
+
+    /// The error that a decoder throws for it.
+    var decodingError: DecodingError {
+        .dataCorrupted(
+            DecodingError.Context(
+                codingPath: [], debugDescription: "The given data was not valid JSON.", underlyingError: self))
+    }
+}
+
+/// The reason why a value cannot be read as a type.
+enum JSONMisfit: Error {
+    case null
+    case otherType
+    case fault(JSONFault.Reason)
+}

@@ -1,0 +1,22 @@
+/// An element of a coding path that no model has declared.
+enum JSONPathKey: CodingKey {
+    /// No element: the value is at the path of its decoder.
+    case none
+    case index(Int)
+    case name(String)
+
+    init(stringValue: String) { self = .name(stringValue) }
+    init(intValue: Int) { self = .index(intValue) }
+
+    var stringValue: String {
+        switch self {
+        case .none: ""
+        case .index(let index): "Index \(index)"
+        case .name(let name): name
+        }
+    }
+
+    var intValue: Int? { if case .index(let index) = self { index } else { nil } }
+
+    static let `super` = JSONPathKey.name("super")
+}

@@ -1,0 +1,147 @@
+/// The decoder of one value: its entry, and its place in the path.
+///
+/// The path is not built before somebody asks for it; until then it is the chain of the decoders around this one. When
+/// a model has been decoded, its decoder is used for the next one, unless the model has kept it.
+final class JSONValueDecoder: Decoder {
+    let document: JSONDocument
+    private(set) var entry: Int
+    private var parent: JSONValueDecoder?
+    private var key: any CodingKey
+    private var spare: JSONValueDecoder?
+    /// The values by key, where a search would take longer, or would not tell which keys are equal.
+    var members: [String: Int]?
+
+    init(_ document: JSONDocument, entry: Int, parent: JSONValueDecoder?, key: some CodingKey) {
+        self.document = document
+        self.entry = entry
+        self.parent = parent
+        self.key = key
+    }
+
+    var userInfo: [CodingUserInfoKey: Any] { document.userInfo }
+
+    var codingPath: [any CodingKey] {
+        var path: [any CodingKey] = []
+        var decoder: JSONValueDecoder? = self
+        while let current = decoder {
+            if !current.key.isNone { path.append(current.key) }
+            decoder = current.parent
+        }
+        path.reverse()
+        return path
+    }
+
+    /// Returns the path to a value in this one.
+    func path(to key: some CodingKey) -> [any CodingKey] {
+        key.isNone ? codingPath : codingPath + [key]
+    }
+
+    /// Returns a decoder of a value in this one, which the caller may keep.
+    func decoder(of entry: Int, at key: some CodingKey) -> JSONValueDecoder {
+        JSONValueDecoder(document, entry: entry, parent: self, key: key)
+    }
+
+    /// Calls the closure with a decoder of a value in this one.
+    @inline(__always)
+    func withDecoder<Value>(
+        of entry: Int, at key: some CodingKey, _ body: (JSONValueDecoder) throws -> Value
+    ) rethrows -> Value {
+        guard var decoder = spare else {
+            var decoder = decoder(of: entry, at: key)
+            defer { takeBack(&decoder) }
+            return try body(decoder)
+        }
+        spare = nil
+        decoder.entry = entry
+        decoder.parent = self
+        decoder.key = key
+        defer { takeBack(&decoder) }
+        return try body(decoder)
+    }
+
+    @inline(__always)
+    private func takeBack(_ decoder: inout JSONValueDecoder) {
+        guard isKnownUniquelyReferenced(&decoder) else { return }
+        decoder.parent = nil
+        if decoder.members != nil { decoder.members = nil }
+        spare = decoder
+    }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        try prepareMembers()
+        return KeyedDecodingContainer(JSONKeyedContainer<Key>(decoder: self))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try requireArray(entry, at: JSONPathKey.none)
+        return JSONUnkeyedContainer(self)
+    }
+
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+}
+
+extension CodingKey {
+    @inline(__always)
+    fileprivate var isNone: Bool { if case JSONPathKey.none? = self as? JSONPathKey { true } else { false } }
+}
+
+// MARK: Errors
+
+extension JSONValueDecoder {
+    /// Reads a value in this one.
+    @inline(__always)
+    func read<Value>(
+        _ entry: Int, at key: some CodingKey, _ body: (Int) throws(JSONMisfit) -> Value
+    ) throws -> Value {
+        do throws(JSONMisfit) {
+            return try body(entry)
+        } catch {
+            throw self.error(error, Value.self, entry, at: key)
+        }
+    }
+
+    @inline(never)
+    func error(_ misfit: JSONMisfit, _ type: Any.Type, _ entry: Int, at key: some CodingKey) -> DecodingError {
+        switch misfit {
+        case .null:
+            .valueNotFound(
+                type,
+                DecodingError.Context(
+                    codingPath: path(to: key),
+                    debugDescription: "Cannot get value of type \(type) -- found null value instead"))
+        case .otherType:
+            .typeMismatch(
+                type,
+                DecodingError.Context(
+                    codingPath: path(to: key),
+                    debugDescription: "Expected to decode \(type) but found \(document[entry].kind.name) instead."))
+        case .fault(let reason): document.error(reason, at: entry)
+        }
+    }
+
+    func corrupted(_ description: String, at key: some CodingKey) -> DecodingError {
+        .dataCorrupted(DecodingError.Context(codingPath: path(to: key), debugDescription: description))
+    }
+
+    @inline(__always)
+    func requireArray(_ entry: Int, at key: some CodingKey) throws {
+        guard document[entry].kind == .array else { throw noContainer([Any].self, "unkeyed", entry, at: key) }
+    }
+
+    @inline(__always)
+    func requireObject(_ entry: Int, at key: some CodingKey) throws {
+        guard document[entry].isObject else { throw noContainer([String: Any].self, "keyed", entry, at: key) }
+    }
+
+    @inline(never)
+    private func noContainer(
+        _ type: Any.Type, _ container: String, _ entry: Int, at key: some CodingKey
+    ) -> DecodingError {
+        guard document[entry].isNull else { return error(.otherType, type, entry, at: key) }
+        return .valueNotFound(
+            type,
+            DecodingError.Context(
+                codingPath: path(to: key),
+                debugDescription: "Cannot get \(container) decoding container -- found null value instead"))
+    }
+}
