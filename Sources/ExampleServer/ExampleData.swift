@@ -27,6 +27,8 @@ public enum ExampleData {
     public static let readingApplicationToken = "social-reader"
     /// The API key of Movies.
     public static let apiKey = "movies-key"
+    /// The session of a guest of Movies, who may rate and review films.
+    public static let guestSession = "guest-1"
     /// The client id of Pins.
     public static let clientID = "pins-app"
     /// The client secret of Pins.

@@ -8,6 +8,7 @@ struct Scene: Sendable {
     let wire = WireLog()
     let social: APIClient
     let friends: Social.FriendsService
+    let central: Central
     let movies: Movies.Service
     let pins: Pins.Service
     private let catalogue: APIClient
@@ -18,33 +19,53 @@ struct Scene: Sendable {
     init(_ base: String, _ terminal: Terminal, isVerbose: Bool) {
         self.terminal = terminal
         let wire = wire
-        let configure: (inout Configuration) -> Void = { $0.attemptMiddlewares.append(wire) }
+        let configure: @Sendable (inout Configuration) -> Void = { $0.attemptMiddlewares.append(wire) }
         social = Social.client(
             ServerEnvironment("social", base + "/social/api/v1"), appToken: ExampleData.applicationToken,
             user: ExampleData.ann.id, configure)
         friends = Social.FriendsService(social)
+        central = Central(Self.settings(base), configure)
         catalogue = Movies.client(
             ServerEnvironment("movies", base + "/movies/3/movie"), apiKey: ExampleData.apiKey, configure)
         movies = Movies.Service(catalogue)
         pins = Pins.Service(
             ServerEnvironment("pins", base + "/pins"), clientID: ExampleData.clientID,
             clientSecret: ExampleData.clientSecret, persistence: .memory, time: .system, configure)
-        logs = isVerbose ? [social.events, catalogue.events, pins.events].map { Self.log($0, to: terminal) } : []
+        guard isVerbose else {
+            logs = []
+            return
+        }
+        let events = [social.events, catalogue.events, pins.events].map { Self.log($0, to: terminal) }
+        logs = events + [Self.log(central.log, to: terminal) { $0 }]
+    }
+
+    /// Returns the settings of the backend of Central; the demo has checked that the URL is valid.
+    private static func settings(_ base: String) -> Central.Settings {
+        guard let url = try? HTTPURL(base + "/central") else { return Central.Settings(host: "") }
+        var settings = Central.Settings(host: url.origin.host)
+        (settings.scheme, settings.port, settings.path) = (url.origin.scheme, url.origin.port, url.path)
+        return settings
     }
 
     /// Ends the clients, and returns when all their events have been printed.
     func end() async {
         await social.shutdown()
+        await central.shutdown()
         await catalogue.shutdown()
         await pins.shutdown()
         for log in logs { await log.value }
     }
 
-    /// The task ends with the events, which end with their client.
     private static func log(_ events: AsyncStream<ClientEvent>, to terminal: Terminal) -> Task<Void, Never> {
+        log(events, to: terminal) { LogFormatter().line(for: $0) }
+    }
+
+    /// The task ends with the elements, which end with their client.
+    private static func log<Element: Sendable>(
+        _ elements: AsyncStream<Element>, to terminal: Terminal, _ line: @escaping @Sendable (Element) -> String
+    ) -> Task<Void, Never> {
         Task {
-            let formatter = LogFormatter()
-            for await event in events { terminal.say("      \(formatter.line(for: event))", .faint) }
+            for await element in elements { terminal.say("      \(line(element))", .faint) }
         }
     }
 }

@@ -1,4 +1,5 @@
 import Errand
+import Foundation
 
 /// A log of the requests on the wire, in order: as the last middleware, it sees every send.
 actor WireLog {

@@ -2,6 +2,8 @@ import Errand
 import ErrandTesting
 import ExampleServer
 import ExampleServices
+import Foundation
+import Observation
 import Testing
 
 extension Endpoint where Response == Social.User {
@@ -11,10 +13,12 @@ extension Endpoint where Response == Social.User {
 }
 
 /// The model of a screen, as the article shows it.
-@MainActor
+@MainActor @Observable
 private final class Screen {
     var friends: [Social.User] = []
+    var leftOut = 0
     var message: String?
+    var loads = 0
     private let service: Social.FriendsService
     private let latest = LatestOnly()
 
@@ -23,10 +27,12 @@ private final class Screen {
     }
 
     func load() async {
+        loads += 1  // isLoading is loads > 0
+        defer { loads -= 1 }
         let service = service
         do throws(ServiceError) {
-            friends = try await latest.run { try await service.friends() }.elements
-            message = nil
+            let list = try await latest.run { try await service.friends() }
+            (friends, leftOut, message) = (list.elements, list.leftOut, nil)
         } catch .cancelled {
             // A later load has begun, or the screen is gone.
         } catch {
@@ -78,6 +84,11 @@ struct ServiceSamples {
         return central
     }
 
+    private func outlive(_ central: Central, _ upload: Endpoint<NoContent>) async {
+        central.start(upload)
+        await central.cancelAll()
+    }
+
     private func alerts(_ central: Central, showAlert: (String) -> Void) async {
         for await failure in central.failures { showAlert(failure.alertText) }
     }
@@ -116,12 +127,20 @@ struct ServiceSamples {
         #expect(page.page == 1)
         let video: [Movies.Video] = try await client.run(MovieRoute.videos(of: byCase.results[0].id))
         #expect(video.allSatisfy { !$0.key.isEmpty })
+        let guest = ExampleData.guestSession
+        try await Movies.Service(client).rate(7, 8.5, guest: guest)
+        try await client.run(MovieRoute.rate(7, 8.5, guest: guest))
         var titles: [String] = []
         func show(_ film: Movies.Movie) { titles.append(film.title) }
         for try await film in Movies.Service(client).newMovies() {
             show(film)
         }
         #expect(titles.count == 23)
+    }
+
+    private func logging(_ server: ServerEnvironment, key: String) -> APIClient {
+        let client = Movies.client(server, apiKey: key, log: { print($0) })
+        return client
     }
 
     @Test("somebody signs in, and reads who follows them")
@@ -145,8 +164,8 @@ struct ServiceSamples {
         func show(_ text: String) { shown = text }
         do {
             welcome(try await pins.signIn(name: name, password: password).user)
-        } catch .rejected(let refusal) where refusal.code == "invalid_grant" {
-            show("\(refusal)")  // the name or the password is wrong
+        } catch let error where error.isWrongPassword {
+            show("The name or the password is wrong")
         } catch {
             show(error.localizedDescription)  // "No internet connection", a wrong client id, and all else
         }
@@ -157,6 +176,10 @@ struct ServiceSamples {
         for await event in pins.tokens.events {
             if case .expired = event { showSignIn() }  // once, however many calls were under way
         }
+    }
+
+    private func wall(_ pins: Pins.Service, of me: Pins.User, show: (Pins.Pin) -> Void) async throws {
+        for try await pin in pins.pins(of: me.id) { show(pin) }
     }
 
     private func followers(_ pins: Pins.Service, of me: Pins.User) async throws -> Int {

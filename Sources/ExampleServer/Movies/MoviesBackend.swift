@@ -1,3 +1,5 @@
+import Errand
+
 /// The films, in the format of The Movie Database.
 ///
 /// | request | parameters | answer |
@@ -5,15 +7,20 @@
 /// | `GET popular`, `GET now_playing` | `page`, from 1 | `{"page", "total_pages", "total_results", "results": […]}` |
 /// | `GET #/recommendations` | `page` | the same |
 /// | `GET #/videos` | | `{"id", "results": [{"id", "key", "name", "site", "type"}]}` |
+/// | `POST #/rating` | `value`, from 0.5 to 10 in steps of 0.5, in the body | 201 and `{"success": true, …}` |
+/// | `POST #/reviews` | `content` in the body | 201 and `{"id": "review-1", "content", "iso_639_1": "de"}` |
 /// | `GET #/releases` | | 410: outdated |
 ///
-/// Every request also has `api_key` in the query. A page has 20 films; a page after the last is empty. Errors are
+/// Every request also has `api_key` in the query, and a POST has `guest_session_id` there. The header
+/// `Content-Language` of a review says what language it is in; the default is `en`. A page has 20 films; a page after the last is empty. Errors are
 /// `{"success": false, "status_code": 7, "status_message": …}`, with the codes of The Movie Database.
 struct MoviesBackend: Backend {
     static let prefix = ["movies", "3", "movie"]
 
     private static let pageSize = 20
     private let catalogue = MovieCatalogue()
+    /// A new review gets the next number.
+    private var lastReview = 0
 
     mutating func answer(_ request: ExampleRequest) throws(Refusal) -> Answer {
         guard request.query["api_key"] == ExampleData.apiKey else {
@@ -27,6 +34,8 @@ struct MoviesBackend: Backend {
         case "GET #/videos":
             let id = try known(request.ids)
             return .json(["id": .int(id), "results": .array(catalogue.videos(of: id))])
+        case "POST #/rating": return try rate(request)
+        case "POST #/reviews": return try review(request)
         case "GET #/releases": throw Refusal(410, "This address is outdated.", code: "34")
         default: throw Self.notFound
         }
@@ -55,6 +64,34 @@ struct MoviesBackend: Backend {
     private func known(_ ids: [Int]) throws(Refusal) -> Int {
         guard let id = ids.first, catalogue.titles[id] != nil else { throw Self.notFound }
         return id
+    }
+
+    private func rate(_ request: ExampleRequest) throws(Refusal) -> Answer {
+        _ = try known(request.ids)
+        try checkGuest(request)
+        let steps = request.json["value"]?.text.flatMap { Double($0) }.map { $0 * 2 }
+        guard let steps, (1...20).contains(steps), steps == steps.rounded() else {
+            throw Refusal(400, "Value invalid: Values must be between 0.5 and 10 in steps of 0.5.", code: "18")
+        }
+        return .json(["success": true, "status_code": 1, "status_message": "Success."], status: 201)
+    }
+
+    private mutating func review(_ request: ExampleRequest) throws(Refusal) -> Answer {
+        _ = try known(request.ids)
+        try checkGuest(request)
+        guard let content = request.json["content"]?.text, !content.isEmpty else {
+            throw Refusal(400, "Invalid parameters: Your request parameters are incorrect.", code: "5")
+        }
+        lastReview += 1
+        let language = request.headers["Content-Language"] ?? "en"
+        return .json(
+            ["id": "review-\(lastReview)", "content": .string(content), "iso_639_1": .string(language)], status: 201)
+    }
+
+    private func checkGuest(_ request: ExampleRequest) throws(Refusal) {
+        guard request.query["guest_session_id"] == ExampleData.guestSession else {
+            throw Refusal(401, "Authentication failed: You do not have permissions.", code: "3")
+        }
     }
 
     private func page(of ids: [Int], _ request: ExampleRequest) throws(Refusal) -> Answer {

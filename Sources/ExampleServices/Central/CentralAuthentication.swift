@@ -1,4 +1,5 @@
 public import Errand
+import Foundation
 
 extension Central {
     /// The signed-in account, as the server reports it.
@@ -14,26 +15,29 @@ extension Central {
     /// Signs in. If the address or the password is empty, nothing is sent.
     public func authenticate(email: String, password: String) async throws(ServiceError) {
         guard !email.isEmpty, !password.isEmpty else {
-            throw told(.invalidRequest(InvalidRequest(.body, "Email and Password Required")))
+            throw report(.invalidRequest(InvalidRequest(.body, "Email and Password Required")), of: "POST authenticate")
         }
         let answer = try await run(.authenticate(email: email, password: password))
         await tokens.signIn(Token(access: answer.token, type: "JWT"))
     }
 
     /// Asks the server, when the app starts, whether the saved token is still valid. Without a saved token nothing is
-    /// sent; a token that the server refuses is discarded, and the error has the server's message and status.
+    /// sent. A token that the server refuses, with 401 or 403, is discarded, and the error has the server's message and
+    /// status; any other failure keeps the token.
     public func checkToken() async throws(ServiceError) -> Account {
         let token: Token
         do throws(ServiceError) {
             token = try await tokens.token()
         } catch {
-            throw told(error)
+            throw report(error, of: "GET token")
         }
         do throws(ServiceError) {
             return try await run(.checkToken)
         } catch {
-            // Somebody may have signed in meanwhile; that session must stay.
-            if error.status == 401 { await tokens.signOut(of: token) }
+            // Somebody may have signed in meanwhile; that session must stay. A 403 for a rate limit is another error.
+            if case .rejected(let refusal) = error, [401, 403].contains(refusal.status) {
+                await tokens.signOut(of: token)
+            }
             throw error
         }
     }
@@ -41,6 +45,12 @@ extension Central {
     /// Discards the token.
     public func signOut() async {
         await tokens.signOut()
+    }
+
+    /// Reports a failure that occurred before the call began, and returns it.
+    private nonisolated func report(_ error: ServiceError, of call: String) -> ServiceError {
+        reports.send(.early(error, of: call))
+        return error
     }
 }
 
@@ -52,7 +62,7 @@ extension ServiceError {
             rejection.message ?? "Server Error. Please try again later"
         case .signInRequired: "Invalid Token"
         case .invalidRequest(let problem): problem.reason
-        default: "\(self)"
+        default: localizedDescription
         }
     }
 }

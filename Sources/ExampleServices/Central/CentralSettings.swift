@@ -37,11 +37,14 @@ extension Central {
             ServerEnvironment("central", "\(scheme)://\(host)\(port.map { ":\($0)" } ?? "")\(path)")
         }
 
-        /// The parameters of every request.
-        var parameters: Parameters {
-            var parameters: Parameters = ["version": version, "device_type": device.rawValue]
-            for (name, value) in identifiers.sorted(by: { $0.key < $1.key }) { parameters[name] = value }
-            return parameters
+        /// Returns the configuration of a client with these settings; they replace parameters of the same name.
+        func applied(to base: Configuration) -> Configuration {
+            var configuration = base
+            configuration.environment = server
+            configuration.parameters["version"] = version
+            configuration.parameters["device_type"] = device.rawValue
+            for (name, value) in identifiers.sorted(by: { $0.key < $1.key }) { configuration.parameters[name] = value }
+            return configuration
         }
     }
 }

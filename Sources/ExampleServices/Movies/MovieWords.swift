@@ -1,4 +1,5 @@
 public import Errand
+import Foundation
 
 extension Movies {
     /// Returns the app's message for a failure, one for each kind.

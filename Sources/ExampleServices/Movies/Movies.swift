@@ -12,8 +12,8 @@ public enum Movies {
         public let posterPath: String?
         /// The path of the background picture.
         public let backdropPath: String?
-        /// The release date, as `2026-11-21`.
-        public let releaseDate: String
+        /// The release date, as `2026-11-21`; some films have none yet.
+        public let releaseDate: String?
         /// The average rating, from 0 to 10.
         public let voteAverage: Double
         /// A short description.
@@ -36,13 +36,28 @@ public enum Movies {
         public let totalResults: Int
         /// The number of pages in the list.
         public let totalPages: Int
-        /// The films of this page.
-        public let results: [Movie]
+        /// The films of this page. A film that cannot be decoded is left out; the list reports how many.
+        public let results: LossyList<Movie>
 
         private enum CodingKeys: String, CodingKey {
             case page, results
             case totalResults = "total_results"
             case totalPages = "total_pages"
+        }
+    }
+
+    /// A review of a film.
+    public struct Review: Codable, Sendable, Hashable, Identifiable {
+        /// The identifier, which is a text here.
+        public let id: String
+        /// The text.
+        public let content: String
+        /// The code of the language that it is written in: `de`.
+        public let language: String
+
+        private enum CodingKeys: String, CodingKey {
+            case id, content
+            case language = "iso_639_1"
         }
     }
 
@@ -59,12 +74,19 @@ public enum Movies {
     }
 
     /// Creates a client of the catalogue. Every call sends the key, which no log shows; nothing is cached.
+    ///
+    /// `log` receives a line for each request, each response and each error. It must not block, because the call waits
+    /// for it.
     public static func client(
-        _ server: ServerEnvironment, apiKey: String, _ configure: (inout Configuration) -> Void = { _ in }
+        _ server: ServerEnvironment, apiKey: String, log: (@Sendable (String) -> Void)? = nil,
+        _ configure: (inout Configuration) -> Void = { _ in }
     ) -> APIClient {
         var configuration = Configuration(server)
         configuration.parameters = ["api_key": apiKey]
         configuration.timeout = .seconds(10)
+        if let log {
+            configuration.observe = { log(LogFormatter().line(for: $0)) }
+        }
         configure(&configuration)
         return APIClient(configuration)
     }

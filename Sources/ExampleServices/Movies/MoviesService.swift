@@ -16,18 +16,30 @@ extension Movies {
         }
 
         /// The films in cinemas, film by film.
-        public func newMovies(from position: PagePosition = .start) -> Items<MoviePage, [Movie]> {
+        public func newMovies(from position: PagePosition = .start) -> Items<MoviePage, LossyList<Movie>> {
             client.items(of: .newMovies(), \.results, by: .number("page", total: \.totalPages), from: position)
         }
 
         /// Returns recommendations for viewers of a film.
-        public func recommended(for id: Movie.ID) async throws(ServiceError) -> [Movie] {
+        public func recommended(for id: Movie.ID) async throws(ServiceError) -> LossyList<Movie> {
             try await client.run(.recommended(for: id)).results
         }
 
         /// Returns the videos about a film.
         public func videos(of id: Movie.ID) async throws(ServiceError) -> [Video] {
             try await client.run(.videos(of: id))
+        }
+
+        /// Rates a film, from 0.5 to 10, for a guest of the catalogue. A second rating replaces the first.
+        public func rate(_ id: Movie.ID, _ value: Double, guest: String) async throws(ServiceError) {
+            try await client.run(MovieRoute.rate(id, value, guest: guest))
+        }
+
+        /// Adds a review in that language, for a guest of the catalogue, and returns it.
+        public func review(
+            _ id: Movie.ID, _ text: String, in language: String, guest: String
+        ) async throws(ServiceError) -> Review {
+            try await client.run(MovieRoute.review(id, text, language: language, guest: guest))
         }
     }
 }

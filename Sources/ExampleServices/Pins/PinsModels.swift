@@ -59,8 +59,12 @@ public enum Pins {
     public struct Comment: Codable, Sendable, Hashable, Identifiable {
         /// The number of the comment.
         public let commentID: Int
+        /// The number of the account of the user who wrote it.
+        public let userID: Int
         /// The text.
         public var text: String
+        /// The path of its page.
+        public let navLink: String
         /// The user who wrote it.
         public let user: User
         /// The date on which it was written.
@@ -72,6 +76,8 @@ public enum Pins {
         private enum CodingKeys: String, CodingKey {
             case text, user
             case commentID = "comment_id"
+            case userID = "user_id"
+            case navLink = "nav_link"
             case createdAt = "created_at"
         }
     }

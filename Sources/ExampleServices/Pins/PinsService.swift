@@ -23,7 +23,10 @@ extension Pins {
         /// The session; its events tell an app when to show the sign-in again.
         public let tokens: TokenStore
         let client: APIClient
+        /// The client that requests tokens, for sign-ins and refreshes.
+        private let login: APIClient
         private let oauth: OAuth
+        private let feed: Feed<ClientEvent>
 
         /// Creates the service for that server. Both clients share one limit, and the settings of `configure`.
         public init(
@@ -38,25 +41,37 @@ extension Pins {
             configuration.encoder = JSONEncoder.pins
             configure(&configuration)
             configuration.limiter = configuration.limiter ?? RateLimiter(configuration.rateLimit, time: time)
-            let oauth = OAuth(
-                APIClient(configuration), "oauth/access_token", id: clientID, secret: clientSecret)
+            let feed = Feed<ClientEvent>()
+            configuration.observe = { [observe = configuration.observe] event in
+                observe?(event)
+                feed.send(event)
+            }
+            let login = APIClient(configuration)
+            let oauth = OAuth(login, "oauth/access_token", id: clientID, secret: clientSecret)
             let tokens = TokenStore(persistence: persistence, time: time) { try await oauth.refreshed($0) }
             configuration.tokens = tokens
             client = APIClient(configuration)
+            self.login = login
             self.oauth = oauth
             self.tokens = tokens
+            self.feed = feed
         }
 
-        /// The events of all calls from now on, for logs.
-        public var events: AsyncStream<ClientEvent> { client.events }
+        /// The events of all calls from now on, sign-ins and token refreshes included, for logs. The stream ends with
+        /// `shutdown()`. A listener that falls 10,000 events behind loses the oldest.
+        public var events: AsyncStream<ClientEvent> { feed.stream(keeping: .bufferingNewest(10_000)) }
 
-        /// Ends all calls; later calls fail. The saved session is kept.
+        /// Ends all calls, a sign-in and a token refresh included; later calls fail. The saved session is kept. If the
+        /// server has already replaced the token of a refresh that is ended, the user has to sign in again.
         public func shutdown() async {
             await client.shutdown()
+            await login.shutdown()
+            feed.finish()
         }
 
-        /// Signs in and loads the user. A refusal is `.rejected` with the server's message; failures of the network are
-        /// separate errors. Only a complete sign-in begins a session and ends the previous one.
+        /// Signs in and loads the user. For a wrong name or password, the error's `isWrongPassword` is `true`; any other
+        /// refusal is `.rejected` too, and failures of the network are separate errors. Only a complete sign-in begins a
+        /// session and ends the previous one.
         public func signIn(name: String, password: String) async throws(ServiceError) -> Account {
             let token = try await oauth.token(.password(user: name, password))
             // This request uses the new token itself: until the user is known, the previous session stays.
@@ -82,5 +97,14 @@ extension Pins {
         public func user(_ id: User.ID) async throws(ServiceError) -> User {
             try await client.run(.get("users/\(id)"))
         }
+    }
+}
+
+extension ServiceError {
+    /// Whether a sign-in was refused because of the name or the password. Other refusals say nothing about them: the
+    /// app's own id may be wrong, or the server may have moved.
+    public var isWrongPassword: Bool {
+        guard case .rejected(let rejection) = self else { return false }
+        return rejection.code == "invalid_grant"
     }
 }

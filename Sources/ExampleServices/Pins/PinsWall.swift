@@ -1,29 +1,53 @@
 public import Errand
 
-/// Pins and their comments.
+/// Pins and their comments. Lists begin with the newest, and are read page by page, as far as the caller reads.
 extension Pins.Service {
-    /// Returns the pins of a user, the newest first.
-    public func pins(of id: Pins.User.ID) async throws(ServiceError) -> [Pins.Pin] {
-        try await client.run(.get("users/\(id)/pins").unwrapping("pins"))
+    /// The pins of all users.
+    public func pins(from position: PagePosition = .start) -> Items<[Pins.Pin], [Pins.Pin]> {
+        client.items(of: .pins("pins"), by: .lastID("max_id", \.last?.pinID), from: position)
+    }
+
+    /// The pins of a user.
+    public func pins(of id: Pins.User.ID, from position: PagePosition = .start) -> Items<[Pins.Pin], [Pins.Pin]> {
+        client.items(of: .pins("users/\(id)/pins"), by: .lastID("max_id", \.last?.pinID), from: position)
+    }
+
+    /// Returns the pin with that number.
+    public func pin(_ id: Pins.Pin.ID) async throws(ServiceError) -> Pins.Pin {
+        try await client.run(.get("pins/\(id)"))
     }
 
     /// Pins something to the wall of the signed-in user.
-    public func pin(_ title: String) async throws(ServiceError) -> Pins.Pin {
+    public func addPin(_ title: String) async throws(ServiceError) -> Pins.Pin {
         try await client.run(.post("pins", body: .json(["title": title])))
     }
 
-    /// Removes a pin of the signed-in user.
-    public func remove(_ pin: Pins.Pin.ID) async throws(ServiceError) {
-        try await client.run(Endpoint<NoContent>.delete("pins/\(pin)"))
+    /// Removes a pin of the signed-in user, with its comments.
+    public func removePin(_ id: Pins.Pin.ID) async throws(ServiceError) {
+        try await client.run(.delete("pins/\(id)"))
     }
 
-    /// Returns the comments on a pin, the newest first.
-    public func comments(on pin: Pins.Pin.ID) async throws(ServiceError) -> [Pins.Comment] {
-        try await client.run(.get("pins/\(pin)/comments").unwrapping("comments"))
+    /// The comments on a pin.
+    public func comments(
+        on pin: Pins.Pin.ID, from position: PagePosition = .start
+    ) -> Items<[Pins.Comment], [Pins.Comment]> {
+        let first = Endpoint<[Pins.Comment]>.get("pins/\(pin)/comments", query: ["count": 20]).unwrapping("comments")
+        return client.items(of: first, by: .lastID("max_id", \.last?.commentID), from: position)
     }
 
     /// Adds a comment to a pin.
-    public func comment(_ text: String, on pin: Pins.Pin.ID) async throws(ServiceError) -> Pins.Comment {
+    public func addComment(_ text: String, to pin: Pins.Pin.ID) async throws(ServiceError) -> Pins.Comment {
         try await client.run(.post("pins/\(pin)/comments", body: .json(["text": text])))
+    }
+
+    /// Removes a comment of the signed-in user.
+    public func removeComment(_ id: Pins.Comment.ID, from pin: Pins.Pin.ID) async throws(ServiceError) {
+        try await client.run(.delete("pins/\(pin)/comments/\(id)"))
+    }
+}
+
+extension Endpoint where Response == [Pins.Pin] {
+    fileprivate static func pins(_ path: EndpointPath) -> Self {
+        .get(path, query: ["count": 20]).unwrapping("pins")
     }
 }

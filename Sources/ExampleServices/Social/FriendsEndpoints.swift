@@ -1,10 +1,9 @@
 import Errand
 
 extension Endpoint where Response == LossyList<Social.User> {
-    static var friends: Self { .get("friends") }
-
-    static func friends(in category: Social.Category) -> Self {
-        .get("friends", query: ["category": category.rawValue])
+    /// The friends of `user`, or of the client's user: the endpoint's own `user_id` replaces the client's.
+    static func friends(of user: Social.User.ID? = nil, in category: Social.Category? = nil) -> Self {
+        Endpoint(.get, "friends", parameters: ["user_id": user, "category": category?.rawValue])
     }
 
     static func put(_ ids: [Social.User.ID], into category: Social.Category) -> Self {

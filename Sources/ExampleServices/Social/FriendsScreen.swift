@@ -1,17 +1,31 @@
 import Errand
+import Foundation
+public import Observation
 
 extension Social {
     /// The model of a screen with the list: a button that loads, a spinner, the friends, or an error message.
-    @MainActor
+    @MainActor @Observable
     public final class FriendsScreen {
         /// The friends of the last successful load.
         public private(set) var friends: [User] = []
+        /// The number of friends that the last successful load could not read.
+        public private(set) var leftOut = 0
         /// The error message of the last load, for the user.
         public private(set) var message: String?
+        /// Whether a load is running; show the spinner as long as it is.
+        public var isLoading: Bool { loads > 0 }
 
-        /// The number of calls in flight; show the spinner as long as it is not zero.
-        public var activity: AsyncStream<Int> { service.activity }
+        /// A message about what is missing from the list; `nil` if it is complete.
+        public var note: String? {
+            switch leftOut {
+            case 0: nil
+            case 1: "One friend could not be shown"
+            default: "\(leftOut) friends could not be shown"
+            }
+        }
 
+        /// The running loads: for a moment two, because a load that is cancelled ends after the next has begun.
+        private var loads = 0
         private let service: FriendsService
         private let latest = LatestOnly()
 
@@ -22,10 +36,12 @@ extension Social {
 
         /// Loads the friends when the button is tapped. A second tap cancels the running load and begins a new one.
         public func load() async {
+            loads += 1
+            defer { loads -= 1 }
             let service = service
             do throws(ServiceError) {
-                friends = try await latest.run { try await service.friends() }.elements
-                message = nil
+                let list = try await latest.run { try await service.friends() }
+                (friends, leftOut, message) = (list.elements, list.leftOut, nil)
             } catch .cancelled {
                 // The screen is gone, or a later load decides what it shows.
             } catch {

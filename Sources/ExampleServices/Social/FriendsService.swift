@@ -1,7 +1,7 @@
 public import Errand
 
 extension Social {
-    /// The friends of the client's user.
+    /// The friends of the client's user, and of others who show theirs.
     ///
     /// Each call ends when its task is cancelled, and throws only `ServiceError`.
     public struct FriendsService: Sendable {
@@ -15,14 +15,17 @@ extension Social {
         /// The number of calls in flight; show a spinner as long as it is not zero.
         public var activity: AsyncStream<Int> { client.activity }
 
-        /// Returns all friends. Users without a number are left out; the list reports how many.
-        public func friends() async throws(ServiceError) -> LossyList<User> {
-            try await client.run(.friends)
+        /// Returns all friends, or those in a category. Users without a number are left out; the list reports how many.
+        public func friends(in category: Category? = nil) async throws(ServiceError) -> LossyList<User> {
+            try await client.run(.friends(in: category))
         }
 
-        /// Returns the friends in a category.
-        public func friends(in category: Category) async throws(ServiceError) -> LossyList<User> {
-            try await client.run(.friends(in: category))
+        /// Returns the friends of a user, all of them or those in a category. A user may keep the list private; then
+        /// the error is `.rejected` with the status 403.
+        public func friends(
+            of user: User.ID, in category: Category? = nil
+        ) async throws(ServiceError) -> LossyList<User> {
+            try await client.run(.friends(of: user, in: category))
         }
 
         /// Adds a friend and returns the user.

@@ -1,6 +1,7 @@
 import Errand
 import ExampleServer
 import ExampleServices
+import Foundation
 
 extension Step {
     static let tryAgain = Step(

@@ -1,11 +1,7 @@
 import Errand
 import ExampleServer
 import ExampleServices
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
 import Foundation
-#endif
 
 extension Step {
     static let signIn = Step(
@@ -15,9 +11,10 @@ extension Step {
         let refusal = try await failure { () async throws(ServiceError) in
             try await scene.pins.signIn(name: ann.userName, password: "a wrong one")
         }
+        try expect(refusal.isWrongPassword, "it was refused for another reason: \(refusal)")
         let account = try await scene.pins.signIn(name: ann.userName, password: ann.password)
         let signedIn = "signed in as \(account.user.userName) with \(account.token.type) token ‹redacted›"
-        return "refused first (“\(refusal)”), then \(signedIn)"
+        return "refused first (“\(refusal.localizedDescription)”), then \(signedIn)"
     }
 
     static let refreshOnce = Step(

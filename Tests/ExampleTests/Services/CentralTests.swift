@@ -64,6 +64,18 @@ import Testing
         #expect(await central.tokens.isSignedIn == false)
     }
 
+    @Test(
+        "any refusal of the token signs out, and no other failure does",
+        arguments: [(401, false), (403, false), (404, true), (410, true), (429, true), (500, true)])
+    func refusals(status: Int, staysSignedIn: Bool) async throws {
+        let central = central()
+        try await central.authenticate(email: ann.email, password: ann.password)
+        server.fail(.status(status), on: "/central/token")
+        let error = await failure { () async throws(ServiceError) in try await central.checkToken() }
+        #expect(error?.status == status)
+        #expect(await central.tokens.isSignedIn == staysSignedIn)
+    }
+
     @Test("a refused sign-in has the server's words; without any, alerts have their own")
     func words() async throws {
         let central = central()
@@ -122,11 +134,12 @@ import Testing
     @Test("all calls are logged in one place, without a secret")
     func log() async throws {
         let central = central()
+        let log = central.log
         try await central.authenticate(email: ann.email, password: ann.password)
         _ = try await central.checkToken()
         let token = try await central.tokens.token().access
         var told = ""
-        for await line in central.log {
+        for await line in log {
             told += line + "\n"
             if line.contains("GET token  succeeded") { break }
         }
@@ -147,103 +160,37 @@ import Testing
         #expect(await failures.next()?.status == 503)
     }
 
-    @Test("what fails before a call begins passes the same place")
+    @Test("what fails before a call begins passes the same place, and is logged")
     func earlyFailures() async throws {
         let central = central()
         var failures = central.failures.makeAsyncIterator()
+        let log = central.log
         _ = await failure { () async throws(ServiceError) in
             try await central.authenticate(email: ann.email, password: "")
         }
         #expect(await failures.next()?.alertText == "Email and Password Required")
         _ = await failure { () async throws(ServiceError) in try await central.checkToken() }
         #expect(await failures.next()?.alertText == "Invalid Token")
-    }
-}
-
-@Suite("Central, in virtual time") struct CentralTimeTests {
-    private let clock = TestClock()
-    private let network = script()
-    private let endpoint = Endpoint<Int>.get("x").authentication(.none)
-
-    private func central() -> Central {
-        Central(Central.Settings(host: "central.test"), time: clock, scripted(network, clock))
+        await central.shutdown()
+        let lines = await log.reduce(into: []) { $0.append($1) }
+        #expect(
+            lines.map { $0.prefix { $0 != ":" } } == [
+                "POST authenticate  ended before it was sent", "GET token  ended before it was sent",
+            ])
+        #expect(lines.first?.contains("Email and Password Required") == true)
     }
 
-    @Test("scheme, host, port, path and version are settings too")
-    func everySetting() async throws {
-        network.on(.get, "https://central.test/x?version=1.0&device_type=phone", .json("1"))
-        network.on(.get, "http://127.0.0.1:8080/v2/x?version=2.0&device_type=phone", .json("2"))
+    @Test("a change of the settings keeps the connections")
+    func sameTransport() async throws {
         let central = central()
-        #expect(try await central.run(endpoint) == 1)
-        await central.change {
-            ($0.scheme, $0.host, $0.port, $0.path) = ("http", "127.0.0.1", 8080, "/v2")
-            $0.version = "2.0"
+        try await central.authenticate(email: ann.email, password: ann.password)
+        for device in Central.Settings.Device.allCases {
+            await central.change { $0.device = device }
+            _ = try await central.checkToken()
         }
-        #expect(try await central.run(endpoint) == 2)
-    }
-
-    @Test("a call outlives the view that wanted it, if it was started for that")
-    func outlives() async throws {
-        network.on(.get, "/x", .json("1").after(.seconds(2)).times(2))
-        let central = central()
-        let view = Task { await central.start(endpoint).value }
-        let bound = Task { await failure { () async throws(ServiceError) in try await central.run(endpoint) } }
-        await clock.sleepers(atLeast: 2)
-        view.cancel()
-        bound.cancel()
-        #expect(await bound.value == .cancelled)
-        clock.advance(by: .seconds(2))
-        #expect(await view.value == .success(1))
-    }
-
-    @Test("a call that was cancelled is no failure to alert anybody of")
-    func cancelledIsNoFailure() async throws {
-        network.on(.get, "/x", .json("1").after(.seconds(2)), .status(503))
-        let central = central()
-        let call = Task { await failure { () async throws(ServiceError) in try await central.run(endpoint) } }
-        await clock.sleepers(atLeast: 1)
-        call.cancel()
-        #expect(await call.value == .cancelled)
-        _ = await failure { () async throws(ServiceError) in try await central.run(endpoint) }
-        var failures = central.failures.makeAsyncIterator()
-        #expect(await failures.next()?.status == 503)
-    }
-
-    @Test("the indicator is shown around calls, whatever is changed meanwhile")
-    func activity() async throws {
-        network.on(.get, "/x", .json("1").after(.seconds(1)).times(2))
-        let central = central()
-        try await clock.run {
-            let shown = Task(executorPreference: clock.executor) {
-                await central.activity.prefix(4).reduce(into: []) { $0.append($1) }
-            }
-            async let first = central.run(endpoint)
-            try await clock.sleep(for: .milliseconds(500))
-            await central.change { $0.device = .tablet }
-            async let second = central.run(endpoint)
-            _ = try await (first, second)
-            #expect(await shown.value == [1, 2, 1, 0])
-        }
-    }
-
-    @Test("fewer than five requests go out in any second, after a change of the settings too")
-    func rate() async throws {
-        network.on(.get, "/x?version=1.0&device_type=phone", .json("1").times(4))
-        network.on(.get, "/x?version=1.0&device_type=tablet", .json("1").times(4))
-        let central = central()
-        try await clock.run {
-            let start = clock.now
-            for device in [Central.Settings.Device.phone, .tablet] {
-                await central.change { $0.device = device }
-                try await withThrowingTaskGroup(of: Int.self) { group in
-                    for _ in 0..<4 { group.addTask { try await central.run(endpoint) } }
-                    for try await _ in group {}
-                }
-            }
-            #expect(start.duration(to: clock.now) >= .seconds(1))
-        }
-        let sent = network.sent.map(\.at)
-        #expect(sent.count == 8)
-        for index in 4..<8 { #expect(sent[index - 4].duration(to: sent[index]) >= .seconds(1)) }
+        #expect(server.received.count == 3)
+        #expect(server.loopback.connections == 1)
+        await central.shutdown()
+        await server.loopback.connectionsClosed()
     }
 }

@@ -2,6 +2,7 @@ import Errand
 import ErrandTesting
 import ExampleServer
 import ExampleServices
+import Synchronization
 import Testing
 
 @Suite("Movies, over real HTTP") struct MoviesServiceTests {
@@ -59,6 +60,49 @@ import Testing
         #expect(unknown?.status == 404)
     }
 
+    @Test("a rating has a query and a body, a review a header as well")
+    func tasks() async throws {
+        let guest = ExampleData.guestSession
+        try await service.rate(7, 8.5, guest: guest)
+        let review = try await service.review(7, "Sehr schön & \"lang\"", in: "de", guest: guest)
+        #expect(review.content == "Sehr schön & \"lang\"" && review.language == "de")
+        let (first, second) = (server.received[0], server.received[1])
+        #expect(first.method == .post && first.path.hasSuffix("/7/rating"))
+        #expect(first.target.contains("guest_session_id=guest-1") && first.target.contains("api_key="))
+        #expect(String(decoding: first.body, as: UTF8.self) == #"{"value":8.5}"#)
+        #expect(first.headers["Content-Type"] == "application/json" && first.headers["Content-Language"] == nil)
+        #expect(second.headers["Content-Language"] == "de")
+        let high = await failure { () async throws(ServiceError) in try await service.rate(7, 11, guest: guest) }
+        #expect(high.map(Movies.words) == "The catalogue did not understand the question")
+        let stranger = await failure { () async throws(ServiceError) in try await service.rate(7, 8, guest: "x") }
+        #expect(stranger?.status == 401)
+    }
+
+    @Test("a film that cannot be read is left out of its page, and of a list that is read film by film")
+    func lossy() async throws {
+        server.fail(.elementWithoutID, next: 2, on: "/movies/3/movie")
+        let page = try await client.run(.popular())
+        #expect(page.results.count == 20 && page.results.leftOut == 1)
+        var films = 0
+        for try await _ in service.newMovies() { films += 1 }
+        #expect(films == 23)
+    }
+
+    @Test("every request and its answer are logged, without the key and the guest's session")
+    func log() async throws {
+        let lines = Mutex<[String]>([])
+        let client = Movies.client(
+            ServerEnvironment("qa", server.moviesURL), apiKey: ExampleData.apiKey,
+            log: { line in lines.withLock { $0.append(line) } }, overTheWire)
+        try await Movies.Service(client).rate(7, 8, guest: ExampleData.guestSession)
+        let log = lines.withLock { $0 }
+        #expect(log.contains { $0.contains("sent POST") && $0.contains("/7/rating") })
+        #expect(log.contains { $0.contains("answered 201") })
+        #expect(log.last?.contains("succeeded") == true)
+        let text = log.joined()
+        #expect(!text.contains(ExampleData.apiKey) && !text.contains(ExampleData.guestSession))
+    }
+
     @Test("each kind of failure has words of its own")
     func words() async throws {
         let stranger = Movies.client(ServerEnvironment("qa", server.moviesURL), apiKey: "wrong", overTheWire)
@@ -89,126 +133,5 @@ import Testing
         for await event in events { log += formatter.line(for: event) }
         #expect(!log.contains(ExampleData.apiKey))
         #expect(server.received.allSatisfy { $0.target.contains("api_key=\(ExampleData.apiKey)") })
-    }
-}
-
-@Suite("Movies, in virtual time") struct MoviesTimeTests {
-    private let clock = TestClock()
-    private let network = script()
-    private let service: Movies.Service
-
-    init() {
-        service = Movies.Service(
-            Movies.client(ServerEnvironment("test", "https://movies.test"), apiKey: "k", scripted(network, clock)))
-    }
-
-    private func page(_ number: Int, of total: Int) -> ScriptedReply {
-        .json(#"{"page": \#(number), "total_pages": \#(total), "total_results": \#(total), "results": []}"#)
-    }
-
-    @Test(
-        "production, staging and qa: all four paths, with the key",
-        arguments: [
-            (ServerEnvironment.movies, "api"), (.moviesStaging, "staging"), (.moviesQA, "qa"),
-        ])
-    func environments(environment: ServerEnvironment, host: String) async throws {
-        let base = "https://\(host).themoviedb.org/3/movie"
-        network.on(.get, "\(base)/7/recommendations?api_key=k", page(1, of: 1))
-        network.on(.get, "\(base)/popular?page=1&api_key=k", page(1, of: 1))
-        network.on(.get, "\(base)/now_playing?page=2&api_key=k", page(2, of: 2))
-        network.on(.get, "\(base)/7/videos?api_key=k", .json(#"{"results": []}"#))
-        let client = Movies.client(environment, apiKey: "k", scripted(network, clock))
-        for route in [MovieRoute.recommended(for: 7), .popular(), .newMovies(page: 2)] {
-            let page: Movies.MoviePage = try await client.run(Endpoint(route))
-            #expect(page.results.isEmpty)
-        }
-        #expect(try await client.run(.videos(of: 7)).isEmpty)
-        try network.verify()
-    }
-
-    @Test("a question that is not understood has its own words, and cancelAll ends what runs")
-    func badRequest() async throws {
-        network.on(.get, "/1/videos?api_key=k", .status(400), .silence)
-        let client = Movies.client(
-            ServerEnvironment("test", "https://movies.test"), apiKey: "k", scripted(network, clock))
-        let error = await failure { () async throws(ServiceError) in try await client.run(.videos(of: 1)) }
-        #expect(error.map(Movies.words) == "The catalogue did not understand the question")
-        try await clock.run {
-            let call = Task(executorPreference: clock.executor) {
-                await failure { () async throws(ServiceError) in try await client.run(.videos(of: 1)) }
-            }
-            try await clock.sleep(for: .seconds(1))
-            client.cancelAll()
-            #expect(await call.value == .cancelled)
-        }
-    }
-
-    @Test("ten seconds are the limit of a request")
-    func timeout() async throws {
-        network.on(.get, "/1/videos?api_key=k", .silence)
-        await clock.run {
-            let error = await failure { () async throws(ServiceError) in try await service.videos(of: 1) }
-            #expect(error == .timedOut(Timeout(.attempt, limit: .seconds(10), phase: .waitingForResponse)))
-        }
-    }
-
-    @Test("an empty answer and one of another shape are told apart")
-    func empty() async throws {
-        network.on(.get, "/popular?page=1&api_key=k", .status(200), .json("[1]"))
-        let client = Movies.client(
-            ServerEnvironment("test", "https://movies.test"), apiKey: "k", scripted(network, clock))
-        for words in [
-            "The catalogue answered nothing", "The catalogue answered something that this app cannot read",
-        ] {
-            let error = await failure { () async throws(ServiceError) in try await client.run(.popular()) }
-            #expect(error.map(Movies.words) == words)
-        }
-    }
-
-    @Test("reading ends when its task is cancelled while the next page is on its way")
-    func cancelled() async throws {
-        network.on(.get, "/popular?page=1&api_key=k", page(1, of: 3))
-        network.on(.get, "/popular?page=2&api_key=k", page(2, of: 3).after(.seconds(5)))
-        try await clock.run {
-            let reading = Task(executorPreference: clock.executor) {
-                var pages = 0
-                do throws(PagingError) {
-                    for try await _ in service.popular() { pages += 1 }
-                } catch {
-                    return (pages, Optional(error.error))
-                }
-                return (pages, nil)
-            }
-            try await clock.sleep(for: .seconds(2))
-            reading.cancel()
-            let (pages, error) = await reading.value
-            #expect(pages == 1 && error == .cancelled)
-        }
-    }
-
-    @Test("reading ends when its task is cancelled between two films of a page, and goes on there")
-    func cancelledWithin() async throws {
-        let films = (1...3).map { id in
-            #"{"id": \#(id), "title": "", "release_date": "", "vote_average": 0, "overview": ""}"#
-        }
-        let page = #"{"page": 1, "total_pages": 2, "total_results": 6, "results": [\#(films.joined(separator: ","))]}"#
-        network.on(.get, "/now_playing?page=1&api_key=k", .json(page).times(2))
-        let reading = Task {
-            var seen: [Movies.Movie.ID] = []
-            do throws(PagingError) {
-                for try await film in service.newMovies() {
-                    seen.append(film.id)
-                    if film.id == 2 { withUnsafeCurrentTask { $0?.cancel() } }
-                }
-            } catch {
-                return (seen, Optional(error))
-            }
-            return (seen, nil)
-        }
-        let (seen, error) = await reading.value
-        #expect(seen == [1, 2] && error?.error == .cancelled)
-        #expect(network.sent.count == 1)
-        var rest = service.newMovies(from: try #require(error).position).makeAsyncIterator()
-        #expect(try await rest.next()?.id == 3)
     }
 }

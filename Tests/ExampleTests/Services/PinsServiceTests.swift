@@ -23,6 +23,12 @@ import Testing
             overTheWire)
     }
 
+    private func all<List: AsyncSequence>(_ list: List) async throws -> [List.Element] {
+        var elements: [List.Element] = []
+        for try await element in list { elements.append(element) }
+        return elements
+    }
+
     private func signedIn() async throws -> Pins.Service {
         let service = service()
         _ = try await service.signIn(name: ann.userName, password: ann.password)
@@ -39,7 +45,7 @@ import Testing
         await service.signOut()
         let sent = server.received.count
         #expect(await failure { () async throws(ServiceError) in try await service.user() } == .signInRequired)
-        #expect(await failure { () async throws(ServiceError) in try await service.pin("x") } == .signInRequired)
+        #expect(await failure { () async throws(ServiceError) in try await service.addPin("x") } == .signInRequired)
         #expect(server.received.count == sent)
     }
 
@@ -127,22 +133,77 @@ import Testing
         #expect(!following.contains(cleo))
     }
 
-    @Test("pins and comments have their user with them")
+    @Test("pins and comments have their user with them, and are read alone, listed and removed")
     func wall() async throws {
         let service = try await signedIn()
-        let pin = try await service.pin("A bench by the sea")
+        let pin = try await service.addPin("A bench by the sea")
         #expect(pin.user.userID == ann.id && pin.title == "A bench by the sea")
-        #expect(try await service.pins(of: ann.id).map(\.pinID).contains(pin.pinID))
-        let comment = try await service.comment("Take me there", on: pin.id)
-        #expect(comment.user.userID == ann.id)
-        #expect(try await service.comments(on: pin.id) == [comment])
+        #expect(try await service.pin(pin.id) == pin)
+        #expect(try await all(service.pins(of: ann.id)).first == pin)
+        let comment = try await service.addComment("Take me there", to: pin.id)
+        #expect(comment.user.userID == ann.id && comment.userID == ann.id)
+        #expect(comment.navLink == "/pins/\(pin.id)/comments/\(comment.id)")
+        let second = try await service.addComment("Me too", to: pin.id)
+        #expect(try await all(service.comments(on: pin.id)) == [second, comment])
         var copy = comment
         copy.text = "Or me"
         #expect(comment.text == "Take me there" && copy.user == comment.user)
-        try await service.remove(pin.id)
-        #expect(try await !service.pins(of: ann.id).map(\.pinID).contains(pin.pinID))
-        #expect(
-            await failure { () async throws(ServiceError) in try await service.comments(on: pin.id) }?.status == 404)
+        try await service.removeComment(comment.id, from: pin.id)
+        #expect(try await all(service.comments(on: pin.id)) == [second])
+        try await service.removePin(pin.id)
+        let gone = await failure { () async throws(ServiceError) in try await service.pin(pin.id) }
+        #expect(gone?.status == 404)
+        #expect(try await !all(service.pins()).contains(pin))
+    }
+
+    @Test("all pins and all comments can be reached, page by page")
+    func pages() async throws {
+        let service = try await signedIn()
+        let before = try await all(service.pins()).count
+        for number in 1...25 { _ = try await service.addPin("Pin \(number)") }
+        let hers = try await all(service.pins(of: ann.id))
+        #expect(hers.prefix(25).map(\.title) == (1...25).reversed().map { "Pin \($0)" })
+        #expect(hers.allSatisfy { $0.user.userID == ann.id })
+        let everybodys = try await all(service.pins())
+        #expect(everybodys.count == before + 25 && Set(everybodys.map(\.id)).count == everybodys.count)
+        let pin = try #require(hers.first).id
+        for number in 1...41 { _ = try await service.addComment("\(number)", to: pin) }
+        #expect(try await all(service.comments(on: pin)).map(\.text) == (1...41).reversed().map { "\($0)" })
+    }
+
+    @Test("sign-ins and refreshes are among the events, and a shutdown ends the stream")
+    func events() async throws {
+        let service = service()
+        let (first, second) = (service.events, service.events)
+        _ = try await service.signIn(name: ann.userName, password: ann.password)
+        var token = try await service.tokens.token()
+        token.expiry = Date(timeIntervalSinceNow: -1)
+        await service.tokens.signIn(token)
+        _ = try await service.user()
+        await service.shutdown()
+        for stream in [first, second] {
+            let sent = await stream.reduce(into: [String]()) { if case .sent = $1.kind { $0.append($1.endpoint) } }
+            #expect(
+                sent == [
+                    "POST oauth/access_token", "GET users/self", "POST oauth/access_token", "GET users/self",
+                ])
+        }
+    }
+
+    @Test("only a wrong name or password counts as one")
+    func wrongPassword() async throws {
+        func refusal(by service: Pins.Service, name: String, _ password: String) async -> ServiceError? {
+            await failure { () async throws(ServiceError) in try await service.signIn(name: name, password: password) }
+        }
+        #expect(await refusal(by: service(), name: ann.userName, "no")?.isWrongPassword == true)
+        #expect(await refusal(by: service(), name: "nobody", ann.password)?.isWrongPassword == true)
+        let stranger = await refusal(by: service(secret: "wrong"), name: ann.userName, ann.password)
+        #expect(stranger?.refusal?.status == 401 && stranger?.isWrongPassword == false)
+        for status in [400, 401, 403, 404] {
+            server.fail(.status(status), on: "/pins/oauth")
+            let other = await refusal(by: service(), name: ann.userName, ann.password)
+            #expect(other?.status == status && other?.isWrongPassword == false)
+        }
     }
 
     @Test("an account and a list of pins survive a restart; what is damaged is an error")
@@ -151,7 +212,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let service = service()
         let account = try await service.signIn(name: ann.userName, password: ann.password)
-        let pins = try await service.pins(of: ann.id)
+        let pins = try await all(service.pins(of: ann.id))
         let accountFile = folder.appending(path: "account").path
         try await ValueArchive<Pins.Account>(path: accountFile).save(account)
         try await ValueArchive<[Pins.Pin]>(path: folder.appending(path: "pins").path).save(pins)
@@ -159,141 +220,5 @@ import Testing
         #expect(try await ValueArchive<[Pins.Pin]>(path: folder.appending(path: "pins").path).load() == pins)
         try Data("{".utf8).write(to: URL(filePath: accountFile))
         await #expect(throws: ArchiveError.self) { try await ValueArchive<Pins.Account>(path: accountFile).load() }
-    }
-}
-
-@Suite("Pins, in virtual time") struct PinsTimeTests {
-    private static let user =
-        #"{"user_id": 1, "user_name": "ann", "full_name": "Ann", "#
-        + #""created_at": "2026-01-01T00:00:00Z", "nav_link": "/users/1"}"#
-
-    private let clock = TestClock()
-    private let network = script()
-    private let service: Pins.Service
-
-    init() {
-        service = Pins.Service(
-            ServerEnvironment("pins", "https://pins.test"), clientID: "app", clientSecret: "secret", time: clock,
-            scripted(network, clock))
-    }
-
-    @Test("a token that ends while its user is away is replaced with the next call")
-    func renewed() async throws {
-        let token = #"{"access_token": "a1", "refresh_token": "r1", "expires_in": 60, "token_type": "Bearer"}"#
-        network.on(.post, "/oauth/access_token", .json(token), .json(token.replacing("1\"", with: "2\"")))
-        network.on(.get, "/users/self", .json(Self.user).times(2))
-        try await clock.run {
-            _ = try await service.signIn(name: "ann", password: "p")
-            try await clock.sleep(for: .seconds(61))
-            #expect(try await service.user().userName == "ann")
-        }
-        #expect(
-            network.sent.compactMap { $0.request.headers["Authorization"] }.filter { $0.hasPrefix("Bearer") }
-                == ["Bearer a1", "Bearer a2"])
-    }
-
-    @Test("a call that is cancelled while its token is replaced ends at once; the next has the new token")
-    func cancelledInRefresh() async throws {
-        let token = #"{"access_token": "a1", "refresh_token": "r1", "expires_in": 60, "token_type": "Bearer"}"#
-        network.on(
-            .post, "/oauth/access_token", .json(token), .json(token.replacing("1\"", with: "2\"")).after(.seconds(5)))
-        network.on(.get, "/users/self", .json(Self.user).times(2))
-        try await clock.run {
-            _ = try await service.signIn(name: "ann", password: "p")
-            try await clock.sleep(for: .seconds(61))
-            let begin = clock.now
-            let call = Task(executorPreference: clock.executor) {
-                await failure { () async throws(ServiceError) in try await service.user() }
-            }
-            try await clock.sleep(for: .seconds(1))
-            call.cancel()
-            #expect(await call.value == .cancelled)
-            #expect(begin.duration(to: clock.now) == .seconds(1))
-            try await clock.sleep(for: .seconds(4))
-            #expect(try await service.user().userName == "ann")
-            #expect(begin.duration(to: clock.now) == .seconds(5))
-        }
-        #expect(
-            network.sent.compactMap { $0.request.headers["Authorization"] }.filter { $0.hasPrefix("Bearer") }
-                == ["Bearer a1", "Bearer a2"])
-    }
-
-    @Test("a call that is told its token is no longer good goes out again with the new one")
-    func replayed() async throws {
-        let token = #"{"access_token": "a1", "refresh_token": "r1", "token_type": "Bearer"}"#
-        network.on(.post, "/oauth/access_token", .json(token), .json(token.replacing("1\"", with: "2\"")))
-        network.on(.get, "/users/self", .json(Self.user), .status(401), .json(Self.user))
-        try await clock.run {
-            _ = try await service.signIn(name: "ann", password: "p")
-            #expect(try await service.user().userName == "ann")
-        }
-        #expect(
-            network.sent.compactMap { $0.request.headers["Authorization"] }.filter { $0.hasPrefix("Bearer") }
-                == ["Bearer a1", "Bearer a1", "Bearer a2"])
-    }
-
-    @Test("ten seconds are the limit of a request")
-    func timeout() async throws {
-        network.on(.post, "/oauth/access_token", .silence)
-        await clock.run {
-            let error = await failure { () async throws(ServiceError) in
-                try await service.signIn(name: "ann", password: "p")
-            }
-            #expect(error == .timedOut(Timeout(.attempt, limit: .seconds(10), phase: .waitingForResponse)))
-        }
-    }
-
-    @Test("a sign-in that is cancelled leaves no session, in whichever stage", arguments: [1, 3])
-    func cancelled(second: Int) async throws {
-        let token = #"{"access_token": "a1", "token_type": "Bearer"}"#
-        network.on(.post, "/oauth/access_token", .json(token).after(.seconds(2)))
-        if second == 3 { network.on(.get, "/users/self", .json(Self.user).after(.seconds(2))) }
-        try await clock.run {
-            let signIn = Task(executorPreference: clock.executor) {
-                await failure { () async throws(ServiceError) in try await service.signIn(name: "ann", password: "p") }
-            }
-            try await clock.sleep(for: .seconds(second))
-            signIn.cancel()
-            #expect(await signIn.value == .cancelled)
-            #expect(await service.tokens.isSignedIn == false)
-        }
-    }
-
-    private func scriptSignIn(_ name: String, after pause: Duration = .zero, user reply: ScriptedReply) {
-        network.on(.post, "/oauth/access_token", .json(#"{"access_token": "\#(name)"}"#).after(pause))
-        network.on(.get, "/users/self", reply)
-    }
-
-    @Test("a sign-in that fails half-way leaves the session that was there")
-    func halfSignIn() async throws {
-        scriptSignIn("a", user: .json(Self.user))
-        scriptSignIn("b", user: .status(500))
-        _ = try await service.signIn(name: "ann", password: "p")
-        let half = await failure { () async throws(ServiceError) in
-            try await service.signIn(name: "ben", password: "p")
-        }
-        #expect(half?.status == 500)
-        #expect(try await service.tokens.token().access == "a")
-    }
-
-    @Test("of two who sign in at once, neither gets the other's account")
-    func twoSignIns() async throws {
-        let ben = Self.user.replacing("\"ann\"", with: "\"ben\"")
-        scriptSignIn("a", after: .seconds(1), user: .json(Self.user).after(.seconds(4)))
-        scriptSignIn("b", after: .seconds(1), user: .json(ben).after(.seconds(1)))
-        await clock.run {
-            async let first = Result { () async throws(ServiceError) in
-                try await service.signIn(name: "ann", password: "p")
-            }
-            try? await clock.sleep(for: .seconds(2))
-            async let second = Result { () async throws(ServiceError) in
-                try await service.signIn(name: "ben", password: "p")
-            }
-            for (outcome, name, token) in [(await first, "ann", "a"), (await second, "ben", "b")] {
-                let account = try? outcome.get()
-                #expect(account?.user.userName == name && account?.token.access == token)
-            }
-            #expect(await (try? service.tokens.token())?.access == "a")
-        }
     }
 }

@@ -1,6 +1,7 @@
 import Errand
 import ErrandTesting
 import ExampleServices
+import Observation
 import Testing
 
 @Suite("Social, in virtual time") struct SocialScreenTests {
@@ -32,6 +33,64 @@ import Testing
         clock.advance(by: .seconds(2))
         await second.value
         #expect(screen.friends.map(\.id) == [8])
+    }
+
+    @Test("the screen is loading from the first tap until the last load has ended")
+    @MainActor func loading() async throws {
+        network.on(.get, list, .json("[]").after(.seconds(2)), .status(503).after(.seconds(2)))
+        let screen = Social.FriendsScreen(service)
+        #expect(!screen.isLoading)
+        let first = Task { await screen.load() }
+        await network.sent(atLeast: 1)
+        #expect(screen.isLoading)
+        let second = Task { await screen.load() }
+        await network.sent(atLeast: 2)
+        await first.value
+        #expect(screen.isLoading)
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(2))
+        await second.value
+        #expect(!screen.isLoading && screen.message != nil)
+    }
+
+    @Test(
+        "the screen says how many friends it could not show",
+        arguments: [
+            (#"[{"id": 1}]"#, 0, nil), (#"[{"id": 1}, {}]"#, 1, "One friend could not be shown"),
+            (#"[{}, {"id": 1}, {"name": "x"}]"#, 2, "2 friends could not be shown"),
+        ] as [(String, Int, String?)])
+    @MainActor func leftOut(body: String, count: Int, note: String?) async throws {
+        network.on(.get, list, .json(body), .json("[]"))
+        let screen = Social.FriendsScreen(service)
+        await screen.load()
+        #expect(screen.friends.map(\.id) == [1])
+        #expect(screen.leftOut == count && screen.note == note)
+        await screen.load()
+        #expect(screen.leftOut == 0 && screen.note == nil)
+    }
+
+    @Test("a view that shows the screen is told of each change")
+    @MainActor func observed() async throws {
+        network.on(.get, list, .json(#"[{"id": 7}, {}]"#))
+        let screen = Social.FriendsScreen(service)
+        await confirmation(expectedCount: 3) { isTold in
+            withObservationTracking {
+                _ = screen.friends
+            } onChange: {
+                isTold()
+            }
+            withObservationTracking {
+                _ = screen.note
+            } onChange: {
+                isTold()
+            }
+            withObservationTracking {
+                _ = screen.isLoading
+            } onChange: {
+                isTold()
+            }
+            await screen.load()
+        }
     }
 
     @Test("an error is shown by its description, and goes with the next load that works")

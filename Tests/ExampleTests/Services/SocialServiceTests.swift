@@ -2,6 +2,7 @@ import Errand
 import ErrandTesting
 import ExampleServer
 import ExampleServices
+import Foundation
 import Testing
 
 @Suite("Social, over real HTTP") struct SocialServiceTests {
@@ -26,6 +27,20 @@ import Testing
         #expect(try await service.friends(in: "family").map(\.id) == [5, 6, 8, 3])
         try await service.remove(5)
         #expect(try await service.friends().map(\.id) == [2, 6, 8, 3])
+    }
+
+    @Test("the friends of another user are listed, all of them or a category, unless the list is private")
+    func friendsOfOthers() async throws {
+        #expect(try await service.friends(of: ExampleData.ben.id).map(\.id) == [1, 7])
+        #expect(try await service.friends(of: ExampleData.ben.id, in: "family").isEmpty)
+        #expect(try await service.friends(of: ExampleData.ann.id, in: "family").map(\.id) == [5, 8])
+        let targets = server.received.map(\.target)
+        #expect(targets[0].contains("user_id=2") && !targets[0].contains("user_id=1"))
+        let closed = await failure { () async throws(ServiceError) in
+            try await service.friends(of: ExampleData.shyUserID)
+        }
+        #expect(closed?.refusal?.status == 403)
+        #expect(closed?.localizedDescription == "Dan Dyer shows the list to nobody")
     }
 
     @Test("a user without a number does not cost the others; the list tells how many were left out")
@@ -71,7 +86,7 @@ import Testing
     func reported() async throws {
         let invalid = await failure { () async throws(ServiceError) in try await service.add(2) }
         #expect(invalid?.refusal?.status == 422)
-        #expect(invalid.map { "\($0)" }?.contains("Ben Baker is a friend already") == true)
+        #expect(invalid?.localizedDescription.contains("Ben Baker is a friend already") == true)
         guard case .rejected(let rejection) = invalid else { throw try #require(invalid) }
         #expect(rejection.fieldErrors["friend_id"] == ["Ben Baker is a friend already"])
 
