@@ -15,11 +15,29 @@ typedef struct {
 
 // MARK: Before the request is sent
 
+// Returns the TLS library's session; NULL if there is none.
+static const tls_session *tls_session_of(const ccurl_transfer *transfer) {
+    tls_session *session = NULL;
+    if (ccurl_api.easy_getinfo(transfer->easy, CCURLINFO_TLS_SSL_PTR, &session) != CCURLE_OK) return NULL;
+    return session && session->connection ? session : NULL;
+}
+
+// Whether client and server have agreed on HTTP/2.
+static bool speaks_http2(const ccurl_transfer *transfer) {
+    const tls_session *session = tls_session_of(transfer);
+    if (!session) return false;
+    ccurl_datum name = {0};
+    if (session->library == CCURLSSLBACKEND_OPENSSL && ccurl_api.openssl_alpn)
+        ccurl_api.openssl_alpn(session->connection, &name.bytes, &name.length);
+    else if (session->library == CCURLSSLBACKEND_GNUTLS && ccurl_api.gnutls_alpn)
+        if (ccurl_api.gnutls_alpn(session->connection, &name) != 0) return false;
+    return name.length == 2 && memcmp(name.bytes, "h2", 2) == 0;
+}
+
 // Whether the TLS library holds bytes of the other side that nobody has read.
 static bool has_unread(const ccurl_transfer *transfer) {
-    tls_session *session = NULL;
-    if (ccurl_api.easy_getinfo(transfer->easy, CCURLINFO_TLS_SSL_PTR, &session) != CCURLE_OK) return false;
-    if (!session || !session->connection) return false;
+    const tls_session *session = tls_session_of(transfer);
+    if (!session) return false;
     if (session->library == CCURLSSLBACKEND_OPENSSL && ccurl_api.openssl_has_pending)
         return ccurl_api.openssl_has_pending(session->connection);
     if (session->library != CCURLSSLBACKEND_GNUTLS || !ccurl_api.gnutls_pending) return false;
@@ -78,6 +96,7 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
         transfer->objection = CCURL_STALE;
         return CCURL_PREREQFUNC_ABORT;
     }
+    if (is_new && transfer->request.is_encrypted && speaks_http2(transfer)) ccurl_transfer_tell(transfer, CCURL_SHARED);
     ccurl_transfer_tell(transfer, CCURL_CONNECTED);
     return CCURL_PREREQFUNC_OK;
 }

@@ -10,6 +10,10 @@ import Foundation
 /// ```text
 /// errand-bench worker calls <url> <tasks> <seconds>
 /// errand-bench worker call <url>
+/// errand-bench worker bytes <url> <tasks> <seconds>
+/// errand-bench worker burst <url> <calls>
+/// errand-bench worker waiting-slow <url> <calls>
+/// errand-bench worker waiting-limited <url> <calls>
 /// errand-bench worker download <url>
 /// errand-bench worker upload <url> <megabytes>
 /// errand-bench worker faults
@@ -24,7 +28,8 @@ enum WireWorker {
         let active: Bool
     }
 
-    /// Prints the number of calls or bytes, the seconds that they took, and the peak memory in megabytes.
+    /// Prints the number of calls or bytes, the seconds that they took, and the peak memory in megabytes; of calls that
+    /// wait, the memory that they take.
     static func run(_ arguments: [String]) async throws {
         if arguments == ["faults"] { return try await Fault.serve() }
         if arguments == ["hostile"] { return try await HostileBench.serve() }
@@ -39,13 +44,23 @@ enum WireWorker {
         switch kind {
         case "calls": count = try await calls(of: url, tasks: Int(numbers[0]), for: .seconds(numbers[1]))
         case "call": count = try await calls(of: url, tasks: 1, for: .zero)
+        case "bytes":
+            count = try await calls(of: url, as: Data.self, tasks: Int(numbers[0]), for: .seconds(numbers[1]))
+        case "burst": count = try await BurstWorker.burst(url, calls: Int(numbers[0]))
+        case "waiting-slow", "waiting-limited":
+            let calls = Int(numbers[0])
+            let memory = try await BurstWorker.megabytes(
+                of: calls, waitingAt: url, isLimited: kind == "waiting-limited")
+            return print(calls, start.duration(to: .now) / .seconds(1), memory)
         case "download": count = try await download(url)
         default: count = try await upload(Int(numbers[0]) << 20, to: url)
         }
         print(count, start.duration(to: .now) / .seconds(1), ProcessFigures.now.mostMegabytes)
     }
 
-    private static func calls(of url: String, tasks: Int, for duration: Duration) async throws -> Int {
+    private static func calls<Response: Decodable & Sendable>(
+        of url: String, as type: Response.Type = Model.self, tasks: Int, for duration: Duration
+    ) async throws -> Int {
         let client = APIClient(url) { $0.rateLimit = .unlimited }
         let end = ContinuousClock.now + duration
         return try await withThrowingTaskGroup(of: Int.self) { group in
@@ -53,7 +68,7 @@ enum WireWorker {
                 group.addTask {
                     var calls = 0
                     repeat {
-                        _ = try await client.run(Endpoint<Model>.get(""))
+                        _ = try await client.run(Endpoint<Response>.get(""))
                         calls += 1
                     } while ContinuousClock.now < end
                     return calls

@@ -1,6 +1,7 @@
-// A small HTTP/1.1 server for measurements, fast enough not to be the bottleneck. It supports three requests:
+// A small HTTP/1.1 server for measurements, fast enough not to be the bottleneck. It supports four requests:
 //   GET /small            a small JSON model
 //   GET /bytes/<count>    that many bytes
+//   GET /silent           no response
 //   POST or PUT, any      reads the body, responds with the model
 #include "peer.h"
 
@@ -102,6 +103,7 @@ static int serve(peer *peer) {
         size_t head = (size_t)(end - peer->bytes) + 4;
         unsigned long long count = 0;
         int is_bytes = sscanf(peer->bytes, "GET /bytes/%llu", &count) == 1;
+        int is_silent = strncmp(peer->bytes, "GET /silent", 11) == 0;
         int has_body = strncmp(peer->bytes, "POST", 4) == 0 || strncmp(peer->bytes, "PUT", 3) == 0;
         if (has_body) {
             const char *length = field(peer->bytes, "\nContent-Length:");
@@ -111,7 +113,7 @@ static int serve(peer *peer) {
         memmove(peer->bytes, peer->bytes + head, peer->length - head);
         peer->length -= head;
         int is_uploading = has_body && (peer->body > 0 || peer->in_chunks);
-        if (is_bytes ? !begin_bytes(peer, count) : !is_uploading && !send_model(peer)) return 0;
+        if (is_bytes ? !begin_bytes(peer, count) : !is_silent && !is_uploading && !send_model(peer)) return 0;
     }
 }
 
