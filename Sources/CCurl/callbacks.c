@@ -5,7 +5,11 @@
 
 #include "fields.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+// How much memory a body gets at most before any of it has come.
+#define FIRST_BODY_CAPACITY (1 << 20)
 
 // As libcurl lays it out.
 typedef struct {
@@ -131,6 +135,26 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
     return length;
 }
 
+// Makes room for more bytes of the body: for all that are announced, but never for much more than have come, since a
+// server may announce anything.
+static bool reserve_body(ccurl_transfer *transfer, size_t more) {
+    size_t wanted = transfer->body_length + more;
+    if (wanted <= transfer->body_capacity) return true;
+    size_t capacity = transfer->body_capacity * 2;
+    int64_t announced = transfer->head.content_length;
+    // A length that is exceeded was that of a compressed body.
+    if (announced >= (int64_t)wanted) {
+        if (capacity < FIRST_BODY_CAPACITY) capacity = FIRST_BODY_CAPACITY;
+        if (capacity > (size_t)announced) capacity = (size_t)announced;
+    }
+    if (capacity < wanted) capacity = wanted;
+    uint8_t *moved = realloc(transfer->body, capacity);
+    if (!moved) return false;
+    transfer->body = moved;
+    transfer->body_capacity = capacity;
+    return true;
+}
+
 static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     size_t length = size * count;
@@ -142,7 +166,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
         if (transfer->is_paused) return CCURL_WRITEFUNC_PAUSE;
         if (taken < 0) return 0;
     } else {
-        if (!ccurl_reserve((void **)&transfer->body, &transfer->body_capacity, transfer->body_length, length)) return 0;
+        if (!reserve_body(transfer, length)) return 0;
         memcpy(transfer->body + transfer->body_length, bytes, length);
     }
     transfer->body_length += length;
