@@ -19,7 +19,8 @@ static ccurl_version_info *version;
 struct ccurl_api ccurl_api;
 
 static void open_library(void) {
-    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    // Lazily: most functions of its thirty libraries are never called, and to look them all up takes a millisecond.
+    void *library = dlopen("libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
         // It may be missing, but so may a library that it needs itself: the reason tells which.
         static char reason[512];

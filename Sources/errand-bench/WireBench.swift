@@ -53,6 +53,7 @@ enum WireBench {
         report.add("wire.rss_mb", .number(one.memory), "MB of memory, at most, in a process that makes one call")
         guard let base else { return }
         try measureStreams(base, into: &report)
+        try StartBench.run(base, into: &report)
         try BodyBench.run(base, into: &report)
         try BurstBench.run(base, into: &report)
     }
