@@ -5,7 +5,11 @@
 
 #include "fields.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+// How much memory a body gets at most before any of it has come.
+#define FIRST_BODY_CAPACITY (1 << 20)
 
 // As libcurl lays it out.
 typedef struct {
@@ -15,11 +19,29 @@ typedef struct {
 
 // MARK: Before the request is sent
 
+// Returns the TLS library's session; NULL if there is none.
+static const tls_session *tls_session_of(const ccurl_transfer *transfer) {
+    tls_session *session = NULL;
+    if (ccurl_api.easy_getinfo(transfer->easy, CCURLINFO_TLS_SSL_PTR, &session) != CCURLE_OK) return NULL;
+    return session && session->connection ? session : NULL;
+}
+
+// Whether client and server have agreed on HTTP/2.
+static bool speaks_http2(const ccurl_transfer *transfer) {
+    const tls_session *session = tls_session_of(transfer);
+    if (!session) return false;
+    ccurl_datum name = {0};
+    if (session->library == CCURLSSLBACKEND_OPENSSL && ccurl_api.openssl_alpn)
+        ccurl_api.openssl_alpn(session->connection, &name.bytes, &name.length);
+    else if (session->library == CCURLSSLBACKEND_GNUTLS && ccurl_api.gnutls_alpn)
+        if (ccurl_api.gnutls_alpn(session->connection, &name) != 0) return false;
+    return name.length == 2 && memcmp(name.bytes, "h2", 2) == 0;
+}
+
 // Whether the TLS library holds bytes of the other side that nobody has read.
 static bool has_unread(const ccurl_transfer *transfer) {
-    tls_session *session = NULL;
-    if (ccurl_api.easy_getinfo(transfer->easy, CCURLINFO_TLS_SSL_PTR, &session) != CCURLE_OK) return false;
-    if (!session || !session->connection) return false;
+    const tls_session *session = tls_session_of(transfer);
+    if (!session) return false;
     if (session->library == CCURLSSLBACKEND_OPENSSL && ccurl_api.openssl_has_pending)
         return ccurl_api.openssl_has_pending(session->connection);
     if (session->library != CCURLSSLBACKEND_GNUTLS || !ccurl_api.gnutls_pending) return false;
@@ -78,6 +100,7 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
         transfer->objection = CCURL_STALE;
         return CCURL_PREREQFUNC_ABORT;
     }
+    if (is_new && transfer->request.is_encrypted && speaks_http2(transfer)) ccurl_transfer_tell(transfer, CCURL_SHARED);
     ccurl_transfer_tell(transfer, CCURL_CONNECTED);
     return CCURL_PREREQFUNC_OK;
 }
@@ -112,6 +135,26 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
     return length;
 }
 
+// Makes room for more bytes of the body: for all that are announced, but never for much more than have come, since a
+// server may announce anything.
+static bool reserve_body(ccurl_transfer *transfer, size_t more) {
+    size_t wanted = transfer->body_length + more;
+    if (wanted <= transfer->body_capacity) return true;
+    size_t capacity = transfer->body_capacity * 2;
+    int64_t announced = transfer->head.content_length;
+    // A length that is exceeded was that of a compressed body.
+    if (announced >= (int64_t)wanted) {
+        if (capacity < FIRST_BODY_CAPACITY) capacity = FIRST_BODY_CAPACITY;
+        if (capacity > (size_t)announced) capacity = (size_t)announced;
+    }
+    if (capacity < wanted) capacity = wanted;
+    uint8_t *moved = realloc(transfer->body, capacity);
+    if (!moved) return false;
+    transfer->body = moved;
+    transfer->body_capacity = capacity;
+    return true;
+}
+
 static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     size_t length = size * count;
@@ -123,7 +166,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
         if (transfer->is_paused) return CCURL_WRITEFUNC_PAUSE;
         if (taken < 0) return 0;
     } else {
-        if (!ccurl_reserve((void **)&transfer->body, &transfer->body_capacity, transfer->body_length, length)) return 0;
+        if (!reserve_body(transfer, length)) return 0;
         memcpy(transfer->body + transfer->body_length, bytes, length);
     }
     transfer->body_length += length;

@@ -19,7 +19,8 @@ static ccurl_version_info *version;
 struct ccurl_api ccurl_api;
 
 static void open_library(void) {
-    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    // Lazily: most functions of its thirty libraries are never called, and to look them all up takes a millisecond.
+    void *library = dlopen("libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
         // It may be missing, but so may a library that it needs itself: the reason tells which.
         static char reason[512];
@@ -61,7 +62,9 @@ static void open_library(void) {
         memcpy(symbols[i].place, &symbol, sizeof symbol);
     }
     *(void **)&ccurl_api.openssl_has_pending = dlsym(library, "SSL_has_pending");
+    *(void **)&ccurl_api.openssl_alpn = dlsym(library, "SSL_get0_alpn_selected");
     *(void **)&ccurl_api.gnutls_pending = dlsym(library, "gnutls_record_check_pending");
+    *(void **)&ccurl_api.gnutls_alpn = dlsym(library, "gnutls_alpn_get_selected_protocol");
     // A process that cannot have this has no memory left for anything else either.
     if (ccurl_api.global_init(CCURL_GLOBAL_ALL) != 0) {
         problem = "libcurl could not be set up";

@@ -27,6 +27,12 @@ typedef struct {
     } data;
 } ccurl_message;
 
+// As GnuTLS lays it out.
+typedef struct {
+    const unsigned char *bytes;
+    unsigned length;
+} ccurl_datum;
+
 struct ccurl_api {
     ccurl_code (*global_init)(long);
     ccurl_version_info *(*version_info)(int);
@@ -46,7 +52,9 @@ struct ccurl_api {
     ccurl_message *(*multi_info_read)(void *, int *);
     // Those of the TLS libraries that libcurl may be built with; NULL for the others.
     int (*openssl_has_pending)(const void *);
+    void (*openssl_alpn)(const void *, const unsigned char **, unsigned *);
     size_t (*gnutls_pending)(void *);
+    int (*gnutls_alpn)(void *, ccurl_datum *);
 };
 
 extern struct ccurl_api ccurl_api;

@@ -97,11 +97,13 @@ ccurl_loop *ccurl_loop_new(void) {
     loop->due = loop->answered.due = -1;
     atomic_init(&loop->worked_on, NOTHING);
     pthread_mutex_init(&loop->sockets.guard, NULL);
+    loop->sockets.lists = calloc(CCURL_PORTS, sizeof *loop->sockets.lists);
     loop->multi = ccurl_api.multi_init();
     loop->sockets.epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->alarm = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event event = {.events = EPOLLIN, .data.fd = loop->alarm};
-    if (!loop->multi || epoll_ctl(loop->sockets.epoll, EPOLL_CTL_ADD, loop->alarm, &event) != 0) {
+    bool is_whole = loop->multi && loop->sockets.lists;
+    if (!is_whole || epoll_ctl(loop->sockets.epoll, EPOLL_CTL_ADD, loop->alarm, &event) != 0) {
         ccurl_loop_free(loop);
         return NULL;
     }
@@ -118,6 +120,7 @@ void ccurl_loop_free(ccurl_loop *loop) {
     if (loop->sockets.epoll >= 0) close(loop->sockets.epoll);
     if (loop->alarm >= 0) close(loop->alarm);
     free(loop->sockets.watches);
+    free(loop->sockets.lists);
     pthread_mutex_destroy(&loop->sockets.guard);
     free(loop);
 }

@@ -64,6 +64,41 @@ static uint64_t hash_of(const void *bytes, size_t count) {
     return hash;
 }
 
+// MARK: The lists by port
+
+static void join_list(ccurl_sockets *sockets, int socket) {
+    ccurl_watch *watch = &sockets->watches[socket];
+    int *list = &sockets->lists[watch->from_port];
+    watch->next = *list;
+    *list = socket + 1;
+}
+
+static void leave_list(ccurl_sockets *sockets, int socket) {
+    ccurl_watch *watch = &sockets->watches[socket];
+    int *link = &sockets->lists[watch->from_port];
+    while (*link > 0 && *link != socket + 1) link = &sockets->watches[*link - 1].next;
+    if (*link > 0) *link = watch->next;
+    watch->next = 0;
+}
+
+// Asks the system, once for each connection. Returns false for a socket that is not connected.
+static bool ask_ports(int socket, int *own_port, int *other_port) {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+    } own, other;
+    socklen_t own_length = sizeof own, other_length = sizeof other;
+    if (getsockname(socket, &own.any, &own_length) != 0) return false;
+    if (getpeername(socket, &other.any, &other_length) != 0) return false;
+    // The port is at the same place in both.
+    *own_port = ntohs(own.four.sin_port);
+    *other_port = ntohs(other.four.sin_port);
+    return *own_port > 0;
+}
+
+// MARK: Sockets come and go
+
 static int open_socket(void *context, int purpose, socket_address *address) {
     (void)purpose;
     ccurl_transfer *transfer = context;
@@ -82,6 +117,7 @@ static int open_socket(void *context, int purpose, socket_address *address) {
     if (!watch) return opened;
     *watch = (ccurl_watch){.is_own = true, .is_encrypted = ccurl_transfer_is_encrypted(transfer)};
     watch->server = hash_of(&address->address, address->length);
+    join_list(sockets, opened);
     return opened;
 }
 
@@ -130,6 +166,7 @@ static int close_socket(void *context, int socket) {
         // Another process may hold the socket too, and then closing it does not end the watch.
         ccurl_sockets_watch(sockets, socket, watch, 0);
         if (user) ccurl_transfer_connection(user)->kept_socket = 0;
+        if (watch->is_own) leave_list(sockets, socket);
         memset(watch, 0, sizeof *watch);
     }
     int result = close(socket);
@@ -145,32 +182,30 @@ void ccurl_sockets_adopt(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     ccurl_api.easy_setopt(easy, CCURLOPT_CLOSESOCKETDATA, sockets);
 }
 
-// Asks the system once for each connection.
-static bool has_ports(ccurl_watch *watch, int socket, int to_port, int from_port) {
-    if (!watch->is_own) return false;
-    if (!watch->from_port) {
-        union {
-            struct sockaddr any;
-            struct sockaddr_in four;
-            struct sockaddr_in6 six;
-        } own, other;
-        socklen_t own_length = sizeof own, other_length = sizeof other;
-        if (getsockname(socket, &own.any, &own_length) != 0) return false;
-        if (getpeername(socket, &other.any, &other_length) != 0) return false;
-        // The port is at the same place in both.
-        watch->from_port = ntohs(own.four.sin_port);
-        watch->to_port = ntohs(other.four.sin_port);
+// Moves the sockets that are connected by now to the lists of their ports.
+static void sort_connected(ccurl_sockets *sockets) {
+    int socket = sockets->lists[0] - 1;
+    while (socket >= 0) {
+        int next = sockets->watches[socket].next - 1;
+        int own = 0, other = 0;
+        if (ask_ports(socket, &own, &other)) {
+            leave_list(sockets, socket);
+            sockets->watches[socket].from_port = own;
+            sockets->watches[socket].to_port = other;
+            join_list(sockets, socket);
+        }
+        socket = next;
     }
-    return watch->from_port == from_port && watch->to_port == to_port;
 }
 
-// Returns the next socket at `socket` or after it that may be the transfer's connection; -1 if there is none. There
-// may be several: two hosts can be reached from one port.
+// Returns the first socket, or the next one after `socket`, that may be the transfer's connection; -1 if there is none.
+// There may be several: two hosts can be reached from one port.
 static int next_socket(ccurl_sockets *sockets, const ccurl_connection *connection, int socket) {
-    if (!connection->from_port) return -1;
-    for (size_t i = (size_t)socket; i < sockets->capacity; i++)
-        if (has_ports(&sockets->watches[i], (int)i, connection->to_port, connection->from_port)) return (int)i;
-    return -1;
+    if (connection->from_port <= 0 || connection->from_port >= CCURL_PORTS) return -1;
+    if (socket < 0) sort_connected(sockets);
+    int i = socket < 0 ? sockets->lists[connection->from_port] : sockets->watches[socket].next;
+    while (i > 0 && sockets->watches[i - 1].to_port != connection->to_port) i = sockets->watches[i - 1].next;
+    return i - 1;
 }
 
 void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer) {
@@ -194,7 +229,7 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     ccurl_connection *connection = ccurl_transfer_connection(transfer);
     int count = 0, found = -1;
     char byte;
-    for (int i = next_socket(sockets, connection, 0); i >= 0; i = next_socket(sockets, connection, i + 1)) {
+    for (int i = next_socket(sockets, connection, -1); i >= 0; i = next_socket(sockets, connection, i)) {
         const ccurl_watch *watch = &sockets->watches[i];
         // Of two candidates, surplus bytes or the end of either count.
         if (watch->is_doubtful) return true;
@@ -215,7 +250,7 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
 // requests. Those that wait on it already keep their own timeouts: the server may only be slow.
 void ccurl_sockets_distrust(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     if (ccurl_transfer_is_receiving(transfer)) return;
-    int socket = next_socket(sockets, ccurl_transfer_connection(transfer), 0);
+    int socket = next_socket(sockets, ccurl_transfer_connection(transfer), -1);
     // If bytes came in the second half of the wait, the server is slow and the connection works.
     int64_t now = ccurl_now();
     if (socket >= 0 && now - sockets->watches[socket].heard < (now - ccurl_transfer_started(transfer)) / 2) return;

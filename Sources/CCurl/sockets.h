@@ -15,6 +15,8 @@ typedef struct {
     bool is_own, is_encrypted;
     // Its ports, once the system has been asked for them: libcurl names a connection by them.
     int to_port, from_port;
+    // The next socket of the list that it is in, plus one; 0 at the end.
+    int next;
     // Whether it carries HTTP/1: then nothing may come while no request waits for it. The frames of HTTP/2 belong to
     // streams, and some come unasked.
     bool is_http1;
@@ -36,6 +38,9 @@ typedef struct {
     int epoll;
     ccurl_watch *watches;
     size_t capacity;
+    // Those that the shim opened, in lists by their own port; each entry is a descriptor plus one. The first list is
+    // of those whose port is not known yet: they are few, since it is known as soon as they are connected.
+    int *lists;
     // Held while a socket is closed: a descriptor that another thread looks at does not become another file meanwhile.
     pthread_mutex_t guard;
 } ccurl_sockets;
@@ -57,6 +62,9 @@ typedef struct {
     // Whether the server has certainly seen nothing of the request, although it was sent.
     bool is_unseen;
 } ccurl_connection;
+
+// The number of lists.
+enum { CCURL_PORTS = 65536 };
 
 // Returns the watch of a socket; NULL if there is no memory for one.
 ccurl_watch *ccurl_watch_of(ccurl_sockets *sockets, int socket);

@@ -271,6 +271,11 @@ ccurl_timings ccurl_transfer_timings(const ccurl_transfer *transfer) {
     };
 }
 
+long ccurl_transfer_http_version(const ccurl_transfer *transfer) {
+    bool has_response = transfer->state == ENDED && transfer->head.is_complete;
+    return has_response ? ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION) : 0;
+}
+
 ccurl_failure ccurl_transfer_failure(const ccurl_transfer *transfer) {
     // About a transfer that never began, libcurl tells what the one before it on the same handle has sent.
     bool may_have_begun = transfer->connection.kind != CCURL_UNCONNECTED || !ccurl_tells_connected();

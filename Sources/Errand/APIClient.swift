@@ -28,18 +28,25 @@ public actor APIClient: ConfigurableClient {
     private nonisolated let secretNames: SecretNames
     nonisolated let calls = CallsInFlight()
     private nonisolated let hub: EventHub
-    private nonisolated let ownTransport: (any Transport)?
+    private nonisolated let defaultTransport: DefaultTransport?
     private var closing: Flight<Void, Never>?
 
     /// Creates a client with that configuration.
     public init(_ configuration: Configuration) {
         self.configuration = configuration
         let limiter = configuration.limiter ?? RateLimiter(configuration.rateLimit, time: configuration.time)
-        let transport = configuration.transport ?? Self.platformTransport
+        let transport: any Transport
+        if let given = configuration.transport {
+            transport = given
+            defaultTransport = nil
+        } else {
+            let own = DefaultTransport()
+            transport = own.transport
+            defaultTransport = own
+        }
         self.limiter = limiter
         hub = EventHub(observer: configuration.observe)
         secretNames = SecretNames(adding: configuration.secretNames)
-        ownTransport = configuration.transport == nil ? transport : nil
         pipeline = Result { () throws(ServiceError) in
             try Pipeline(configuration, limiter: limiter, transport: transport)
         }
@@ -118,7 +125,7 @@ public actor APIClient: ConfigurableClient {
         let closing = Flight<Void, Never>()
         self.closing = closing
         await calls.close()
-        await ownTransport?.shutdown()
+        await defaultTransport?.end(for: ObjectIdentifier(hub))
         hub.finish()
         closing.land(.success(()))
     }
@@ -146,31 +153,43 @@ public actor APIClient: ConfigurableClient {
 
 extension APIClient {
     /// Runs a call whose response is decoded. The call ends when that is done.
+    ///
+    /// Not inlined, like the steps that follow: see `Pipeline`.
+    @inline(never)
     private nonisolated func answer<Response>(
         to endpoint: Endpoint<Response>
     ) async throws(ServiceError) -> Reply<Response> {
         let call = try begin(endpoint, delivery: .whole)
         do throws(ServiceError) {
             let (response, url) = try await send(endpoint, as: call)
-            call.note(.decoding)
-            let value = try interpreter.value(
-                Response.self, below: endpoint.envelope, in: response, by: endpoint.options.decoder
-            ) {
-                redactor(for: call)
-            }
-            try call.throwIfStopped()
-            let reply = Reply(
-                value: value, status: response.status, headers: response.headers,
-                attempts: call.read { $0.attempts }, duration: call.age, timings: response.timings,
-                source: response.hasLeftOrigin ? nil : response.redirectedTo ?? url)
-            calls.end(call, telling: .succeeded(attempts: reply.attempts, after: reply.duration))
-            return reply
+            return try reply(from: response, at: url, to: endpoint, of: call)
         } catch {
             throw end(call, with: error)
         }
     }
 
+    /// Decodes the response, and ends the call.
+    @inline(never)
+    private nonisolated func reply<Response>(
+        from response: HTTPResponse, at url: HTTPURL, to endpoint: Endpoint<Response>, of call: Call
+    ) throws(ServiceError) -> Reply<Response> {
+        call.note(.decoding)
+        let value = try interpreter.value(
+            Response.self, below: endpoint.envelope, in: response, by: endpoint.options.decoder
+        ) {
+            redactor(for: call)
+        }
+        try call.throwIfStopped()
+        let reply = Reply(
+            value: value, status: response.status, headers: response.headers,
+            attempts: call.read { $0.attempts }, duration: call.age, timings: response.timings,
+            source: response.hasLeftOrigin ? nil : response.redirectedTo ?? url)
+        calls.end(call, telling: .succeeded(attempts: reply.attempts, after: reply.duration))
+        return reply
+    }
+
     /// Begins a call. It lasts until it is ended explicitly.
+    @inline(never)
     nonisolated func begin<Response>(
         _ endpoint: Endpoint<Response>, delivery: TransportContext.Delivery
     ) throws(ServiceError) -> Call {
@@ -191,13 +210,20 @@ extension APIClient {
     nonisolated func send<Response>(
         _ endpoint: Endpoint<Response>, as call: Call
     ) async throws(ServiceError) -> (response: HTTPResponse, url: HTTPURL) {
-        if let problem = call.rules.problem { throw .badSetting(problem) }
-        let pipeline = try pipeline.get()
-        let request = try pipeline.builder.request(for: endpoint, rules: call.rules)
+        let (pipeline, request) = try request(for: endpoint, as: call)
         // A request with credentials of its own needs no session.
         let session = request.headers["Authorization"] == nil ? try await session(for: call) : nil
         try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: session != nil)
         return (try await pipeline.send(request, as: call, signedFor: session), request.url)
+    }
+
+    @inline(never)
+    private nonisolated func request<Response>(
+        for endpoint: Endpoint<Response>, as call: Call
+    ) throws(ServiceError) -> (Pipeline, HTTPRequest) {
+        if let problem = call.rules.problem { throw .badSetting(problem) }
+        let pipeline = try pipeline.get()
+        return (pipeline, try pipeline.builder.request(for: endpoint, rules: call.rules))
     }
 
     /// Returns the error for a response that is not a success.
@@ -206,6 +232,7 @@ extension APIClient {
     }
 
     /// Ends a call that has failed. Returns the error for its caller.
+    @inline(never)
     nonisolated func end(_ call: Call, with error: ServiceError) -> ServiceError {
         // After a cancellation, anything may fail; the cancellation is what ended the call.
         let error = Task.isCancelled ? .cancelled : error.naming(call.name)
@@ -234,18 +261,6 @@ extension APIClient {
         } catch .signInRequired where call.rules.authentication == .optional {
             return nil
         }
-    }
-
-    private static var platformTransport: any Transport {
-        #if os(Linux)
-        CurlTransport()
-        #elseif URLSession || canImport(Darwin)
-        URLSessionTransport()
-        #else
-        UnavailableTransport(
-            advice: "none is built in on this platform; set `transport` in the client's configuration, or try the "
-                + "package trait URLSession")
-        #endif
     }
 }
 

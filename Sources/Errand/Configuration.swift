@@ -77,8 +77,8 @@ public struct Configuration: Sendable {
     public var callMiddlewares: [any Middleware] = []
     /// Middleware that runs once per send, outermost first; none by default.
     public var attemptMiddlewares: [any Middleware] = []
-    /// The transport that sends the requests; `nil`, the platform's own, by default. The client shuts down a transport
-    /// that it created itself, never one that you pass.
+    /// The transport that sends the requests; `nil`, the platform's own, by default: on Linux one that the clients of a
+    /// process share. A client never shuts down a transport that you pass.
     public var transport: (any Transport)?
     /// The check for a network; `nil`, the transport's own check, by default.
     public var connectivity: Connectivity?

@@ -52,7 +52,11 @@ enum WireBench {
         if let base { try measureDecoding("\(base)/list", into: &report) }
         let one = try worker(["call", target])
         report.add("wire.rss_mb", .number(one.memory), "MB of memory, at most, in a process that makes one call")
-        if let base { try measureStreams(base, into: &report) }
+        guard let base else { return }
+        try measureStreams(base, into: &report)
+        try StartBench.run(base, into: &report)
+        try BodyBench.run(base, into: &report)
+        try BurstBench.run(base, into: &report)
     }
 
     private static func add(_ figures: Figures, tasks: Int, to report: inout Report) {
@@ -128,12 +132,15 @@ enum WireBench {
         report.add("wire.upload_vs_curl", .number(median(up)), "likewise, sent")
     }
 
-    private static func worker(_ arguments: [String]) throws -> (seconds: Double, memory: Double) {
+    /// Has another process measure that, and returns what it says.
+    static func worker(
+        _ arguments: [String]
+    ) throws -> (seconds: Double, memory: Double, processorSeconds: Double) {
         let child = try Child(Child.own, ["worker"] + arguments)
         let numbers = child.line().compactMap(Double.init)
-        _ = try child.end()
+        let processorSeconds = try child.end()
         guard numbers.count == 3 else { throw Child.Failure(description: "worker \(arguments) said nothing") }
-        return (numbers[1], numbers[2])
+        return (numbers[1], numbers[2], processorSeconds)
     }
 
     /// Returns how long the curl program takes; `nil` if it is not installed.

@@ -12,6 +12,10 @@ import Foundation
 /// errand-bench worker list <url> <tasks> <seconds> ours|theirs
 /// errand-bench worker first ours|theirs
 /// errand-bench worker call <url>
+/// errand-bench worker bytes <url> <tasks> <seconds>
+/// errand-bench worker burst <url> <calls>
+/// errand-bench worker waiting-slow <url> <calls>
+/// errand-bench worker waiting-limited <url> <calls>
 /// errand-bench worker download <url>
 /// errand-bench worker upload <url> <megabytes>
 /// errand-bench worker faults
@@ -26,7 +30,8 @@ enum WireWorker {
         let active: Bool
     }
 
-    /// Prints the number of calls or bytes, the seconds that they took, and the peak memory in megabytes.
+    /// Prints the number of calls or bytes, the seconds that they took, and the peak memory in megabytes; of calls that
+    /// wait, the memory that they take.
     static func run(_ arguments: [String]) async throws {
         if arguments == ["faults"] { return try await Fault.serve() }
         if arguments == ["hostile"] { return try await HostileBench.serve() }
@@ -40,12 +45,20 @@ enum WireWorker {
         let start = ContinuousClock.now
         let count: Int
         switch kind {
-        case "calls": count = try await calls(Model.self, url, tasks: Int(numbers[0]), for: .seconds(numbers[1]))
+        case "calls": count = try await calls(of: url, tasks: Int(numbers[0]), for: .seconds(numbers[1]))
         case "list":
-            count = try await calls([Model].self, url, tasks: Int(numbers[0]), for: .seconds(numbers[1])) {
+            count = try await calls(of: url, as: [Model].self, tasks: Int(numbers[0]), for: .seconds(numbers[1])) {
                 if arguments.last == "theirs" { $0.decoder = JSONDecoder() }
             }
-        case "call": count = try await calls(Model.self, url, tasks: 1, for: .zero)
+        case "call": count = try await calls(of: url, tasks: 1, for: .zero)
+        case "bytes":
+            count = try await calls(of: url, as: Data.self, tasks: Int(numbers[0]), for: .seconds(numbers[1]))
+        case "burst": count = try await BurstWorker.burst(url, calls: Int(numbers[0]))
+        case "waiting-slow", "waiting-limited":
+            let calls = Int(numbers[0])
+            let memory = try await BurstWorker.megabytes(
+                of: calls, waitingAt: url, isLimited: kind == "waiting-limited")
+            return print(calls, start.duration(to: .now) / .seconds(1), memory)
         case "download": count = try await download(url)
         default: count = try await upload(Int(numbers[0]) << 20, to: url)
         }
@@ -53,7 +66,7 @@ enum WireWorker {
     }
 
     private static func calls<Response: Decodable & Sendable>(
-        _ type: Response.Type, _ url: String, tasks: Int, for duration: Duration,
+        of url: String, as type: Response.Type = Model.self, tasks: Int, for duration: Duration,
         _ configure: (inout Configuration) -> Void = { _ in }
     ) async throws -> Int {
         let client = APIClient(url) {

@@ -1,7 +1,8 @@
-// A small HTTP/1.1 server for measurements, fast enough not to be the bottleneck. It supports four requests:
+// A small HTTP/1.1 server for measurements, fast enough not to be the bottleneck. It supports five requests:
 //   GET /small            a small JSON model
 //   GET /list             a JSON array of 115 of those, ten kilobytes
 //   GET /bytes/<count>    that many bytes
+//   GET /silent           no response
 //   POST or PUT, any      reads the body, responds with the model
 #include "peer.h"
 
@@ -117,6 +118,7 @@ static int serve(peer *peer) {
         unsigned long long count = 0;
         int is_bytes = sscanf(peer->bytes, "GET /bytes/%llu", &count) == 1;
         int is_list = strncmp(peer->bytes, "GET /list ", 10) == 0;
+        int is_silent = strncmp(peer->bytes, "GET /silent", 11) == 0;
         int has_body = strncmp(peer->bytes, "POST", 4) == 0 || strncmp(peer->bytes, "PUT", 3) == 0;
         if (has_body) {
             const char *length = field(peer->bytes, "\nContent-Length:");
@@ -128,7 +130,7 @@ static int serve(peer *peer) {
         int is_uploading = has_body && (peer->body > 0 || peer->in_chunks);
         int is_open = is_bytes  ? begin_bytes(peer, count)
                       : is_list ? send_list(peer)
-                                : is_uploading || send_model(peer);
+                                : is_silent || is_uploading || send_model(peer);
         if (!is_open) return 0;
     }
 }

@@ -38,6 +38,8 @@ typedef struct ccurl_transfer ccurl_transfer;
 typedef enum {
     // There is a connection; the request is about to be sent.
     CCURL_CONNECTED = 1,
+    // The connection is new, and it is one of HTTP/2, which requests share. Comes before CCURL_CONNECTED.
+    CCURL_SHARED,
     // Bytes of the request's body have left, or bytes of the response's body have come.
     CCURL_PROGRESS,
     // The head of the response is complete.
@@ -151,6 +153,8 @@ typedef struct {
 } ccurl_timings;
 
 ccurl_timings ccurl_transfer_timings(const ccurl_transfer *transfer);
+// Returns the version of HTTP that the response came over; 0 if there is none.
+long ccurl_transfer_http_version(const ccurl_transfer *transfer);
 
 // What is known of a transfer that has failed.
 typedef struct {

@@ -74,11 +74,15 @@ extension Call {
         return try await scope.run(operation)
     }
 
-    /// Waits before another attempt, and reports it.
-    func backOff(for pause: Duration, after reason: ClientEvent.RetryReason) async throws(ServiceError) {
+    /// Reports a pause before another attempt, and returns its end.
+    func beginPause(of pause: Duration, after reason: ClientEvent.RetryReason) -> Instant {
         tell(.retrying(after: reason, pause: pause))
         note(.backingOff)
-        let end = time.now.advanced(by: pause)
+        return time.now.advanced(by: pause)
+    }
+
+    /// Waits for the end of a pause before another attempt.
+    func pause(until end: Instant) async throws(ServiceError) {
         try await run { (scope: CallScope) async throws(ServiceError) in
             try await time.sleep(until: end, for: .sleeper("the pause before a retry"), in: scope)
         }

@@ -9,7 +9,7 @@ struct OnlineCheck: Layer {
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
-        if !connectivity(), !request.url.origin.isLoopback { try await waitForNetwork(context.call) }
+        if !request.url.origin.isLoopback, !connectivity() { try await waitForNetwork(context.call) }
         return try await next(request, context)
     }
 

@@ -19,23 +19,37 @@ struct Admission: Layer {
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
-        var context = context
-        var request = request
         // A request after a redirect to another origin is not signed, and a request with its own credentials is not
         // changed.
         guard let tokens, let session = context.session, !context.hasLeftOrigin,
             request.headers["Authorization"] == nil
         else {
+            var context = context
             context.permit = try await permit(for: context)
             return try await next(request, context)
         }
+        return try await signed(request, context, by: tokens, for: session, next: next)
+    }
+
+    @inline(never)
+    private func signed(
+        _ request: HTTPRequest, _ context: CallContext, by tokens: TokenStore, for session: UUID, next: @escaping Next
+    ) async throws(ServiceError) -> HTTPResponse {
+        var context = context
         let token = try await admit(&context, signedBy: tokens, for: session)
-        context.call.noteSent(token)
-        request.headers["Authorization"] = token.authorization
-        var response = try await next(request, context)
-        if (200..<400).contains(response.status) { tokens.accept(token.access) }
-        response.accessToken = token.access
+        let access = token.access
+        var response = try await next(sign(request, with: token, in: context.call), context)
+        if (200..<400).contains(response.status) { tokens.accept(access) }
+        response.accessToken = access
         return response
+    }
+
+    @inline(never)
+    private func sign(_ request: HTTPRequest, with token: Token, in call: Call) -> HTTPRequest {
+        call.noteSent(token)
+        var request = request
+        request.headers["Authorization"] = token.authorization
+        return request
     }
 
     private func permit(for context: CallContext) async throws(ServiceError) -> Permit {
@@ -68,6 +82,7 @@ struct Admission: Layer {
 extension RateLimiter {
     /// Waits for the permit of a send, and reports how long that took. A call made by a refresh is urgent: otherwise it
     /// would wait behind the calls that wait for the refresh. The notice is told if the call has to wait.
+    @inline(never)
     func permit(
         for call: Call, isUrgent: Bool, explaining notice: Notice? = nil
     ) async throws(ServiceError) -> Permit {
@@ -75,11 +90,21 @@ extension RateLimiter {
         if let taken = try takeAtOnce(cost: cost, isUrgent: isUrgent) {
             return Permit(of: self, cost: cost, taken: taken)
         }
-        call.note(.waitingForPermit)
-        if let notice, call.isHeard, let text = notice.take() { call.tell(.warned(text)) }
+        noteWait(of: call, explaining: notice)
         let grant = try await call.run { (scope: CallScope) async throws(ServiceError) in
             try await take(cost: cost, isUrgent: isUrgent, before: call.deadline, in: scope)
         }
+        return permit(for: grant, cost: cost, of: call)
+    }
+
+    @inline(never)
+    private func noteWait(of call: Call, explaining notice: Notice?) {
+        call.note(.waitingForPermit)
+        if let notice, call.isHeard, let text = notice.take() { call.tell(.warned(text)) }
+    }
+
+    @inline(never)
+    private func permit(for grant: Grant, cost: Int, of call: Call) -> Permit {
         call.tell(.waitedForPermit(grant.asked.duration(to: grant.taken)))
         return Permit(of: self, cost: cost, taken: grant.taken)
     }

@@ -40,26 +40,35 @@ struct Sender: Sendable {
         let watch = SilenceWatch(timeout: call.rules.timeout, until: call.deadline, time: call.time, reporter: call)
         defer { watch.end() }
         do throws(ServiceError) {
-            let response = try await call.run(in: watch.scope) { (scope: CallScope) async throws(ServiceError) in
+            let response = try await call.run(in: watch.scope) { (_: CallScope) async throws(ServiceError) in
                 try watch.begin(at: start)
-                guard !hearsOfStops else { return try await exchange(request, in: call, watch) }
-                return try await scope.runInChild { () async throws(ServiceError) in
-                    try await exchange(request, in: call, watch)
-                }
+                guard hearsOfStops else { return try await exchangeInChild(request, in: call, watch) }
+                return try await exchange(request, in: call, watch)
             }
-            call.tell(
-                .answered(
-                    status: response.status, bytes: response.body.length ?? 0,
-                    after: start.duration(to: call.time.now), timings: response.timings))
-            heed(response, to: request, in: call)
+            noteAnswer(response, to: request, in: call, since: start)
             return response
         } catch {
-            call.tell(.failed(error, after: start.duration(to: call.time.now)))
+            noteFailure(error, in: call, since: start)
             throw error
         }
     }
 
+    @inline(never)
+    private func noteAnswer(_ response: HTTPResponse, to request: HTTPRequest, in call: Call, since start: Instant) {
+        call.tell(
+            .answered(
+                status: response.status, bytes: response.body.length ?? 0,
+                after: start.duration(to: call.time.now), timings: response.timings))
+        heed(response, to: request, in: call)
+    }
+
+    @inline(never)
+    private func noteFailure(_ error: ServiceError, in call: Call, since start: Instant) {
+        call.tell(.failed(error, after: start.duration(to: call.time.now)))
+    }
+
     /// Checks the request as the last middleware left it.
+    @inline(never)
     private func check(_ request: HTTPRequest, in call: Call) throws(ServiceError) {
         do throws(ServiceError) {
             try ServiceError.checking { () throws(HTTPFault) in try HTTPSyntax.check(request) }
@@ -70,29 +79,54 @@ struct Sender: Sendable {
         }
     }
 
+    @inline(never)
+    private func exchangeInChild(
+        _ request: HTTPRequest, in call: Call, _ watch: SilenceWatch
+    ) async throws(ServiceError) -> HTTPResponse {
+        try await watch.scope.runInChild { () async throws(ServiceError) in
+            try await exchange(request, in: call, watch)
+        }
+    }
+
     private func exchange(
         _ request: HTTPRequest, in call: Call, _ watch: SilenceWatch
     ) async throws(ServiceError) -> HTTPResponse {
-        let bodyLimit = call.delivery == .stream ? .max : bodyLimit
-        let context = TransportContext(delivery: call.delivery, bodyLimit: bodyLimit, watch: watch)
+        noteSent(request, in: call)
+        let context = TransportContext(
+            delivery: call.delivery, bodyLimit: call.delivery == .stream ? .max : bodyLimit, watch: watch,
+            client: ObjectIdentifier(call.events))
+        do {
+            let response = try await transport.send(request, context: context)
+            // The usual case, without another function that waits.
+            guard call.delivery == .whole, secretNames == nil, let length = response.body.bytes?.count,
+                length <= bodyLimit
+            else { return try await complete(response, of: call, watch) }
+            return response
+        } catch {
+            throw ServiceError(error) { .transport(TransportFailure(.other, foreignName(of: $0))) }
+        }
+    }
+
+    /// Returns the response with its body as bytes, unless the caller reads it.
+    private func complete(_ response: HTTPResponse, of call: Call, _ watch: SilenceWatch) async throws -> HTTPResponse {
+        var response = response
+        if response.body.bytes == nil { watch.note(.receiving) }
+        if let secretNames { response.headers.hide(secretNames) }
+        // Only the caller reads the body of a stream, but the body of an error is needed here.
+        if call.delivery == .stream, response.isSuccess { return response }
+        response.body = .bytes(
+            try await response.body.collect(upTo: bodyLimit, in: watch.scope, telling: watch.noteProgress))
+        return response
+    }
+
+    @inline(never)
+    private func noteSent(_ request: HTTPRequest, in call: Call) {
         if let notice, call.isHeard, let warning = notice.take() { call.tell(.warned(warning)) }
         call.tell(.sent(request.redacted, attempt: call.read { $0.attempts }))
         call.update { state in
             state.phase = .waitingForResponse
             state.sentFirst = state.sentFirst ?? state.sent
             state.sent = request
-        }
-        do {
-            var response = try await transport.send(request, context: context)
-            if response.body.bytes == nil { context.note(.receiving) }
-            if let secretNames { response.headers.hide(secretNames) }
-            // Only the caller reads the body of a stream, but the body of an error is needed here.
-            if call.delivery == .stream, response.isSuccess { return response }
-            response.body = .bytes(
-                try await response.body.collect(upTo: self.bodyLimit, in: watch.scope, telling: watch.noteProgress))
-            return response
-        } catch {
-            throw ServiceError(error) { .transport(TransportFailure(.other, foreignName(of: $0))) }
         }
     }
 

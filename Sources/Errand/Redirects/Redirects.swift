@@ -11,8 +11,14 @@ struct Redirects: Layer {
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
-        var response = try await next(request, context)
-        guard response.isRedirect else { return response }
+        let response = try await next(request, context)
+        return response.isRedirect ? try await follow(response, to: request, context, next: next) : response
+    }
+
+    private func follow(
+        _ first: HTTPResponse, to request: HTTPRequest, _ context: CallContext, next: @escaping Next
+    ) async throws(ServiceError) -> HTTPResponse {
+        var response = first
         var hop = context
         // The calls in the limiter's queue may be waiting for this one.
         hop.isUrgent = true

@@ -16,29 +16,62 @@ struct Retry: Layer {
     private func attempts(
         _ request: HTTPRequest, _ context: CallContext, next: Next
     ) async throws(ServiceError) -> HTTPResponse {
-        let call = context.call
+        var history = History()
+        while true {
+            context.call.update { $0.attempts += 1 }
+            let end: Instant
+            do throws(ServiceError) {
+                let response = try await next(request, context)
+                guard let next = pauseEnd(after: response, to: request, in: context.call, &history) else {
+                    return response
+                }
+                end = next
+            } catch {
+                guard let next = pauseEnd(after: error, of: request, in: context.call, &history) else { throw error }
+                end = next
+            }
+            try await context.call.pause(until: end)
+        }
+    }
+
+    /// What the attempts so far have cost, and how they failed.
+    private struct History {
         var paid: Int?
         var timeouts = 0
-        while true {
-            call.update { $0.attempts += 1 }
-            let outcome: Result<HTTPResponse, ServiceError>
-            do throws(ServiceError) {
-                outcome = .success(try await next(request, context))
-            } catch {
-                outcome = .failure(error)
-            }
-            if case .success(let response) = outcome, !call.rules.retry.covers(response) {
-                if response.status < 400 { quota.deposit(paid) }
-                return response
-            }
-            if outcome.mayHaveReachedServer { call.update { $0.mayHaveActed = true } }
-            if outcome.timedOutAfterSending { timeouts += 1 }
-            guard timeouts <= call.rules.retry.timeoutRetries || !outcome.timedOutAfterSending,
-                let retry = retry(after: outcome, of: request, in: call)
-            else { return try outcome.get() }
-            paid = retry.paid
-            try await call.backOff(for: retry.pause, after: retry.reason)
+    }
+
+    /// Returns the end of the pause before another attempt; `nil` if there is none.
+    ///
+    /// Not inlined: what it needs would be part of the frame of every waiting call.
+    @inline(never)
+    private func pauseEnd(
+        after response: HTTPResponse, to request: HTTPRequest, in call: Call, _ history: inout History
+    ) -> Instant? {
+        pauseEnd(after: .success(response), of: request, in: call, &history)
+    }
+
+    @inline(never)
+    private func pauseEnd(
+        after error: ServiceError, of request: HTTPRequest, in call: Call, _ history: inout History
+    ) -> Instant? {
+        pauseEnd(after: .failure(error), of: request, in: call, &history)
+    }
+
+    private func pauseEnd(
+        after outcome: Result<HTTPResponse, ServiceError>, of request: HTTPRequest, in call: Call,
+        _ history: inout History
+    ) -> Instant? {
+        if case .success(let response) = outcome, !call.rules.retry.covers(response) {
+            if response.status < 400 { quota.deposit(history.paid) }
+            return nil
         }
+        if outcome.mayHaveReachedServer { call.update { $0.mayHaveActed = true } }
+        if outcome.timedOutAfterSending { history.timeouts += 1 }
+        guard history.timeouts <= call.rules.retry.timeoutRetries || !outcome.timedOutAfterSending,
+            let retry = retry(after: outcome, of: request, in: call)
+        else { return nil }
+        history.paid = retry.paid
+        return call.beginPause(of: retry.pause, after: retry.reason)
     }
 
     private struct Decision {

@@ -83,7 +83,7 @@ extension APIClient {
     ) async throws(ServiceError) -> StreamedResponse {
         let call = try begin(endpoint, delivery: .stream)
         do throws(ServiceError) {
-            if let pause { try await call.backOff(for: pause.duration, after: pause.reason) }
+            if let pause { try await call.pause(until: call.beginPause(of: pause.duration, after: pause.reason)) }
             let response = try await send(endpoint, as: call).response
             guard response.isSuccess else { throw error(of: response, to: call) }
             let stream = ResponseStream(response.body.chunks, of: call) { [calls] in calls.end(call, telling: $0) }

@@ -47,8 +47,8 @@ public struct TransportContext: Sendable {
     /// The client's time source.
     public var time: any TimeSource
     private let watch: SilenceWatch
-    /// Whether a client has created the context; then the client watches the send.
-    private let isOfClient: Bool
+    /// The client that has created the context, and watches the send; `nil` for a send without a client.
+    let client: ObjectIdentifier?
     /// The scope of the send. A send without a client has a scope of its own, which only its timeout stops.
     package var scope: CallScope { watch.scope }
 
@@ -62,21 +62,21 @@ public struct TransportContext: Sendable {
         self.timeout = timeout
         self.time = time
         watch = SilenceWatch(timeout: timeout, time: time, reporter: PhaseClosure(timeout: timeout, report: report))
-        isOfClient = false
+        client = nil
     }
 
-    init(delivery: Delivery, bodyLimit: Int, watch: SilenceWatch) {
+    init(delivery: Delivery, bodyLimit: Int, watch: SilenceWatch, client: ObjectIdentifier) {
         self.delivery = delivery
         self.bodyLimit = bodyLimit
         self.watch = watch
         timeout = watch.timeout
         time = watch.time
-        isOfClient = true
+        self.client = client
     }
 
     /// Runs a send, and stops it at its timeout if no client does.
     package func bounded<Value>(_ send: () async throws -> Value) async throws -> Value {
-        guard !isOfClient else { return try await send() }
+        guard client == nil else { return try await send() }
         try watch.begin()
         defer { watch.end() }
         do {

@@ -69,9 +69,9 @@ extension Pins {
             feed.finish()
         }
 
-        /// Signs in and loads the user. For a wrong name or password, the error's `isWrongPassword` is `true`; any other
-        /// refusal is `.rejected` too, and failures of the network are separate errors. Only a complete sign-in begins a
-        /// session and ends the previous one.
+        /// Signs in and loads the user. For a wrong name or password, the error's `isWrongPassword` is `true`; any
+        /// other refusal is `.rejected` too, and failures of the network are separate errors. Only a complete sign-in
+        /// begins a session and ends the previous one.
         public func signIn(name: String, password: String) async throws(ServiceError) -> Account {
             let token = try await oauth.token(.password(user: name, password))
             // This request uses the new token itself: until the user is known, the previous session stays.

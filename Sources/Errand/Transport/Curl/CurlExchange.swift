@@ -15,11 +15,19 @@ final class CurlExchange: Sendable {
     /// Lands when libcurl has let go of the transfer: with its result, or with `nil` if the transfer was stopped.
     let end = Flight<ccurl_code?, ServiceError>()
     let context: TransportContext
+    private let origin: UInt64
+    private let loop: CurlLoop
     let upload: CurlUpload?
     private let download: CurlDownload?
 
-    init(_ handle: Handle, context: TransportContext, upload: CurlUpload? = nil, download: CurlDownload? = nil) {
+    /// Creates the exchange of a request to that origin, which takes its turn on that loop.
+    init(
+        _ handle: Handle, to origin: UInt64, on loop: CurlLoop, context: TransportContext, upload: CurlUpload? = nil,
+        download: CurlDownload? = nil
+    ) {
         self.handle = handle
+        self.origin = origin
+        self.loop = loop
         self.context = context
         self.upload = upload
         self.download = download
@@ -69,6 +77,7 @@ final class CurlExchange: Sendable {
 
     private func note(_ step: ccurl_step) {
         switch step {
+        case CCURL_SHARED: loop.noteHTTP2(of: origin)
         case CCURL_CONNECTED: context.note(.waitingForResponse)
         case CCURL_PROGRESS: context.noteProgress()
         case CCURL_HEAD_COMPLETE:

@@ -1,10 +1,13 @@
 #if os(Linux)
-/// The jobs for the thread of a `CurlLoop`, and how far that thread has come: what is behind the loop's lock.
+/// The jobs for the thread of a `CurlLoop`, how far that thread has come, and who waits for a turn: what is behind the
+/// loop's lock.
 struct CurlInbox {
     enum Job {
         case start(CurlExchange)
         case resume(CurlExchange)
         case cancel(CurlExchange, isOutOfTime: Bool)
+        /// End all exchanges of a client, then land this.
+        case endAll(of: ObjectIdentifier, then: Flight<Void, ServiceError>)
     }
 
     /// What has to be done so that the thread sees a new job.
@@ -25,6 +28,7 @@ struct CurlInbox {
         case lingering
     }
 
+    var lines: CurlLines
     private var jobs: [Job] = []
     private var idle: [CurlExchange.Handle] = []
     private var ended: [Flight<Void, ServiceError>] = []
@@ -34,6 +38,10 @@ struct CurlInbox {
     private var isWaiting = false
     /// Whether somebody checks that the thread comes back to its jobs.
     private var isWatched = false
+
+    init(_ lines: CurlLines) {
+        self.lines = lines
+    }
 
     // MARK: For callers
 
@@ -65,7 +73,12 @@ struct CurlInbox {
         return isWatched
     }
 
-    /// Takes a handle that was kept for the next request.
+    /// Takes a handle that was kept for the next request, if it is the turn of a request to that origin.
+    mutating func borrow(for origin: UInt64) -> (isAdmitted: Bool, handle: CurlExchange.Handle?) {
+        lines.enter(origin) ? (true, idle.popLast()) : (false, nil)
+    }
+
+    /// Takes a handle that was kept for a request whose turn it is.
     mutating func borrow() -> CurlExchange.Handle? {
         idle.popLast()
     }
@@ -77,11 +90,17 @@ struct CurlInbox {
         return true
     }
 
-    /// Lets nothing more begin. Returns the handles, which have to be freed, and what the thread is doing.
-    mutating func close() -> (idle: [CurlExchange.Handle], thread: Thread) {
+    /// Lets nothing more begin. Returns the handles, which have to be freed, those who wait for their turn, and what
+    /// the thread is doing.
+    mutating func close() -> (idle: [CurlExchange.Handle], waiters: [CurlLines.Waiter], thread: Thread) {
         isClosed = true
         defer { idle = [] }
-        return (idle, thread)
+        return (idle, lines.clear(), thread)
+    }
+
+    /// Adds the job to end all exchanges of a client; `nil` if there is no thread, and so no exchange.
+    mutating func endAll(of client: ObjectIdentifier, then flight: Flight<Void, ServiceError>) -> Notice? {
+        thread == .running ? add(.endAll(of: client, then: flight)) : nil
     }
 
     /// Has the flight land when the thread has ended; `false` if there is no thread.

@@ -21,13 +21,14 @@ final class CurlLoop: Sendable {
     private static let watchInterval = Duration.milliseconds(100)
 
     let core: Core
-    private let inbox = Lock(CurlInbox())
+    private let inbox: Lock<CurlInbox>
     /// Whether the C side is freed: then there is nothing to wake.
     private let isGone = Lock(false)
 
     /// Creates a loop; `nil` if there is no memory for one, or no descriptor left.
-    init?() {
+    init?(_ lines: CurlLines) {
         guard let loop = ccurl_loop_new() else { return nil }
+        inbox = Lock(CurlInbox(lines))
         core = Core(loop: loop)
         // HTTP/2 streams share a connection.
         ccurl_loop_set_long(loop, CCURLMOPT_PIPELINING, CCURLPIPE_MULTIPLEX)
@@ -35,18 +36,75 @@ final class CurlLoop: Sendable {
 
     // MARK: Handles
 
-    /// Returns a handle to prepare a request with; `nil` if there is no memory for one.
-    func borrow() -> CurlExchange.Handle? {
-        if let idle = inbox.withLock({ $0.borrow() }) { return idle }
-        return ccurl_transfer_new(core.loop).map(CurlExchange.Handle.init)
+    /// Returns a handle to prepare a request to that origin with, if it is its turn; otherwise `nil`.
+    func borrowAtOnce(for origin: UInt64) throws(ServiceError) -> CurlExchange.Handle? {
+        let (isAdmitted, idle) = inbox.withLock { $0.borrow(for: origin) }
+        guard isAdmitted else { return nil }
+        if let idle { return idle }
+        return try newHandle(for: origin)
     }
 
-    /// Takes a handle back whose transfer has ended, or was never started.
-    func giveBack(_ handle: CurlExchange.Handle) {
-        let isUsable = ccurl_transfer_reset(handle.transfer)
-        let isKept = isUsable && inbox.withLock { $0.keep(handle, atMost: Self.mostIdle) }
-        if !isKept { ccurl_transfer_free(handle.transfer) }
+    /// Waits for the turn of a request to that origin. Throws `.cancelled` when its scope is stopped.
+    func borrow(for origin: UInt64, in scope: CallScope) async throws(ServiceError) -> CurlExchange.Handle {
+        if let waiter = inbox.withLock({ $0.lines.join(origin) }) { try await turn(of: waiter, in: scope) }
+        if let idle = inbox.withLock({ $0.borrow() }) { return idle }
+        return try newHandle(for: origin)
     }
+
+    /// Takes a handle back whose transfer has ended, or was never started. It was the turn of a request to that origin;
+    /// now it is the next one's.
+    func giveBack(_ handle: CurlExchange.Handle, from origin: UInt64) {
+        let version = ccurl_transfer_http_version(handle.transfer)
+        let isUsable = ccurl_transfer_reset(handle.transfer)
+        let (isKept, next) = inbox.withLock { inbox in
+            (
+                isUsable && inbox.keep(handle, atMost: Self.mostIdle),
+                inbox.lines.end(origin, usedHTTP2: version == 0 ? nil : version == CCURL_HTTP_VERSION_2_0)
+            )
+        }
+        if !isKept { ccurl_transfer_free(handle.transfer) }
+        admit(next)
+    }
+
+    private func newHandle(for origin: UInt64) throws(ServiceError) -> CurlExchange.Handle {
+        if let transfer = ccurl_transfer_new(core.loop) { return CurlExchange.Handle(transfer: transfer) }
+        admit(inbox.withLock { $0.lines.end(origin) })
+        throw .curlHasNoMemory
+    }
+
+    // MARK: Turns
+
+    private func turn(of waiter: CurlLines.Waiter, in scope: CallScope) async throws(ServiceError) {
+        // Everything that ends the wait lands the flight, so its outcome alone tells whose turn it is.
+        await scope.wait {
+            await waiter.turn.landed()
+        } onStop: {
+            waiter.turn.land(.failure(.cancelled))
+        }
+        do throws(ServiceError) {
+            try (waiter.turn.outcome ?? .failure(.cancelled)).get()
+        } catch {
+            inbox.withLock { $0.lines.leave(waiter) }
+            throw error
+        }
+    }
+
+    /// For the thread: more requests to that origin make sense at once, because they share a connection.
+    func noteHTTP2(of origin: UInt64) {
+        admit(inbox.withLock { $0.lines.noteHTTP2(of: origin) })
+    }
+
+    /// Tells those whose turn it is. The turn of one who has been stopped meanwhile goes to the next.
+    private func admit(_ waiters: [CurlLines.Waiter]) {
+        var waiters = waiters[...]
+        while let waiter = waiters.popFirst() {
+            guard waiter.turn.land(.success(())) == nil else { continue }
+            waiters += inbox.withLock { $0.lines.end(waiter.origin) }
+        }
+    }
+
+    /// Whether no exchange is active, and none waits for its turn.
+    var isIdle: Bool { inbox.withLock { $0.lines.active == 0 } }
 
     // MARK: Jobs
 
@@ -66,6 +124,14 @@ final class CurlLoop: Sendable {
     /// more requests.
     func cancel(_ exchange: CurlExchange, isOutOfTime: Bool = false) {
         act(on: inbox.withLock { $0.add(.cancel(exchange, isOutOfTime: isOutOfTime)) })
+    }
+
+    /// Ends all exchanges of a client, and waits until they have ended.
+    func endAll(of client: ObjectIdentifier) async {
+        let flight = Flight<Void, ServiceError>()
+        guard let notice = inbox.withLock({ $0.endAll(of: client, then: flight) }) else { return }
+        act(on: notice)
+        await flight.landed()
     }
 
     private func act(on notice: CurlInbox.Notice) {
@@ -138,7 +204,13 @@ final class CurlLoop: Sendable {
     /// Lands what waits for the thread, which has ended all exchanges or could not begin.
     private func end(_ thread: CurlInbox.Thread) {
         let (jobs, ended) = inbox.withLock { $0.end(thread) }
-        for case .start(let exchange) in jobs { exchange.land(CCURLE_OUT_OF_MEMORY) }
+        for job in jobs {
+            switch job {
+            case .start(let exchange): exchange.land(CCURLE_OUT_OF_MEMORY)
+            case .endAll(_, let flight): flight.land(.success(()))
+            case .resume, .cancel: break
+            }
+        }
         for flight in ended { flight.land(.success(())) }
     }
 
@@ -146,8 +218,9 @@ final class CurlLoop: Sendable {
 
     /// Ends all exchanges, and the thread.
     func close() {
-        let (idle, thread) = inbox.withLock { $0.close() }
+        let (idle, waiters, thread) = inbox.withLock { $0.close() }
         for handle in idle { ccurl_transfer_free(handle.transfer) }
+        for waiter in waiters { waiter.turn.land(.failure(.transportShutDown(mayHaveReachedServer: false))) }
         switch thread {
         case .running: wake()
         // It frees the C side itself when it ends.

@@ -14,15 +14,21 @@ struct CurlRequest {
     /// While the reader of a stream is slow, libcurl keeps at most 64 megabytes of decompressed bytes, and fails beyond
     /// that. The densest gzip makes no more out of one read; Brotli and Zstandard have no such bound.
     private static let encodingsOfStreams = "gzip, deflate"
-    /// A stream is expected to be large, so it is read in larger pieces than libcurl's 16 kilobytes. The densest gzip
-    /// makes the 64 megabytes that libcurl keeps at most out of 64 kilobytes.
+    /// Larger than libcurl's 16 kilobytes, which are many reads for a large response; small enough for the allocator to
+    /// have it at hand, since each transfer has such a buffer while it runs.
+    private static let readSize = 100 << 10
+    /// A stream is expected to be large, but the densest gzip makes the 64 megabytes that libcurl keeps at most out of
+    /// 64 kilobytes.
     private static let streamReadSize = 60 << 10
 
     private let request: HTTPRequest
+    private let origin: UInt64
     private let options: CurlTransport.Options
 
-    init(_ request: HTTPRequest, options: CurlTransport.Options) {
+    /// Creates the description of a request to the origin with that number.
+    init(_ request: HTTPRequest, to origin: UInt64, options: CurlTransport.Options) {
         self.request = request
+        self.origin = origin
         self.options = options
     }
 
@@ -31,7 +37,7 @@ struct CurlRequest {
         let isPlain = request.method == .get && request.body == nil && context.delivery == .whole
         let isEncrypted = request.url.origin.scheme == "https"
         var facts = ccurl_request(
-            origin: request.url.origin.number, head_limit: Self.largestHead, body_limit: context.bodyLimit,
+            origin: origin, head_limit: Self.largestHead, body_limit: context.bodyLimit,
             is_encrypted: isEncrypted, is_safe: request.method == .get || request.method == .head,
             expects_continue: request.headers["Expect"] != nil, is_plain: isPlain, has_own_proxy: ownProxy != nil)
         if ccurl_transfer_begin(transfer, &facts) {
@@ -60,6 +66,7 @@ struct CurlRequest {
         ccurl_set_long(transfer, CCURLOPT_HTTP09_ALLOWED, 0)
         ccurl_set_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_2TLS)
         ccurl_set_text(transfer, CCURLOPT_ACCEPT_ENCODING, Self.everyEncoding)
+        ccurl_set_long(transfer, CCURLOPT_BUFFERSIZE, Self.readSize)
         // A proxy's own response to CONNECT is not the response to the request.
         ccurl_set_long(transfer, CCURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         // A transfer that is removed does not wait for the end of its lookup.

@@ -56,6 +56,17 @@ public final class CurlTransport: StoppableTransport {
         /// A proxy for debugging may need that. Plain http goes through it only if the proxy runs on this machine too:
         /// a token that may travel unencrypted here must not leave the machine.
         public var proxiesLoopback = false
+        /// The greatest number of requests to one origin at once over HTTP/1.1, where each has a connection of its own;
+        /// 64 by default.
+        ///
+        /// Further requests wait for their turn, in the order they came, in the phase ``Phase/waitingForConnection``:
+        /// their timeouts begin when that ends, their deadlines apply as always. A stream holds its connection until it
+        /// has been read or dropped, so 64 streams that nobody reads leave no turn to other requests. Raise the number
+        /// for an origin with many long streams.
+        public var connectionsPerOrigin = 64
+        /// The greatest number of requests to one origin at once over HTTP/2, where they share a connection as far as
+        /// the server allows; 100 by default. Whether an origin speaks HTTP/2 shows with the first connection to it.
+        public var streamsPerOrigin = 100
 
         /// Creates options that trust the system's roots and take the proxy from the environment.
         public init() {}
@@ -71,7 +82,8 @@ public final class CurlTransport: StoppableTransport {
             loop = .failure(.transport(TransportFailure(.unavailable, String(cString: ccurl_problem()))))
             return
         }
-        loop = CurlLoop().map(Result.success) ?? .failure(.curlHasNoMemory)
+        let lines = CurlLines(connections: options.connectionsPerOrigin, streams: options.streamsPerOrigin)
+        loop = CurlLoop(lines).map(Result.success) ?? .failure(.curlHasNoMemory)
     }
 
     /// The version of libcurl that is used; `nil` if there is none.
@@ -90,38 +102,84 @@ public final class CurlTransport: StoppableTransport {
 
     private func exchange(_ request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
         let loop = try loop.get()
-        guard let handle = loop.borrow() else { throw ServiceError.curlHasNoMemory }
-        let upload = request.body.flatMap { $0.bytes == nil ? CurlUpload($0) : nil }
-        do throws(ServiceError) {
-            try CurlRequest(request, options: options).prepare(handle.transfer, context: context)
-        } catch {
-            loop.giveBack(handle)
-            throw error
+        let origin = request.url.origin.number
+        let handle: CurlExchange.Handle
+        if let free = try loop.borrowAtOnce(for: origin) {
+            handle = free
+        } else {
+            handle = try await borrow(from: loop, for: origin, context)
         }
+        let upload = request.body.flatMap { $0.bytes == nil ? CurlUpload($0) : nil }
+        try prepare(handle, for: request, to: origin, on: loop, context)
         switch context.delivery {
         case .whole:
-            defer { loop.giveBack(handle) }
-            let exchange = CurlExchange(handle, context: context, upload: upload)
+            let exchange = CurlExchange(handle, to: origin, on: loop, context: context, upload: upload)
             await run(exchange, on: loop, until: exchange.end)
-            // The lock of the flight hands the C side back from the loop's thread to this one.
-            guard case .success(let result?) = exchange.end.outcome else {
-                throw context.scope.isStopped ? .cancelled : CurlFailure(nil, of: handle).error
-            }
-            guard result == CCURLE_OK else {
-                throw upload?.failure ?? CurlFailure(result, of: handle).error
-            }
-            return try CurlAnswer(handle).response()
+            return try response(of: exchange, from: origin, on: loop)
         case .stream:
-            let download = CurlDownload { loop.giveBack($0) }
-            let exchange = CurlExchange(handle, context: context, upload: upload, download: download)
+            let download = CurlDownload { loop.giveBack($0, from: origin) }
+            let exchange = CurlExchange(
+                handle, to: origin, on: loop, context: context, upload: upload, download: download)
             let reader = CurlReader(download, of: exchange, on: loop, keeping: self)
             await run(exchange, on: loop, until: download.head)
-            guard !context.scope.isStopped, var response = try download.head.outcome?.get() else {
-                throw ServiceError.cancelled
-            }
-            response.body = .stream(length: response.lengthOnTheWire, HTTPBody.Chunks { try await reader.next() })
-            return response
+            return try response(to: reader, of: exchange, download)
         }
+    }
+
+    // Not inlined: what a function builds for a moment would take memory for as long as the request waits.
+
+    @inline(never)
+    private func prepare(
+        _ handle: CurlExchange.Handle, for request: HTTPRequest, to origin: UInt64, on loop: CurlLoop,
+        _ context: TransportContext
+    ) throws(ServiceError) {
+        do throws(ServiceError) {
+            try CurlRequest(request, to: origin, options: options).prepare(handle.transfer, context: context)
+        } catch {
+            loop.giveBack(handle, from: origin)
+            throw error
+        }
+    }
+
+    /// Returns the whole response of an exchange that has landed, and gives its handle back.
+    @inline(never)
+    private func response(
+        of exchange: CurlExchange, from origin: UInt64, on loop: CurlLoop
+    ) throws(ServiceError) -> HTTPResponse {
+        let handle = exchange.handle
+        defer { loop.giveBack(handle, from: origin) }
+        // The lock of the flight hands the C side back from the loop's thread to this one.
+        guard case .success(let result?) = exchange.end.outcome else {
+            throw exchange.context.scope.isStopped ? .cancelled : CurlFailure(nil, of: handle).error
+        }
+        guard result == CCURLE_OK else {
+            throw exchange.upload?.failure ?? CurlFailure(result, of: handle).error
+        }
+        return try CurlAnswer(handle).response()
+    }
+
+    /// Returns the streamed response of an exchange whose head has landed.
+    @inline(never)
+    private func response(
+        to reader: CurlReader, of exchange: CurlExchange, _ download: CurlDownload
+    ) throws(ServiceError) -> HTTPResponse {
+        guard !exchange.context.scope.isStopped, var response = try download.head.outcome?.get() else {
+            throw ServiceError.cancelled
+        }
+        response.body = .stream(length: response.lengthOnTheWire, HTTPBody.Chunks { try await reader.next() })
+        return response
+    }
+
+    /// Waits for the turn of a request to that origin.
+    @inline(never)
+    private func borrow(
+        from loop: CurlLoop, for origin: UInt64, _ context: TransportContext
+    ) async throws(ServiceError) -> CurlExchange.Handle {
+        context.note(.waitingForConnection)
+        let handle = try await loop.borrow(for: origin, in: context.scope)
+        // Some versions of libcurl do not tell when they connect.
+        context.note(ccurl_tells_connected() ? .connecting : .waitingForResponse)
+        return handle
     }
 
     /// Ends all connections and the thread.
@@ -132,7 +190,16 @@ public final class CurlTransport: StoppableTransport {
         await loop.closed()
     }
 
+    /// Ends all exchanges of a client, and waits until they have ended.
+    func endAll(of client: ObjectIdentifier) async {
+        await (try? loop.get())?.endAll(of: client)
+    }
+
+    /// Whether no exchange is active, and none waits for its turn.
+    var isIdle: Bool { (try? loop.get())?.isIdle ?? true }
+
     /// Starts the exchange, and waits until `flight` has landed.
+    @inline(never)
     private func run<Value>(
         _ exchange: CurlExchange, on loop: CurlLoop, until flight: Flight<Value, ServiceError>
     ) async {

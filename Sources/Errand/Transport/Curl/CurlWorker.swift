@@ -12,7 +12,7 @@ struct CurlWorker {
 
     /// How many connections without a transfer are kept at least; or as many as there ever were transfers at once. By
     /// itself libcurl keeps four times as many as there are at the moment: between two waves of calls, none.
-    private static let fewestConnections = 64
+    private static let fewestConnections = 512
 
     private let owner: CurlLoop
     private let loop: OpaquePointer
@@ -68,6 +68,9 @@ struct CurlWorker {
             stop(exchange)
         // It has ended since.
         case .resume, .cancel: break
+        case .endAll(let client, let flight):
+            for exchange in running.values where exchange.context.client == client { stop(exchange) }
+            flight.land(.success(()))
         }
     }
 

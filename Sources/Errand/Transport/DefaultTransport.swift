@@ -1,0 +1,71 @@
+import Synchronization
+
+/// The transport of a client that brings none of its own.
+///
+/// On Linux all such clients of a process share one, which ends with the last of them: a thread and the connections to
+/// a server are then there once, however many clients there are. Elsewhere each client has its own.
+final class DefaultTransport: Sendable {
+    let transport: any Transport
+    private let isGivenUp = Atomic(false)
+
+    deinit {
+        _ = leave()
+    }
+
+    #if os(Linux)
+    private struct Sharing {
+        var transport: CurlTransport?
+        var clients = 0
+    }
+
+    private static let sharing = Lock(Sharing())
+    private let shared: CurlTransport
+
+    /// Joins the clients of the process that share a transport.
+    init() {
+        shared = Self.sharing.withLock { sharing in
+            let transport = sharing.transport ?? CurlTransport()
+            sharing.transport = transport
+            sharing.clients += 1
+            return transport
+        }
+        transport = shared
+    }
+
+    /// Ends what is left of the client's own calls, which have all ended themselves; with the last client, ends the
+    /// transport.
+    func end(for client: ObjectIdentifier) async {
+        await shared.endAll(of: client)
+        // A stream of a client that is gone may still be read. Then the transport ends with that stream.
+        if leave(), shared.isIdle { await shared.shutdown() }
+    }
+
+    /// Leaves the clients that share the transport. Returns whether this was the last.
+    private func leave() -> Bool {
+        guard !isGivenUp.exchange(true, ordering: .relaxed) else { return false }
+        let last: CurlTransport? = Self.sharing.withLock { sharing in
+            sharing.clients -= 1
+            return sharing.clients == 0 ? sharing.transport.take() : nil
+        }
+        return last != nil
+    }
+    #else
+    /// Creates the platform's transport.
+    init() {
+        #if URLSession || canImport(Darwin)
+        transport = URLSessionTransport()
+        #else
+        transport = UnavailableTransport(
+            advice: "none is built in on this platform; set `transport` in the client's configuration, or try the "
+                + "package trait URLSession")
+        #endif
+    }
+
+    /// Ends the transport.
+    func end(for client: ObjectIdentifier) async {
+        await transport.shutdown()
+    }
+
+    private func leave() -> Bool { true }
+    #endif
+}

@@ -1,0 +1,23 @@
+/// From the start of a process to its first answer, beside a process that uses bare libcurl.
+enum StartBench {
+    private static let cycles = 15
+
+    static func run(_ base: String, into report: inout Report) throws {
+        var (own, bare): ([Double], [Double]) = ([], [])
+        for _ in 0..<cycles {
+            own.append(try milliseconds(Child.own, ["worker", "call", "\(base)/small"]))
+            bare.append(try milliseconds(Child.sibling("wire-peer"), ["loop", "\(base)/small", "1", "0"]))
+        }
+        report.add("start.ms", .number(median(own)), "ms from the start of a process to its first answer")
+        report.add("start.libcurl_ms", .number(median(bare)), "likewise with libcurl alone, in C")
+    }
+
+    private static func milliseconds(_ program: String, _ arguments: [String]) throws -> Double {
+        let start = ContinuousClock.now
+        let child = try Child(program, arguments)
+        guard !child.line().isEmpty else { throw Child.Failure(description: "\(program) said nothing") }
+        let duration = start.duration(to: .now)
+        _ = try child.end()
+        return duration / .milliseconds(1)
+    }
+}
