@@ -32,25 +32,32 @@ final class Pipeline: Sendable {
     ) throws(ServiceError) {
         builder = try RequestBuilder(configuration)
         let connectivity = configuration.connectivity ?? transport.connectivity
-        var layers: [any Layer] = configuration.callMiddlewares.map(MiddlewareLayer.init)
-        layers.append(Retry(quota: RetryQuota()))
-        layers.append(OnlineCheck(connectivity: connectivity, rule: configuration.offline))
-        if let tokens = configuration.tokens { layers.append(Replay(tokens: tokens)) }
-        layers.append(
-            Redirects(secretNames: builder.secretNames, allowsCleartext: configuration.allowsCleartext))
-        layers.append(
-            Admission(
-                limiter: limiter, tokens: configuration.tokens,
-                limitNotice: configuration.limiter == nil ? configuration.limitNotice : nil))
-        layers += configuration.attemptMiddlewares.map(MiddlewareLayer.init)
         let sender = Sender(
             transport: transport, limiter: limiter, origin: builder.origin,
             bodyLimit: configuration.responseByteLimit, allowsCleartext: configuration.allowsCleartext,
             longestPause: configuration.longestServerPause,
             secretNames: configuration.secretNames.isEmpty ? nil : builder.secretNames)
-        // Not with `reduce`: a function that has been a generic value is called through a thunk from then on.
-        var next: Middleware.Next = sender.send
-        for layer in layers.reversed() { next = Self.entering(layer, then: next) }
+        // From the bottom to the top. Not as a list of layers: each would be called through two functions more, which
+        // wait along with it.
+        var next: Middleware.Next = { (request: HTTPRequest, context: CallContext) async throws(ServiceError) in
+            try await sender.send(request, context)
+        }
+        for middleware in configuration.attemptMiddlewares.reversed() {
+            next = Self.entering(MiddlewareLayer(middleware: middleware), then: next)
+        }
+        let admission = Admission(
+            limiter: limiter, tokens: configuration.tokens,
+            limitNotice: configuration.limiter == nil ? configuration.limitNotice : nil)
+        next = Self.entering(admission, then: next)
+        let redirects = Redirects(
+            secretNames: builder.secretNames, allowsCleartext: configuration.allowsCleartext)
+        next = Self.entering(redirects, then: next)
+        if let tokens = configuration.tokens { next = Self.entering(Replay(tokens: tokens), then: next) }
+        next = Self.entering(OnlineCheck(connectivity: connectivity, rule: configuration.offline), then: next)
+        next = Self.entering(Retry(quota: RetryQuota()), then: next)
+        for middleware in configuration.callMiddlewares.reversed() {
+            next = Self.entering(MiddlewareLayer(middleware: middleware), then: next)
+        }
         first = next
     }
 
@@ -61,7 +68,7 @@ final class Pipeline: Sendable {
         try await first(request, CallContext(call: call, session: session))
     }
 
-    private static func entering(_ layer: any Layer, then next: @escaping Middleware.Next) -> Middleware.Next {
+    private static func entering(_ layer: some Layer, then next: @escaping Middleware.Next) -> Middleware.Next {
         { (request: HTTPRequest, context: CallContext) async throws(ServiceError) -> HTTPResponse in
             try await layer.intercept(request, context, next: next)
         }

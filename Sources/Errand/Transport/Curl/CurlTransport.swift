@@ -97,7 +97,8 @@ public final class CurlTransport: StoppableTransport {
     /// is not read either. Cancelling ends the exchange at once; on a shared HTTP/2 connection, the server may learn of
     /// that only with the next exchange.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
-        try await context.bounded { try await exchange(request, context) }
+        guard context.client == nil else { return try await exchange(request, context) }
+        return try await context.bounded { try await exchange(request, context) }
     }
 
     private func exchange(_ request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
