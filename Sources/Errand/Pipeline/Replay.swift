@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// Sends a request again with another token if the server refuses the token that signed it.
 struct Replay: Layer {
     let tokens: TokenStore
@@ -12,6 +18,14 @@ struct Replay: Layer {
         else {
             return response
         }
+        return try await replay(request, context, insteadOf: refused, of: session, next: next)
+    }
+
+    @inline(never)
+    private func replay(
+        _ request: HTTPRequest, _ context: CallContext, insteadOf refused: String, of session: UUID,
+        next: @escaping Next
+    ) async throws(ServiceError) -> HTTPResponse {
         var replay = context
         let token = try await context.call.waitForToken { (scope: CallScope) async throws(ServiceError) in
             try await tokens.token(of: session, insteadOf: refused, in: scope)
