@@ -4,7 +4,7 @@ import Glibc
 /// Every parser of bytes that come from a server, with input from libFuzzer. `.ci/fuzz` builds it together with the
 /// library's own sources, so that it has access to internal declarations.
 enum Parser: String, CaseIterable {
-    case head, date, pacing, words, url, link, token, redaction, answer, json
+    case head, date, pacing, words, url, link, token, redaction, answer, json, events, lines
 
     func parse(_ bytes: UnsafeBufferPointer<UInt8>) {
         let text = String(decoding: bytes, as: UTF8.self)
@@ -72,6 +72,46 @@ enum Parser: String, CaseIterable {
                 }
             }
         case .json: expect(JSONComparison.holds(for: Data(bytes)))
+        case .events:
+            // The first byte says how the rest is split.
+            guard let size = bytes.first else { return }
+            expect(events(bytes.dropFirst(), inPiecesOf: Int(size) + 1) == events(bytes.dropFirst(), inPiecesOf: .max))
+        case .lines:
+            guard let size = bytes.first else { return }
+            expect(lines(bytes.dropFirst(), inPiecesOf: Int(size) + 1) == lines(bytes.dropFirst(), inPiecesOf: .max))
+        }
+    }
+
+    /// Returns the events of a stream that comes in such pieces, and `nil` in place of an error.
+    private func events(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, inPiecesOf size: Int) -> [ServerSentEvent?] {
+        var (parser, events) = (EventStreamParser(limit: 64), [ServerSentEvent?]())
+        for piece in pieces(of: bytes, size) {
+            parser.append(piece)
+            do throws(ServiceError) {
+                while let event = try parser.next() { events.append(event) }
+            } catch {
+                return events + [nil]
+            }
+        }
+        return events
+    }
+
+    private func lines(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, inPiecesOf size: Int) -> [[UInt8]?] {
+        var (splitter, lines) = (LineSplitter(limit: 64), [[UInt8]?]())
+        for piece in pieces(of: bytes, size) {
+            splitter.append(piece)
+            do throws(ServiceError) {
+                while let line = try splitter.next() { lines.append(Array(line)) }
+            } catch {
+                return lines + [nil]
+            }
+        }
+        return lines + [splitter.rest().map(Array.init)]
+    }
+
+    private func pieces(of bytes: Slice<UnsafeBufferPointer<UInt8>>, _ size: Int) -> [Data] {
+        stride(from: 0, to: bytes.count, by: min(size, max(1, bytes.count))).map { start in
+            Data(bytes.dropFirst(start).prefix(size))
         }
     }
 
