@@ -17,6 +17,7 @@ enum Main {
 
         --core            only what a call costs by itself
         --wire            only calls over real connections
+        --decode          only decoding
         --url <url>       measures the wire against that server
         --faults <calls>  calls over everything that a server may do
         --hostile <calls> calls over the replies of a hostile server; fails where one does harm
@@ -58,6 +59,9 @@ enum Main {
                 into: &report, script: script, only: names(of: "--only"), without: names(of: "--without"),
                 known: names(of: "--known"))
             #endif
+        } else if arguments.contains("--decode") {
+            try await DecodeBench.run(into: &report)
+            try JSONBench.run(into: &report)
         } else if let minutes = value(of: "--soak").flatMap({ Int($0) }) {
             try await SoakBench.run(into: &report, minutes: minutes)
         } else {
@@ -73,7 +77,7 @@ enum Main {
         var rest = arguments[...]
         while let option = rest.popFirst() {
             switch option {
-            case "--json", "--core", "--wire": break
+            case "--json", "--core", "--wire", "--decode": break
             case "--url", "--known", "--only", "--without", "--http2", "--server":
                 if rest.popFirst() == nil { return false }
             case "--faults", "--soak", "--hostile", "--from":

@@ -79,11 +79,13 @@ struct DocumentTests {
         }
     }
 
-    @Test("a document with any byte in any place is read or refused as by JSONDecoder")
-    func everyByte() {
+    @Test("a document with another byte in any place is read or refused as by JSONDecoder")
+    func everyPlace() {
         let document = Array(#"{"a":[-1.5e2,"x\n",null],"id":7}"#.utf8)
+        let bytes =
+            Array("{}[]:,\"\\/ \t\n019-+.eEtnfu'".utf8) + [0, 1, 0x1F, 0x7F, 0x80, 0xBF, 0xC2, 0xE2, 0xF0, 0xFF]
         for place in document.indices {
-            for byte in UInt8.min...UInt8.max {
+            for byte in bytes {
                 var changed = document
                 changed[place] = byte
                 let outcome = Outcome.both(Anything.self, Data(changed))
