@@ -1,4 +1,4 @@
-import Synchronization
+import Errand
 
 /// Sends each element to all listeners, in the same order to each.
 final class Feed<Element: Sendable>: Sendable {
@@ -14,12 +14,12 @@ final class Feed<Element: Sendable>: Sendable {
         var isFinished = false
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let keepsLatest: Bool
 
     /// Creates a feed. If there is a `first` element, a new listener begins with the latest one.
     init(_ first: Element? = nil) {
-        state = Mutex(State(latest: first))
+        state = Lock(State(latest: first))
         keepsLatest = first != nil
     }
 

@@ -1,4 +1,4 @@
-import Synchronization
+import Errand
 
 /// The tasks of calls that outlive their views, so that they can be cancelled.
 final class StartedCalls: Sendable {
@@ -7,7 +7,7 @@ final class StartedCalls: Sendable {
         var lastNumber = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Runs an operation in a task of its own. The task is forgotten when it ends.
     func start<Value: Sendable>(_ operation: @escaping @Sendable () async -> Value) -> Task<Value, Never> {
