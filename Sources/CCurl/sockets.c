@@ -115,6 +115,8 @@ static int open_socket(void *context, int purpose, socket_address *address) {
     ccurl_sockets *sockets = ccurl_loop_sockets(ccurl_transfer_loop(transfer));
     ccurl_watch *watch = opened < 0 ? NULL : ccurl_watch_of(sockets, opened);
     if (!watch) return opened;
+    // libcurl closes a socket that was never connected by itself, and then this descriptor may come again.
+    if (watch->is_own) leave_list(sockets, opened);
     *watch = (ccurl_watch){.is_own = true, .is_encrypted = ccurl_transfer_is_encrypted(transfer)};
     watch->server = hash_of(&address->address, address->length);
     join_list(sockets, opened);

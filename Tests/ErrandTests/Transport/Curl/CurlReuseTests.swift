@@ -77,6 +77,25 @@ import Testing
         #expect(server.connections == 2)
     }
 
+    @Test("calls that no server accepts disturb no others, though their sockets' numbers come again")
+    func refused() async throws {
+        let closed = try LoopbackServer(isListening: false)
+        server.onAny { request in request.number == 3 ? .json("1", headers: ["Connection": "close"]) : .json("1") }
+        let client = client(.never)
+        let refused = APIClient(closed.baseURL) {
+            $0.transport = transport
+            $0.rateLimit = .unlimited
+            $0.retry = .never
+        }
+        for _ in 0..<50 {
+            await #expect(throws: ServiceError.self) { try await refused.run(Endpoint<Int>.get("x")) }
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<3 { group.addTask { try await client.run(.get("x")) } }
+                for try await number in group { #expect(number == 1) }
+            }
+        }
+    }
+
     // MARK: What the server has seen
 
     @Test(
