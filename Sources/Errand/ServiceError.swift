@@ -62,7 +62,7 @@ extension ServiceError {
     }
 
     /// Whether the server may have received the request, and acted on it, in any attempt of the call. It is `false` for
-    /// `.noInternetConnection`: only a GET or HEAD may have been sent before, which acts on nothing.
+    /// `.noInternetConnection`: only a request that reads may have been sent before, such as a GET.
     public var mayHaveReachedServer: Bool {
         switch self {
         case .noInternetConnection, .signInRequired: false

@@ -36,7 +36,7 @@ enum JSONCorpora {
         init(_ number: Int, repost: Status? = nil) {
             createdAt = "Sun Nov 22 10:\(10 + number % 50):25 +0000 2026"
             id = 505_874_924_095_815_681 + number
-            text = "@user\(number) \n\n名前: 前田\n\"quoted\" text with a \\ and \u{1F600}, and http://t.example/\(number)"
+            text = "@user\(number) \n\n名前\n\"quoted\" text with a \\ and \u{1F600}, http://t.example/\(number)"
             source = "<a href=\"http://example.com/download/app\" rel=\"nofollow\">Example for phones</a>"
             truncated = false
             inReplyTo = number % 3 == 0 ? id - 7 : nil

@@ -58,7 +58,8 @@ extension JSONValue: Codable {
     /// Decodes any JSON.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // JSON does not say beforehand what it is: a type that does not fit makes room for the next.
+        // JSON does not say beforehand what it is: a type that does not fit makes room for the next,
+        // so its error is of no interest.
         if container.decodeNil() {
             self = .null
         } else if let value = try? container.decode(Bool.self) {

@@ -26,7 +26,7 @@ extension JSONValueDecoder {
         var name = name
         let found = name.withUTF8 { document.isSnakeCase ? searchSnakeCase($0) : search($0) }
         guard found == nil, !name.utf8.allSatisfy({ $0 < 0x80 }) else { return found }
-        // Some characters beyond ASCII are equivalent to one in it.
+        // Some characters beyond ASCII are equivalent to one in it. The keys have been read before: none is malformed.
         return try? membersByKey()[name]
     }
 

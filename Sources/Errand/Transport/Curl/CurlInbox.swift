@@ -28,7 +28,7 @@ struct CurlInbox {
         case lingering
     }
 
-    var lines: CurlLines
+    var queues: CurlQueues
     private var jobs: [Job] = []
     private var idle: [CurlExchange.Handle] = []
     private var ended: [Flight<Void, ServiceError>] = []
@@ -39,8 +39,8 @@ struct CurlInbox {
     /// Whether somebody checks that the thread comes back to its jobs.
     private var isWatched = false
 
-    init(_ lines: CurlLines) {
-        self.lines = lines
+    init(_ queues: CurlQueues) {
+        self.queues = queues
     }
 
     // MARK: For callers
@@ -75,7 +75,7 @@ struct CurlInbox {
 
     /// Takes a handle that was kept for the next request, if it is the turn of a request to that origin.
     mutating func borrow(for origin: UInt64) -> (isAdmitted: Bool, handle: CurlExchange.Handle?) {
-        lines.enter(origin) ? (true, idle.popLast()) : (false, nil)
+        queues.enter(origin) ? (true, idle.popLast()) : (false, nil)
     }
 
     /// Takes a handle that was kept for a request whose turn it is.
@@ -92,10 +92,10 @@ struct CurlInbox {
 
     /// Lets nothing more begin. Returns the handles, which have to be freed, those who wait for their turn, and what
     /// the thread is doing.
-    mutating func close() -> (idle: [CurlExchange.Handle], waiters: [CurlLines.Waiter], thread: Thread) {
+    mutating func close() -> (idle: [CurlExchange.Handle], waiters: [CurlQueues.Waiter], thread: Thread) {
         isClosed = true
         defer { idle = [] }
-        return (idle, lines.clear(), thread)
+        return (idle, queues.clear(), thread)
     }
 
     /// Adds the job to end all exchanges of a client; `nil` if there is no thread, and so no exchange.

@@ -26,9 +26,9 @@ final class CurlLoop: Sendable {
     private let isGone = Lock(false)
 
     /// Creates a loop; `nil` if there is no memory for one, or no descriptor left.
-    init?(_ lines: CurlLines) {
+    init?(_ queues: CurlQueues) {
         guard let loop = ccurl_loop_new() else { return nil }
-        inbox = Lock(CurlInbox(lines))
+        inbox = Lock(CurlInbox(queues))
         core = Core(loop: loop)
         // HTTP/2 streams share a connection.
         ccurl_loop_set_long(loop, CCURLMOPT_PIPELINING, CCURLPIPE_MULTIPLEX)
@@ -46,7 +46,7 @@ final class CurlLoop: Sendable {
 
     /// Waits for the turn of a request to that origin. Throws `.cancelled` when its scope is stopped.
     func borrow(for origin: UInt64, in scope: CallScope) async throws(ServiceError) -> CurlExchange.Handle {
-        if let waiter = inbox.withLock({ $0.lines.join(origin) }) { try await turn(of: waiter, in: scope) }
+        if let waiter = inbox.withLock({ $0.queues.join(origin) }) { try await turn(of: waiter, in: scope) }
         if let idle = inbox.withLock({ $0.borrow() }) { return idle }
         return try newHandle(for: origin)
     }
@@ -59,7 +59,7 @@ final class CurlLoop: Sendable {
         let (isKept, next) = inbox.withLock { inbox in
             (
                 isUsable && inbox.keep(handle, atMost: Self.mostIdle),
-                inbox.lines.end(origin, usedHTTP2: version == 0 ? nil : version == CCURL_HTTP_VERSION_2_0)
+                inbox.queues.end(origin, usedHTTP2: version == 0 ? nil : version == CCURL_HTTP_VERSION_2_0)
             )
         }
         if !isKept { ccurl_transfer_free(handle.transfer) }
@@ -68,13 +68,13 @@ final class CurlLoop: Sendable {
 
     private func newHandle(for origin: UInt64) throws(ServiceError) -> CurlExchange.Handle {
         if let transfer = ccurl_transfer_new(core.loop) { return CurlExchange.Handle(transfer: transfer) }
-        admit(inbox.withLock { $0.lines.end(origin) })
+        admit(inbox.withLock { $0.queues.end(origin) })
         throw .curlHasNoMemory
     }
 
     // MARK: Turns
 
-    private func turn(of waiter: CurlLines.Waiter, in scope: CallScope) async throws(ServiceError) {
+    private func turn(of waiter: CurlQueues.Waiter, in scope: CallScope) async throws(ServiceError) {
         // Everything that ends the wait lands the flight, so its outcome alone tells whose turn it is.
         await scope.wait {
             await waiter.turn.landed()
@@ -84,27 +84,27 @@ final class CurlLoop: Sendable {
         do throws(ServiceError) {
             try (waiter.turn.outcome ?? .failure(.cancelled)).get()
         } catch {
-            inbox.withLock { $0.lines.leave(waiter) }
+            inbox.withLock { $0.queues.leave(waiter) }
             throw error
         }
     }
 
     /// For the thread: more requests to that origin make sense at once, because they share a connection.
     func noteHTTP2(of origin: UInt64) {
-        admit(inbox.withLock { $0.lines.noteHTTP2(of: origin) })
+        admit(inbox.withLock { $0.queues.noteHTTP2(of: origin) })
     }
 
     /// Tells those whose turn it is. The turn of one who has been stopped meanwhile goes to the next.
-    private func admit(_ waiters: [CurlLines.Waiter]) {
+    private func admit(_ waiters: [CurlQueues.Waiter]) {
         var waiters = waiters[...]
         while let waiter = waiters.popFirst() {
             guard waiter.turn.land(.success(())) == nil else { continue }
-            waiters += inbox.withLock { $0.lines.end(waiter.origin) }
+            waiters += inbox.withLock { $0.queues.end(waiter.origin) }
         }
     }
 
     /// Whether no exchange is active, and none waits for its turn.
-    var isIdle: Bool { inbox.withLock { $0.lines.active == 0 } }
+    var isIdle: Bool { inbox.withLock { $0.queues.active == 0 } }
 
     // MARK: Jobs
 

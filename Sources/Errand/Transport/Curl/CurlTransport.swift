@@ -82,8 +82,8 @@ public final class CurlTransport: StoppableTransport {
             loop = .failure(.transport(TransportFailure(.unavailable, String(cString: ccurl_problem()))))
             return
         }
-        let lines = CurlLines(connections: options.connectionsPerOrigin, streams: options.streamsPerOrigin)
-        loop = CurlLoop(lines).map(Result.success) ?? .failure(.curlHasNoMemory)
+        let queues = CurlQueues(connections: options.connectionsPerOrigin, streams: options.streamsPerOrigin)
+        loop = CurlLoop(queues).map(Result.success) ?? .failure(.curlHasNoMemory)
     }
 
     /// The version of libcurl that is used; `nil` if there is none.

@@ -86,7 +86,7 @@ import Testing
         #expect(server.connections == 1)
     }
 
-    @Test("one that is cancelled in the line ends at once and sends nothing")
+    @Test("one that is cancelled in the queue ends at once and sends nothing")
     func cancelled() async throws {
         let held = await hold(client())
         let first = try await begin("/first", until: .waitingForConnection)
@@ -125,7 +125,7 @@ import Testing
         #expect(try await waiting.value.status == 200)
     }
 
-    @Test("the end of the transport ends those in the line")
+    @Test("the end of the transport ends those in the queue")
     func shutDown() async throws {
         let held = await hold(client())
         let waiting = try await begin("/x", until: .waitingForConnection)

@@ -1,12 +1,12 @@
 #if os(Linux)
-/// Who may send to which origin: so many exchanges at once, and behind them a line in which each waits for its turn.
+/// Who may send to which origin: so many exchanges at once, and behind them a queue in which each waits for its turn.
 ///
 /// An exchange that waits has no handle, no connection and nothing prepared: ten thousand at once cost their tasks and
-/// little else. An exchange that ends hands its place over to the first in the line, so nobody overtakes. Over HTTP/1.1
+/// little else. An exchange that ends hands its place to the first in the queue, so nobody overtakes. Over HTTP/1.1
 /// each has a connection of its own; over HTTP/2 they share one, and more of them make sense. Which of the two an
 /// origin speaks shows with the last connection to it, or with the last response.
-struct CurlLines {
-    /// An exchange in a line.
+struct CurlQueues {
+    /// An exchange in a queue.
     final class Waiter: Sendable {
         let origin: UInt64
         fileprivate let seat: Int
@@ -22,7 +22,7 @@ struct CurlLines {
     /// The greatest number of active exchanges of an origin.
     private typealias Most = (connections: Int, streams: Int)
 
-    private struct Line {
+    private struct Queue {
         var active = 0
         var speaksHTTP2 = false
         /// By their seats. A seat that was left in the middle takes no memory, however long the first ones wait.
@@ -66,26 +66,26 @@ struct CurlLines {
     }
 
     private let most: Most
-    private var lines: [UInt64: Line] = [:]
-    /// At this number of lines, those that nobody uses are forgotten.
+    private var queues: [UInt64: Queue] = [:]
+    /// At this number of queues, those that nobody uses are forgotten.
     private var sweepsAt = 1024
     /// The number of exchanges that are active, at all origins.
     private(set) var active = 0
 
-    /// Creates lines for origins with at most so many exchanges at once over HTTP/1.1, and over HTTP/2.
+    /// Creates queues for origins with at most so many exchanges at once over HTTP/1.1, and over HTTP/2.
     init(connections: Int, streams: Int) {
         most = (max(1, connections), max(1, streams))
     }
 
-    /// The number of origins that have a line.
-    var origins: Int { lines.count }
+    /// The number of origins that have a queue.
+    var origins: Int { queues.count }
     /// The number of exchanges that wait, at all origins.
-    var waiting: Int { lines.values.reduce(0) { $0 + $1.waiters.count } }
+    var waiting: Int { queues.values.reduce(0) { $0 + $1.waiters.count } }
 
     /// Makes an exchange active if there is a place for it.
     mutating func enter(_ origin: UInt64) -> Bool {
-        if lines.count >= sweepsAt { sweep() }
-        guard lines[origin, default: Line()].admit(atMost: most) else { return false }
+        if queues.count >= sweepsAt { sweep() }
+        guard queues[origin, default: Queue()].admit(atMost: most) else { return false }
         active += 1
         return true
     }
@@ -93,12 +93,12 @@ struct CurlLines {
     /// Makes an exchange active, or adds a waiter who will be.
     mutating func join(_ origin: UInt64) -> Waiter? {
         guard !enter(origin) else { return nil }
-        return lines[origin, default: Line()].join(origin)
+        return queues[origin, default: Queue()].join(origin)
     }
 
     /// Removes a waiter whose turn has not come. Does nothing if it has.
     mutating func leave(_ waiter: Waiter) {
-        lines[waiter.origin]?.waiters[waiter.seat] = nil
+        queues[waiter.origin]?.waiters[waiter.seat] = nil
     }
 
     /// Ends an active exchange. Returns those whose turn it is: they are active now.
@@ -106,7 +106,7 @@ struct CurlLines {
     /// `usedHTTP2` is whether its response came over HTTP/2; `nil` if there was none.
     mutating func end(_ origin: UInt64, usedHTTP2: Bool? = nil) -> [Waiter] {
         var next: [Waiter] = []
-        lines[origin]?.end(usedHTTP2, atMost: most, into: &next)
+        queues[origin]?.end(usedHTTP2, atMost: most, into: &next)
         active += next.count - 1
         return next
     }
@@ -114,20 +114,20 @@ struct CurlLines {
     /// Notes that an origin speaks HTTP/2. Returns those whose turn it is: they are active now.
     mutating func noteHTTP2(of origin: UInt64) -> [Waiter] {
         var next: [Waiter] = []
-        lines[origin]?.note(true, atMost: most, into: &next)
+        queues[origin]?.note(true, atMost: most, into: &next)
         active += next.count
         return next
     }
 
     /// Removes all waiters.
     mutating func clear() -> [Waiter] {
-        defer { for origin in lines.keys { lines[origin]?.waiters = [:] } }
-        return lines.values.flatMap(\.waiters.values)
+        defer { for origin in queues.keys { queues[origin]?.waiters = [:] } }
+        return queues.values.flatMap(\.waiters.values)
     }
 
     private mutating func sweep() {
-        lines = lines.filter { $0.value.active > 0 || !$0.value.waiters.isEmpty }
-        sweepsAt = max(1024, lines.count * 2)
+        queues = queues.filter { $0.value.active > 0 || !$0.value.waiters.isEmpty }
+        sweepsAt = max(1024, queues.count * 2)
     }
 }
 #endif
