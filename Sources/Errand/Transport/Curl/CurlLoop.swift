@@ -44,9 +44,16 @@ final class CurlLoop: Sendable {
         return try newHandle(for: origin)
     }
 
-    /// Waits for the turn of a request to that origin. Throws `.cancelled` when its scope is stopped.
-    func borrow(for origin: UInt64, in scope: CallScope) async throws(ServiceError) -> CurlExchange.Handle {
-        if let waiter = inbox.withLock({ $0.queues.join(origin) }) { try await turn(of: waiter, in: scope) }
+    /// Joins the queue of requests to that origin; `nil` if it is the request's turn already.
+    func join(_ origin: UInt64) -> CurlQueues.Waiter? {
+        inbox.withLock { $0.queues.join(origin) }
+    }
+
+    /// Waits for the turn of a request that has joined the queue. Throws `.cancelled` when its scope is stopped.
+    func borrow(
+        as waiter: CurlQueues.Waiter?, for origin: UInt64, in scope: CallScope
+    ) async throws(ServiceError) -> CurlExchange.Handle {
+        if let waiter { try await turn(of: waiter, in: scope) }
         if let idle = inbox.withLock({ $0.borrow() }) { return idle }
         return try newHandle(for: origin)
     }

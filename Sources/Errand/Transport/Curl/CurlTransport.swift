@@ -176,8 +176,10 @@ public final class CurlTransport: StoppableTransport {
     private func borrow(
         from loop: CurlLoop, for origin: UInt64, _ context: TransportContext
     ) async throws(ServiceError) -> CurlExchange.Handle {
+        let waiter = loop.join(origin)
+        // Said by one who is in the queue already, so whoever hears of it knows who comes first.
         context.note(.waitingForConnection)
-        let handle = try await loop.borrow(for: origin, in: context.scope)
+        let handle = try await loop.borrow(as: waiter, for: origin, in: context.scope)
         // Some versions of libcurl do not tell when they connect.
         context.note(ccurl_tells_connected() ? .connecting : .waitingForResponse)
         return handle
