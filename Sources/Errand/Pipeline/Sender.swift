@@ -37,7 +37,8 @@ struct Sender: Sendable {
             permit = try await limiter.permit(for: call, isUrgent: true)
             start = call.time.now
         }
-        let watch = SilenceWatch(timeout: call.rules.timeout, until: call.deadline, time: call.time, reporter: call)
+        let watch = SilenceWatch(
+            timeout: call.rules.timeout, until: call.deadline, time: call.time, reporter: call, permit: permit)
         defer { watch.end() }
         do throws(ServiceError) {
             let response = try await call.run(in: watch.scope) { (_: CallScope) async throws(ServiceError) in

@@ -6,8 +6,9 @@ import Synchronization
 /// for a token. A send uses the permit once; a middleware that sends twice needs another permit for the second send.
 ///
 /// What counts for the limit is the instant of the send: if a middleware has waited since the permit was taken, the
-/// permit comes back that much later. Otherwise calls whose middleware waits could be sent in a bunch.
-final class Permit: Sendable {
+/// permit comes back that much later. Otherwise calls whose middleware waits could be sent in a bunch. The same holds
+/// for a request that waits for a connection.
+final class Permit: SendPermit {
     /// A delay up to which the instants of taking and sending are the same: a tenth of a millisecond.
     private static let tolerance = Duration.microseconds(100)
 
@@ -27,8 +28,19 @@ final class Permit: Sendable {
     /// to the limiter in the meantime.
     func use(at instant: Instant) -> Bool {
         guard claim() else { return false }
-        guard instant > taken.advanced(by: Self.tolerance) else { return true }
+        guard isLate(instant) else { return true }
         return limiter.renew(cost: cost, takenAt: taken, at: instant)
+    }
+
+    /// Has the permit, which was used at `start`, count from now on. Waits for another, ahead of the queue, if it has
+    /// come back since.
+    func renew(usedAt start: Instant, before deadline: Instant, in scope: CallScope) async throws(ServiceError) {
+        guard !limiter.renew(cost: cost, takenAt: isLate(start) ? start : taken) else { return }
+        _ = try await limiter.take(cost: cost, isUrgent: true, before: deadline, in: scope)
+    }
+
+    private func isLate(_ instant: Instant) -> Bool {
+        instant > taken.advanced(by: Self.tolerance)
     }
 
     /// Gives the permit back now. Does nothing if it has been used.

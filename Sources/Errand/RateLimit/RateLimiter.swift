@@ -74,8 +74,9 @@ public final class RateLimiter: Sendable {
 
     /// Counts permits that were taken at `instant` as taken now. Returns `false` if they have come back already, or if
     /// a pause has begun since.
-    func renew(cost: Int, takenAt instant: Instant, at now: Instant) -> Bool {
-        state.withLock { $0.renew(cost, takenAt: instant, at: now) }
+    func renew(cost: Int, takenAt instant: Instant, at now: Instant? = nil) -> Bool {
+        let now = now ?? time.now
+        return state.withLock { $0.renew(cost, takenAt: instant, at: now) }
     }
 
     /// Returns unused permits that were taken at `instant`.

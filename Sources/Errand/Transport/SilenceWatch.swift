@@ -9,6 +9,7 @@
 final class SilenceWatch: Sendable {
     private struct State {
         var alarm: Alarm?
+        var start = Instant.zero
         var lastProgress = Instant.zero
         var isQueued = false
         var isOver = false
@@ -19,20 +20,27 @@ final class SilenceWatch: Sendable {
     let time: any TimeSource
     private let deadline: Instant
     private let reporter: any PhaseReporter
+    private let permit: (any SendPermit)?
     private let state = Lock(State())
 
-    init(timeout: Duration, until deadline: Instant = .distantFuture, time: any TimeSource, reporter: any PhaseReporter)
-    {
+    init(
+        timeout: Duration, until deadline: Instant = .distantFuture, time: any TimeSource, reporter: any PhaseReporter,
+        permit: (any SendPermit)? = nil
+    ) {
         self.timeout = timeout
         self.deadline = deadline
         self.time = time
         self.reporter = reporter
+        self.permit = permit
     }
 
     /// Begins to watch. Throws if no time is left.
     func begin(at start: Instant? = nil) throws(ServiceError) {
         let start = start ?? time.now
-        state.withLock { $0.lastProgress = start }
+        state.withLock { state in
+            state.start = start
+            state.lastProgress = start
+        }
         let limit = limit(after: start)
         guard limit.end > start else { throw reporter.timedOut(limit.bound) }
         setAlarm(at: limit.end)
@@ -54,6 +62,12 @@ final class SilenceWatch: Sendable {
             if state.isQueued || phase == .receiving { state.lastProgress = now }
             state.isQueued = false
         }
+    }
+
+    /// Has the permit of the send count from now on, because the send has waited since it began.
+    func renewPermit() async throws(ServiceError) {
+        let start = state.withLock { $0.start }
+        try await permit?.renew(usedAt: start, before: deadline, in: scope)
     }
 
     func noteProgress() {
@@ -93,4 +107,10 @@ protocol PhaseReporter: AnyObject, Sendable {
     func note(_ phase: Phase)
     /// The error of a send whose time is up.
     func timedOut(_ bound: Timeout.Bound) -> ServiceError
+}
+
+/// The permission that a send was begun with.
+protocol SendPermit: Sendable {
+    /// Has the permission count from now on. Waits for another one if it has come back since.
+    func renew(usedAt start: Instant, before deadline: Instant, in scope: CallScope) async throws(ServiceError)
 }

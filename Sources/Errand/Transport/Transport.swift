@@ -86,6 +86,12 @@ public struct TransportContext: Sendable {
         }
     }
 
+    /// Waits until the request may be sent by the limits of its client, if it has waited for a connection: what was
+    /// permitted a while ago could be sent together with what is permitted now.
+    package func renewPermit() async throws(ServiceError) {
+        try await watch.renewPermit()
+    }
+
     /// Reports the current phase, so that a timeout can say what it interrupted.
     ///
     /// The timeout does not run during the phase ``Phase/waitingForConnection``, and begins anew with each phase after

@@ -113,6 +113,9 @@ final class CurlLoop: Sendable {
     /// Whether no exchange is active, and none waits for its turn.
     var isIdle: Bool { inbox.withLock { $0.queues.active == 0 } }
 
+    /// The number of requests that wait for their turn.
+    var waiting: Int { inbox.withLock { $0.queues.waiting } }
+
     // MARK: Jobs
 
     /// Starts the exchange; returns `false` if the loop is closed.

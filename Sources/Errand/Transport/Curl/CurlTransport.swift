@@ -180,6 +180,12 @@ public final class CurlTransport: StoppableTransport {
         // Said by one who is in the queue already, so whoever hears of it knows who comes first.
         context.note(.waitingForConnection)
         let handle = try await loop.borrow(as: waiter, for: origin, in: context.scope)
+        do throws(ServiceError) {
+            try await context.renewPermit()
+        } catch {
+            loop.giveBack(handle, from: origin)
+            throw error
+        }
         // Some versions of libcurl do not tell when they connect.
         context.note(ccurl_tells_connected() ? .connecting : .waitingForResponse)
         return handle
@@ -200,6 +206,9 @@ public final class CurlTransport: StoppableTransport {
 
     /// Whether no exchange is active, and none waits for its turn.
     var isIdle: Bool { (try? loop.get())?.isIdle ?? true }
+
+    /// The number of requests that wait for their turn.
+    var waiting: Int { (try? loop.get())?.waiting ?? 0 }
 
     /// Starts the exchange, and waits until `flight` has landed.
     @inline(never)

@@ -1,5 +1,5 @@
 #if os(Linux)
-import Errand
+@testable import Errand
 import ErrandTestSupport
 import ErrandTesting
 import Foundation
@@ -153,6 +153,35 @@ import Testing
         }
         #expect(server.received.count { $0.path == "/token" } == 1)
         #expect(server.connections == 1)
+    }
+
+    @Test("requests that have waited for a connection are sent at the pace of the limit")
+    func paced() async throws {
+        let clock = TestClock()
+        let limiter = RateLimiter(.requests(2, per: .seconds(1)), time: clock)
+        let held = await hold(client())
+        let limited = client {
+            $0.time = clock
+            $0.limiter = limiter
+        }
+        // Over four seconds, eight calls receive permits, and wait for the connection with them.
+        let waiting = (0..<8).map { _ in Task { try await limited.run(Endpoint<Int>.get("x")) } }
+        while limiter.snapshot.waiters + transport.waiting < 8 { await Task.yield() }
+        while transport.waiting < 8 {
+            clock.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        clock.advance(by: .seconds(1))
+        gate.open()
+        for sent in [2, 4, 6, 8] {
+            // The next one has its turn, and waits for a permit; behind the last two nobody waits.
+            while limiter.snapshot.waiters == 0, server.received.count <= sent + 1, sent < 8 { await Task.yield() }
+            await server.received(atLeast: 1 + sent)
+            #expect(server.received.count == 1 + sent)
+            clock.advance(by: .seconds(1))
+        }
+        for task in waiting { #expect(try await task.value == 1) }
+        #expect(try await held.value == 1)
     }
 
     @Test("a thousand requests at once need no more connections than there are places")
