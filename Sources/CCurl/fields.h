@@ -3,6 +3,7 @@
 #define CCURL_FIELDS_H
 
 #include "library.h"
+#include "sessions.h"
 #include "transfer.h"
 
 // See transfer.h.
@@ -23,6 +24,7 @@ struct ccurl_transfer {
     setup setup;
     void *easy;
     ccurl_loop *loop;
+    ccurl_sessions *sessions;
     ccurl_request request;
     ccurl_hooks hooks;
     ccurl_head head;

@@ -52,6 +52,9 @@ static void open_library(void) {
         {&ccurl_api.multi_remove_handle, "curl_multi_remove_handle"},
         {&ccurl_api.multi_socket_action, "curl_multi_socket_action"},
         {&ccurl_api.multi_info_read, "curl_multi_info_read"},
+        {&ccurl_api.share_init, "curl_share_init"},
+        {&ccurl_api.share_setopt, "curl_share_setopt"},
+        {&ccurl_api.share_cleanup, "curl_share_cleanup"},
     };
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *symbol = dlsym(library, symbols[i].name);
@@ -84,6 +87,8 @@ const char *ccurl_problem(void) { return problem; }
 const char *ccurl_version(void) { return version ? version->version : ""; }
 const char *ccurl_describe(ccurl_code code) { return ccurl_api.easy_strerror(code); }
 bool ccurl_tells_connected(void) { return version->version_num >= CCURL_VERSION_WITH_PREREQ; }
+
+bool ccurl_shares_sessions(void) { return version->version_num >= CCURL_VERSION_WITH_SHARED_SESSIONS; }
 
 bool ccurl_leaves_lookups(void) { return version->version_num >= CCURL_VERSION_WITH_QUICK_EXIT; }
 

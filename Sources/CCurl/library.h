@@ -50,6 +50,9 @@ struct ccurl_api {
     int (*multi_remove_handle)(void *, void *);
     int (*multi_socket_action)(void *, int, int, int *);
     ccurl_message *(*multi_info_read)(void *, int *);
+    void *(*share_init)(void);
+    int (*share_setopt)(void *, ccurl_share_option, ...);
+    int (*share_cleanup)(void *);
     // Those of the TLS libraries that libcurl may be built with; NULL for the others.
     int (*openssl_has_pending)(const void *);
     void (*openssl_alpn)(const void *, const unsigned char **, unsigned *);
@@ -66,6 +69,9 @@ int64_t ccurl_now(void);
 // line of the next response begins with a space: issue 11101 of curl, from 7.83.0 to before 8.1.0. A distribution may
 // have fixed it in an older version; nothing tells.
 bool ccurl_has_header_fault(void);
+
+// Whether the transfers of a multi handle share their TLS sessions without being asked to (8.12 and later).
+bool ccurl_shares_sessions(void);
 
 // Whether libcurl can remove a transfer without waiting for the thread that looks up its host (7.87 and later).
 bool ccurl_leaves_lookups(void);

@@ -47,6 +47,7 @@ struct ccurl_loop {
     // When libcurl wants to be called at the latest, in microseconds; -1 if it does not.
     int64_t due;
     ccurl_sockets sockets;
+    ccurl_sessions *sessions;
     ccurl_answered answered;
     int count;
     struct epoll_event events[MOST_EVENTS];
@@ -67,6 +68,7 @@ struct ccurl_loop {
 };
 
 ccurl_sockets *ccurl_loop_sockets(ccurl_loop *loop) { return &loop->sockets; }
+ccurl_sessions *ccurl_loop_sessions(ccurl_loop *loop) { return loop->sessions; }
 ccurl_answered *ccurl_loop_answered(ccurl_loop *loop) { return &loop->answered; }
 
 // MARK: What libcurl asks for
@@ -98,6 +100,7 @@ ccurl_loop *ccurl_loop_new(void) {
     atomic_init(&loop->worked_on, NOTHING);
     pthread_mutex_init(&loop->sockets.guard, NULL);
     loop->sockets.lists = calloc(CCURL_PORTS, sizeof *loop->sockets.lists);
+    loop->sessions = ccurl_sessions_new();
     loop->multi = ccurl_api.multi_init();
     loop->sockets.epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->alarm = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -119,6 +122,7 @@ void ccurl_loop_free(ccurl_loop *loop) {
     if (loop->multi) ccurl_api.multi_cleanup(loop->multi);
     if (loop->sockets.epoll >= 0) close(loop->sockets.epoll);
     if (loop->alarm >= 0) close(loop->alarm);
+    ccurl_sessions_release(loop->sessions);
     free(loop->sockets.watches);
     free(loop->sockets.lists);
     pthread_mutex_destroy(&loop->sockets.guard);

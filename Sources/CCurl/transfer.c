@@ -3,6 +3,7 @@
 #if defined(__linux__)
 
 #include "fields.h"
+#include "loop.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,15 +59,22 @@ bool ccurl_transfer_has_whole_body(const ccurl_transfer *transfer) {
 
 // MARK: From the first request to the last
 
+static void *new_handle(ccurl_sessions *sessions) {
+    void *easy = ccurl_api.easy_init();
+    if (easy) ccurl_sessions_use(sessions, easy);
+    return easy;
+}
+
 ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop) {
     ccurl_transfer *transfer = calloc(1, sizeof *transfer);
     if (!transfer) return NULL;
     transfer->loop = loop;
-    transfer->easy = ccurl_api.easy_init();
+    transfer->easy = new_handle(ccurl_loop_sessions(loop));
     if (!transfer->easy) {
         free(transfer);
         return NULL;
     }
+    transfer->sessions = ccurl_sessions_hold(ccurl_loop_sessions(loop));
     ccurl_head_clear(&transfer->head);
     ccurl_install_callbacks(transfer);
     return transfer;
@@ -85,6 +93,7 @@ bool ccurl_transfer_reset(ccurl_transfer *transfer) {
         .setup = is_as_needed ? SHARED : BARE,
         .easy = transfer->easy,
         .loop = transfer->loop,
+        .sessions = transfer->sessions,
         .head = transfer->head,
         .fields = transfer->fields,
         .fields_capacity = transfer->fields_capacity,
@@ -94,7 +103,7 @@ bool ccurl_transfer_reset(ccurl_transfer *transfer) {
     // all its options costs less than a microsecond; a copy of a prepared one (curl_easy_duphandle) costs no less.
     if (is_spent) {
         if (transfer->easy) ccurl_api.easy_cleanup(transfer->easy);
-        kept.easy = ccurl_api.easy_init();
+        kept.easy = new_handle(transfer->sessions);
     } else if (!is_as_needed) {
         ccurl_api.easy_reset(transfer->easy);
     }
@@ -110,6 +119,7 @@ bool ccurl_transfer_reset(ccurl_transfer *transfer) {
 void ccurl_transfer_free(ccurl_transfer *transfer) {
     assert(transfer->state == PREPARING);
     if (transfer->easy) ccurl_api.easy_cleanup(transfer->easy);
+    ccurl_sessions_release(transfer->sessions);
     free(transfer->fields);
     free(transfer->head.bytes);
     free(transfer->body);

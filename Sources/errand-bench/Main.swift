@@ -17,6 +17,7 @@ enum Main {
 
         --core            only what a call costs by itself
         --wire            only calls over real connections
+        --tls             only calls over TLS
         --decode          only decoding
         --url <url>       measures the wire against that server
         --faults <calls>  calls over everything that a server may do
@@ -59,6 +60,10 @@ enum Main {
                 into: &report, script: script, only: names(of: "--only"), without: names(of: "--without"),
                 known: names(of: "--known"))
             #endif
+        } else if arguments.contains("--tls") {
+            #if os(Linux)
+            try TLSBench.run(into: &report)
+            #endif
         } else if arguments.contains("--decode") {
             try await DecodeBench.run(into: &report)
             try JSONBench.run(into: &report)
@@ -77,7 +82,7 @@ enum Main {
         var rest = arguments[...]
         while let option = rest.popFirst() {
             switch option {
-            case "--json", "--core", "--wire", "--decode": break
+            case "--json", "--core", "--wire", "--tls", "--decode": break
             case "--url", "--known", "--only", "--without", "--http2", "--server":
                 if rest.popFirst() == nil { return false }
             case "--faults", "--soak", "--hostile", "--from":

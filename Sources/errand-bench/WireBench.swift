@@ -53,6 +53,9 @@ enum WireBench {
         let one = try worker(["call", target])
         report.add("wire.rss_mb", .number(one.memory), "MB of memory, at most, in a process that makes one call")
         guard let base else { return }
+        #if os(Linux)
+        try TLSBench.run(into: &report)
+        #endif
         try measureStreams(base, into: &report)
         try StartBench.run(base, into: &report)
         try BodyBench.run(base, into: &report)

@@ -9,6 +9,7 @@ import Foundation
 ///
 /// ```text
 /// errand-bench worker calls <url> <tasks> <seconds>
+/// errand-bench worker secure <url> <tasks> <seconds> <authorities>
 /// errand-bench worker list <url> <tasks> <seconds> ours|theirs
 /// errand-bench worker first ours|theirs
 /// errand-bench worker call <url>
@@ -50,6 +51,14 @@ enum WireWorker {
             count = try await calls(of: url, as: [Model].self, tasks: Int(numbers[0]), for: .seconds(numbers[1])) {
                 if arguments.last == "theirs" { $0.decoder = JSONDecoder() }
             }
+        #if os(Linux)
+        case "secure":
+            count = try await calls(of: url, tasks: Int(numbers[0]), for: .seconds(numbers[1])) {
+                var options = CurlTransport.Options()
+                options.certificateAuthorities = arguments.last
+                $0.transport = CurlTransport(options)
+            }
+        #endif
         case "call": count = try await calls(of: url, tasks: 1, for: .zero)
         case "bytes":
             count = try await calls(of: url, as: Data.self, tasks: Int(numbers[0]), for: .seconds(numbers[1]))

@@ -9,6 +9,7 @@
 // Serves on a free port of 127.0.0.1 until the process ends; prints the port number.
 int peer_serve(void);
 // Gets the URL for that many seconds, with that many concurrent transfers; prints how often, and how long it took.
-int peer_loop(const char *url, int transfers, double seconds);
+// Trusts the authorities of that file, if there is one, instead of the system's.
+int peer_loop(const char *url, int transfers, double seconds, const char *authorities);
 
 #endif

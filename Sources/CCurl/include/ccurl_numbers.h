@@ -32,6 +32,7 @@ typedef enum {
     CCURLOPT_CUSTOMREQUEST = 10036,
     CCURLOPT_CAINFO = 10065,
     CCURLOPT_SSLKEY = 10087,
+    CCURLOPT_SHARE = 10100,
     CCURLOPT_ACCEPT_ENCODING = 10102,
     CCURLOPT_PRIVATE = 10103,
     CCURLOPT_OPENSOCKETDATA = 10164,
@@ -75,6 +76,17 @@ typedef enum {
     CCURLMOPT_SOCKETFUNCTION = 20001,
     CCURLMOPT_TIMERFUNCTION = 20004,
 } ccurl_multi_option;
+
+// The options of a share: what several handles have in common.
+typedef enum {
+    CCURLSHOPT_SHARE = 1,
+    CCURLSHOPT_LOCKFUNC = 3,
+    CCURLSHOPT_UNLOCKFUNC = 4,
+    CCURLSHOPT_USERDATA = 5,
+} ccurl_share_option;
+
+// The kinds of shared data, each with a lock of its own, and their number.
+enum { CCURL_LOCK_DATA_SSL_SESSION = 4, CCURL_LOCK_DATA_LAST = 8 };
 
 // The results of a transfer. libcurl may give others that are not listed here.
 typedef enum {
@@ -167,6 +179,8 @@ enum {
     // From the first to before the second, a handle that has had a response is not safe to use again.
     CCURL_VERSION_WITH_HEADER_FAULT = 0x075300,
     CCURL_VERSION_WITHOUT_HEADER_FAULT = 0x080100,
+    // The handles of a multi handle share their TLS sessions by themselves.
+    CCURL_VERSION_WITH_SHARED_SESSIONS = 0x080c00,
 };
 
 #endif

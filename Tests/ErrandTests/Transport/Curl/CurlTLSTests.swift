@@ -103,6 +103,21 @@ struct CurlTLSTests {
         #expect(timings.httpVersion == "1.0")
     }
 
+    @Test("a new connection goes on with the TLS session of an earlier one", arguments: ["-tls1_2", "-tls1_3"])
+    func resumed(version: String) async throws {
+        // This server closes each connection, and its page tells whether the session is a new one.
+        let server = try TLSServer(authority.issue(), version)
+        let client = APIClient(server.url) {
+            $0.transport = CurlTransport(trusting)
+            $0.rateLimit = .unlimited
+            $0.timeout = .seconds(60)
+        }
+        var pages: [String] = []
+        for _ in 0..<3 { pages.append(try await client.run(Endpoint<String>.get(""))) }
+        #expect(pages.map { $0.contains("\nNew, TLS") } == [true, false, false])
+        #expect(pages.map { $0.contains("\nReused, TLS") } == [false, true, true])
+    }
+
     @Test("a server whose key is one of those pinned is believed, if its certificate is good too")
     func pinned() async throws {
         let certificate = try authority.issue()
