@@ -133,6 +133,15 @@ final class StubLibrary: Sendable {
         void *curl_multi_info_read(void *multi, int *left) {
             return REAL("curl_multi_info_read", void *, void *, int *)(multi, left);
         }
+        void *curl_share_init(void) { return REAL("curl_share_init", void *, void)(); }
+        int curl_share_cleanup(void *share) { return REAL("curl_share_cleanup", int, void *)(share); }
+        int curl_share_setopt(void *share, int option, ...) {
+            va_list arguments;
+            va_start(arguments, option);
+            void *value = va_arg(arguments, void *);
+            va_end(arguments);
+            return REAL("curl_share_setopt", int, void *, int, ...)(share, option, value);
+        }
         """
 
     private static let source = """
@@ -172,6 +181,9 @@ final class StubLibrary: Sendable {
         int curl_multi_add_handle(void *multi, void *easy) { added = easy; return 0; }
         int curl_multi_remove_handle(void *multi, void *easy) { return 0; }
         int curl_multi_socket_action(void *multi, int socket, int ready, int *running) { return 0; }
+        void *curl_share_init(void) { return &added; }
+        int curl_share_cleanup(void *share) { return 0; }
+        int curl_share_setopt(void *share, int option, ...) { return 0; }
         message *curl_multi_info_read(void *multi, int *left) {
             static message done;
             if (!added) return NULL;

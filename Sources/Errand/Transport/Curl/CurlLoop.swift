@@ -74,9 +74,13 @@ final class CurlLoop: Sendable {
     }
 
     private func newHandle(for origin: UInt64) throws(ServiceError) -> CurlExchange.Handle {
-        if let transfer = ccurl_transfer_new(core.loop) { return CurlExchange.Handle(transfer: transfer) }
+        // The new handle gets a share of what the C side has.
+        let (handle, isGone) = isGone.withLock { isGone in
+            (isGone ? nil : ccurl_transfer_new(core.loop).map { CurlExchange.Handle(transfer: $0) }, isGone)
+        }
+        if let handle { return handle }
         admit(inbox.withLock { $0.queues.end(origin) })
-        throw .curlHasNoMemory
+        throw isGone ? .transportShutDown(mayHaveReachedServer: false) : .curlHasNoMemory
     }
 
     // MARK: Turns
