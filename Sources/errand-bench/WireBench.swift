@@ -52,6 +52,9 @@ enum WireBench {
         if let base { try measureDecoding("\(base)/list", into: &report) }
         let one = try worker(["call", target])
         report.add("wire.rss_mb", .number(one.memory), "MB of memory, at most, in a process that makes one call")
+        let allocating = try worker(["allocations", target, "1"])
+        report.add(
+            "wire.allocations_per_call", .number(allocating.memory / allocating.count), "allocations by such a call")
         guard let base else { return }
         #if os(Linux)
         try TLSBench.run(into: &report)
@@ -138,12 +141,12 @@ enum WireBench {
     /// Has another process measure that, and returns what it says.
     static func worker(
         _ arguments: [String]
-    ) throws -> (seconds: Double, memory: Double, processorSeconds: Double) {
+    ) throws -> (count: Double, seconds: Double, memory: Double, processorSeconds: Double) {
         let child = try Child(Child.own, ["worker"] + arguments)
         let numbers = child.line().compactMap(Double.init)
         let processorSeconds = try child.end()
         guard numbers.count == 3 else { throw Child.Failure(description: "worker \(arguments) said nothing") }
-        return (numbers[1], numbers[2], processorSeconds)
+        return (numbers[0], numbers[1], numbers[2], processorSeconds)
     }
 
     /// Returns how long the curl program takes; `nil` if it is not installed.

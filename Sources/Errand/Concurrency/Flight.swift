@@ -3,14 +3,41 @@
 /// The task that produces the result belongs to no waiter: a flight lands even if all waiters have left.
 ///
 /// States of a waiter: not registered (a cancellation that comes this early is checked under the lock, at
-/// registration), waiting (its continuation is in the table), gone (landed or left: the code that removes a
-/// continuation from the table resumes it).
+/// registration), waiting (its continuation is in the list), gone (landed or left: the code that removes a continuation
+/// from the list resumes it). So each is resumed exactly once, which needs no check at run time.
 final class Flight<Value: Sendable, Failure: Error>: Sendable {
     typealias Outcome = Result<Value, Failure>
 
+    private typealias Continuation = UnsafeContinuation<Outcome, Never>
+
+    /// Those who wait. Most flights have one waiter, who needs no table.
+    private struct Waiters {
+        private var first: (seat: UInt64, continuation: Continuation)?
+        private var others: [UInt64: Continuation] = [:]
+
+        var count: Int { (first == nil ? 0 : 1) + others.count }
+
+        mutating func add(_ continuation: Continuation, at seat: UInt64) {
+            if count == 0 { first = (seat, continuation) } else { others[seat] = continuation }
+        }
+
+        mutating func remove(at seat: UInt64) -> Continuation? {
+            guard let first, first.seat == seat else { return others.removeValue(forKey: seat) }
+            self.first = nil
+            return first.continuation
+        }
+
+        /// Resumes all, in order of arrival: the first waiters continue first.
+        func resume(returning outcome: Outcome) {
+            first?.continuation.resume(returning: outcome)
+            guard !others.isEmpty else { return }
+            for (_, continuation) in others.sorted(by: { $0.key < $1.key }) { continuation.resume(returning: outcome) }
+        }
+    }
+
     private struct State {
         var outcome: Outcome?
-        var waiters: [UInt64: CheckedContinuation<Outcome, Never>] = [:]
+        var waiters = Waiters()
         var nextSeat: UInt64 = 0
     }
 
@@ -30,14 +57,13 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
     /// resumed; `nil` for a later landing.
     @discardableResult
     func land(_ outcome: Outcome) -> Int? {
-        let waiters: [UInt64: CheckedContinuation<Outcome, Never>]? = state.withLock { state in
+        let waiters: Waiters? = state.withLock { state in
             guard state.outcome == nil else { return nil }
             state.outcome = outcome
-            defer { state.waiters = [:] }
+            defer { state.waiters = Waiters() }
             return state.waiters
         }
-        // In order of arrival: the first waiters continue first.
-        for seat in waiters?.keys.sorted() ?? [] { waiters?[seat]?.resume(returning: outcome) }
+        waiters?.resume(returning: outcome)
         return waiters?.count
     }
 
@@ -51,18 +77,18 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
             return state.nextSeat
         }
         let outcome: Outcome = await scope.wait {
-            await withCheckedContinuation { continuation in
+            await withUnsafeContinuation { continuation in
                 let early: Outcome? = state.withLock { state in
                     if let outcome = state.outcome { return outcome }
                     // Checked here, under the lock: a handler that ran before this found no continuation to resume.
                     if scope.isStopped { return .failure(.cancelled) }
-                    state.waiters[seat] = continuation
+                    state.waiters.add(continuation, at: seat)
                     return nil
                 }
                 if let early { continuation.resume(returning: early) }
             }
         } onStop: {
-            self.state.withLock { $0.waiters.removeValue(forKey: seat) }?.resume(returning: .failure(.cancelled))
+            self.state.withLock { $0.waiters.remove(at: seat) }?.resume(returning: .failure(.cancelled))
         }
         return try outcome.get()
     }
@@ -70,11 +96,11 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
     /// Waits until the flight has landed, whatever its outcome, even if the task is cancelled.
     func landed() async {
         if outcome != nil { return }
-        _ = await withCheckedContinuation { (continuation: CheckedContinuation<Outcome, Never>) in
+        _ = await withUnsafeContinuation { (continuation: Continuation) in
             let early: Outcome? = state.withLock { state in
                 if let outcome = state.outcome { return outcome }
                 state.nextSeat += 1
-                state.waiters[state.nextSeat] = continuation
+                state.waiters.add(continuation, at: state.nextSeat)
                 return nil
             }
             if let early { continuation.resume(returning: early) }

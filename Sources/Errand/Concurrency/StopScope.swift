@@ -105,11 +105,23 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
 /// The listeners of a scope, and the reason of its stop. Not generic like the scope, because a nongeneric object is
 /// deallocated faster, and every call has one.
 private final class StopListeners: Sendable {
+    private struct Listener {
+        let id: Int
+        let onStop: @Sendable () -> Void
+    }
+
     private struct State {
         var reason: (any Error)?
-        /// Called at a stop. There are several if a child of the operation runs in the same scope.
-        var listeners: [(id: Int, onStop: @Sendable () -> Void)] = []
+        /// Called at a stop.
+        var listener: Listener?
+        /// Called likewise: there are several if a child of the operation runs in the same scope.
+        var others: [Listener] = []
         var lastID = 0
+
+        mutating func take() -> [Listener] {
+            defer { (listener, others) = (nil, []) }
+            return (listener.map { [$0] } ?? []) + others
+        }
     }
 
     private let state = Lock(State())
@@ -117,13 +129,12 @@ private final class StopListeners: Sendable {
     var reason: (any Error)? { state.withLock { $0.reason } }
 
     func stop(_ reason: any Error) {
-        let listeners: [@Sendable () -> Void] = state.withLock { state in
+        let listeners: [Listener] = state.withLock { state in
             guard state.reason == nil else { return [] }
             state.reason = reason
-            defer { state.listeners = [] }
-            return state.listeners.map(\.onStop)
+            return state.take()
         }
-        for onStop in listeners { onStop() }
+        for listener in listeners { listener.onStop() }
     }
 
     /// Calls `onStop` at a stop, or at once if the scope is already stopped.
@@ -131,7 +142,8 @@ private final class StopListeners: Sendable {
         let id: Int? = state.withLock { state in
             guard state.reason == nil else { return nil }
             state.lastID += 1
-            state.listeners.append((state.lastID, onStop))
+            let listener = Listener(id: state.lastID, onStop: onStop)
+            if state.listener == nil { state.listener = listener } else { state.others.append(listener) }
             return state.lastID
         }
         if id == nil { onStop() }
@@ -139,7 +151,16 @@ private final class StopListeners: Sendable {
     }
 
     func remove(_ id: Int) {
-        state.withLock { $0.listeners.removeAll { $0.id == id } }
+        // Released outside the lock, because what it holds may be a scope of its own.
+        var removed: Listener?
+        state.withLock { state in
+            if state.listener?.id == id {
+                removed = state.listener.take()
+            } else if let index = state.others.firstIndex(where: { $0.id == id }) {
+                removed = state.others.remove(at: index)
+            }
+        }
+        withExtendedLifetime(removed) {}
     }
 }
 

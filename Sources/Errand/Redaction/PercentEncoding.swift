@@ -15,7 +15,7 @@ package enum PercentEncoding {
 
     /// Returns whether the text needs no escapes here.
     func allowsAll(_ text: String) -> Bool {
-        text.utf8.all(allows)
+        text.utf8.all { allows($0) }
     }
 
     /// Escapes all characters that are not allowed here, including `%`, so that a server decodes the original text.

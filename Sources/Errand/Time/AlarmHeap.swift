@@ -150,7 +150,8 @@ extension AlarmHeap {
         package func cancel(_ ticket: Ticket) {
             // The action is released outside the lock: it may hold the last reference to an object whose `deinit`
             // cancels an alarm of its own.
-            let action = heap.withLock { $0.remove(ticket) }
+            var action: (@Sendable () -> Void)?
+            heap.withLock { action = $0.remove(ticket) }
             withExtendedLifetime(action) {}
         }
     }

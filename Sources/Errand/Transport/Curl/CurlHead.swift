@@ -19,8 +19,11 @@ struct CurlHead {
         var fields: [HTTPHeaders.Field] = []
         fields.reserveCapacity(12)
         var status: Int?
-        for line in bytes.split(separator: UInt8(ascii: "\n")) {
-            let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            var line = rest.prefix { $0 != UInt8(ascii: "\n") }
+            rest = rest[line.endIndex...].dropFirst()
+            if line.last == UInt8(ascii: "\r") { line.removeLast() }
             guard let first = line.first else { continue }
             if status == nil {
                 guard let code = Self.status(line) else { return nil }

@@ -118,10 +118,11 @@ struct CurlInbox {
         return isWaiting
     }
 
-    mutating func takeJobs() -> (jobs: [Job], isClosed: Bool) {
+    /// Exchanges the jobs for an empty list, whose memory serves the next ones. Returns whether the loop is closed.
+    mutating func takeJobs(for empty: inout [Job]) -> Bool {
         isWaiting = false
-        defer { jobs = [] }
-        return (jobs, isClosed)
+        swap(&jobs, &empty)
+        return isClosed
     }
 
     /// The thread has ended all exchanges, or could not begin. Returns the jobs that nobody will do, and who waits for

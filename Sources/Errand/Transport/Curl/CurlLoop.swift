@@ -210,9 +210,9 @@ final class CurlLoop: Sendable {
         inbox.withLock { $0.mayWait() }
     }
 
-    /// For the thread: what there is to do, and whether the loop is closed.
-    func takeJobs() -> (jobs: [CurlInbox.Job], isClosed: Bool) {
-        inbox.withLock { $0.takeJobs() }
+    /// For the thread: exchanges an empty list for what there is to do. Returns whether the loop is closed.
+    func takeJobs(for empty: inout [CurlInbox.Job]) -> Bool {
+        inbox.withLock { $0.takeJobs(for: &empty) }
     }
 
     /// Lands what waits for the thread, which has ended all exchanges or could not begin.

@@ -106,7 +106,7 @@ struct CurlQueues {
     /// `usedHTTP2` is whether its response came over HTTP/2; `nil` if there was none.
     mutating func end(_ origin: UInt64, usedHTTP2: Bool? = nil) -> [Waiter] {
         var next: [Waiter] = []
-        queues[origin]?.end(usedHTTP2, atMost: most, into: &next)
+        queues[origin, default: Queue()].end(usedHTTP2, atMost: most, into: &next)
         active += next.count - 1
         return next
     }

@@ -45,12 +45,12 @@ struct CurlRequest {
             try prepareConnection(transfer)
             ccurl_transfer_keep_shared_options(transfer)
         }
-        ccurl_set_text(transfer, CCURLOPT_URL, request.url.absoluteString)
+        set(CCURLOPT_URL, to: request.url.absoluteString, on: transfer)
         ccurl_set_long(transfer, CCURLOPT_PIPEWAIT, isEncrypted ? 1 : 0)
         try prepareProxy(transfer)
         if context.delivery == .stream {
             ccurl_set_long(transfer, CCURLOPT_BUFFERSIZE, Self.streamReadSize)
-            ccurl_set_text(transfer, CCURLOPT_ACCEPT_ENCODING, Self.encodingsOfStreams)
+            set(CCURLOPT_ACCEPT_ENCODING, to: Self.encodingsOfStreams, on: transfer)
         }
         if !isPlain {
             prepareMethod(transfer)
@@ -65,7 +65,7 @@ struct CurlRequest {
         ccurl_set_long(transfer, CCURLOPT_PATH_AS_IS, 1)
         ccurl_set_long(transfer, CCURLOPT_HTTP09_ALLOWED, 0)
         ccurl_set_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_2TLS)
-        ccurl_set_text(transfer, CCURLOPT_ACCEPT_ENCODING, Self.everyEncoding)
+        set(CCURLOPT_ACCEPT_ENCODING, to: Self.everyEncoding, on: transfer)
         ccurl_set_long(transfer, CCURLOPT_BUFFERSIZE, Self.readSize)
         // A proxy's own response to CONNECT is not the response to the request.
         ccurl_set_long(transfer, CCURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
@@ -75,7 +75,7 @@ struct CurlRequest {
 
     private func prepareConnection(_ transfer: OpaquePointer) throws(ServiceError) {
         if let file = options.certificateAuthorities {
-            try require(ccurl_set_text(transfer, CCURLOPT_CAINFO, file), "a file of trusted certificates")
+            try require(set(CCURLOPT_CAINFO, to: file, on: transfer), "a file of trusted certificates")
         }
         if !options.pinnedPublicKeys.isEmpty {
             // A malformed pin matches no key, and libcurl would blame the server.
@@ -84,17 +84,17 @@ struct CurlRequest {
                 throw .transport(TransportFailure(.unsupported, reason))
             }
             let pins = options.pinnedPublicKeys.map { "sha256//\($0)" }.joined(separator: ";")
-            try require(ccurl_set_text(transfer, CCURLOPT_PINNEDPUBLICKEY, pins), "pinned public keys")
+            try require(set(CCURLOPT_PINNEDPUBLICKEY, to: pins, on: transfer), "pinned public keys")
         }
         if let identity = options.clientCertificate {
             let results = [
-                ccurl_set_text(transfer, CCURLOPT_SSLCERT, identity.certificate),
-                ccurl_set_text(transfer, CCURLOPT_SSLKEY, identity.key),
+                set(CCURLOPT_SSLCERT, to: identity.certificate, on: transfer),
+                set(CCURLOPT_SSLKEY, to: identity.key, on: transfer),
             ]
             for result in results { try require(result, "client certificates") }
         }
         // `no_proxy` is about the environment's proxy, not about this one.
-        if case .url = options.proxy { ccurl_set_text(transfer, CCURLOPT_NOPROXY, "") }
+        if case .url = options.proxy { set(CCURLOPT_NOPROXY, to: "", on: transfer) }
     }
 
     /// The proxy that the options name, if the request goes through it.
@@ -110,14 +110,14 @@ struct CurlRequest {
         guard let ownProxy else {
             // Only where no proxy is set does libcurl look into the environment; an empty one means none.
             let isFromEnvironment = options.proxy == .environment && !origin.isLoopback
-            ccurl_set_text(transfer, CCURLOPT_PROXY, isFromEnvironment ? nil : "")
+            set(CCURLOPT_PROXY, to: isFromEnvironment ? nil : "", on: transfer)
             return
         }
         if origin.isLoopback, origin.scheme == "http", !isLoopback(proxy: ownProxy) {
             let reason = "plain http to this machine does not go through a proxy on another one"
             throw .invalidRequest(InvalidRequest(.cleartext, reason))
         }
-        try require(ccurl_set_text(transfer, CCURLOPT_PROXY, ownProxy), "proxies")
+        try require(set(CCURLOPT_PROXY, to: ownProxy, on: transfer), "proxies")
     }
 
     private func isLoopback(proxy url: String) -> Bool {
@@ -127,6 +127,13 @@ struct CurlRequest {
         let authority = full[separator.upperBound...].prefix { !"/?#".contains($0) }
         let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
         return (try? HTTPURL("http://\(host)"))?.origin.isLoopback ?? false
+    }
+
+    /// Sets a text. To pass it to C directly would copy it.
+    @discardableResult
+    private func set(_ option: ccurl_option, to text: String?, on transfer: OpaquePointer) -> ccurl_code {
+        guard let text else { return ccurl_set_text(transfer, option, nil) }
+        return text.withCString { ccurl_set_text(transfer, option, $0) }
     }
 
     /// Fails the call if this build of libcurl lacks a feature that was asked for.
@@ -142,7 +149,7 @@ struct CurlRequest {
         case .get where request.body == nil: ccurl_set_long(transfer, CCURLOPT_HTTPGET, 1)
         default:
             if hasBody { ccurl_set_long(transfer, CCURLOPT_POST, 1) }
-            ccurl_set_text(transfer, CCURLOPT_CUSTOMREQUEST, request.method.rawValue)
+            set(CCURLOPT_CUSTOMREQUEST, to: request.method.rawValue, on: transfer)
         }
         // libcurl sends a request a second time, unasked, when a kept connection turns out to be dead. From 7.80 on it
         // tells beforehand, and the shim stops it. Before, it cannot send again if it would have to read the body

@@ -31,10 +31,12 @@ struct CurlWorker {
         blockSignals()
         ccurl_loop_enter(loop, "errand.curl")
         keepEnoughConnections()
+        var jobs: [CurlInbox.Job] = []
         while true {
             waitForEvents()
-            let (jobs, isClosed) = owner.takeJobs()
+            let isClosed = owner.takeJobs(for: &jobs)
             for job in jobs { perform(job) }
+            jobs.removeAll(keepingCapacity: true)
             if isClosed { return stopAll() }
             keepEnoughConnections()
             moveBytes()
