@@ -23,6 +23,7 @@ import Foundation
 /// errand-bench worker upload <url> <megabytes>
 /// errand-bench worker faults
 /// errand-bench worker hostile
+/// errand-bench worker nothing
 /// ```
 enum WireWorker {
     struct Model: Decodable {
@@ -36,6 +37,7 @@ enum WireWorker {
     /// Prints the number of calls or bytes, the seconds that they took, and the peak memory in megabytes; of calls that
     /// wait, the memory that they take; or how often memory was allocated.
     static func run(_ arguments: [String]) async throws {
+        if arguments == ["nothing"] { return print("nothing") }
         if arguments == ["faults"] { return try await Fault.serve() }
         if arguments == ["hostile"] { return try await HostileBench.serve() }
         if arguments.first == "first" { return try JSONBench.printFirstUse(arguments.last ?? "") }
