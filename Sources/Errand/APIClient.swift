@@ -161,7 +161,7 @@ extension APIClient {
     ) async throws(ServiceError) -> Reply<Response> {
         let call = try begin(endpoint, delivery: .whole)
         do throws(ServiceError) {
-            let (response, url) = try await send(endpoint, as: call)
+            let (response, url, _) = try await send(endpoint, as: call)
             return try reply(from: response, at: url, to: endpoint, of: call)
         } catch {
             throw end(call, with: error)
@@ -206,15 +206,19 @@ extension APIClient {
         return call
     }
 
-    /// Builds the request and sends it through the layers. Returns the response and the URL of the request.
+    /// Builds the request and sends it through the layers. Returns the response, the URL of the request, and the session
+    /// that signed it.
+    ///
+    /// A call that goes on where another has ended is sent in the same `session`, or not at all.
     nonisolated func send<Response>(
-        _ endpoint: Endpoint<Response>, as call: Call
-    ) async throws(ServiceError) -> (response: HTTPResponse, url: HTTPURL) {
+        _ endpoint: Endpoint<Response>, as call: Call, in session: UUID? = nil
+    ) async throws(ServiceError) -> (response: HTTPResponse, url: HTTPURL, session: UUID?) {
         let (pipeline, request) = try request(for: endpoint, as: call)
         // A request with credentials of its own needs no session.
-        let session = request.headers["Authorization"] == nil ? try await session(for: call) : nil
+        let isSigned = request.headers["Authorization"] == nil
+        let session = isSigned ? try await self.session(for: call, session) : nil
         try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: session != nil)
-        return (try await pipeline.send(request, as: call, signedFor: session), request.url)
+        return (try await pipeline.send(request, as: call, signedFor: session), request.url, session)
     }
 
     @inline(never)
@@ -246,8 +250,9 @@ extension APIClient {
 
     /// Returns the session that is current when the call begins, and that signs it; `nil` for a call that is not
     /// signed.
-    private nonisolated func session(for call: Call) async throws(ServiceError) -> UUID? {
+    private nonisolated func session(for call: Call, _ earlier: UUID?) async throws(ServiceError) -> UUID? {
         guard call.rules.authentication != .none else { return nil }
+        if let earlier { return earlier }
         guard let tokens = configuration.tokens else {
             guard call.rules.authentication == .optional else { throw .signInRequired }
             return nil

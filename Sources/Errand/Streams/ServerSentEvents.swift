@@ -12,7 +12,7 @@ import Foundation
 /// is silent for longer than the timeout, the client connects again, with the last identifier in `Last-Event-ID`: after
 /// the pause that the server asks for, or after a random pause that grows from one second to thirty while no event
 /// comes. The sequence ends with the status 204, when ``until(_:)`` says so, and with its task. A status that is an
-/// error, a wrong content type and a deadline that has passed are thrown.
+/// error, a wrong content type and a deadline that has passed are thrown; when the user signs out, `.sessionExpired`.
 ///
 /// While nobody reads the events, the connection is not read either.
 public struct ServerSentEvents: AsyncSequence, Sendable {
@@ -68,6 +68,8 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         private var lastEnd: ClientEvent.RetryReason?
         /// How many connections in a row have brought no event.
         private var failures = 0
+        /// The session of the first connection.
+        private var session: UUID?
         private var isOver = false
 
         init(_ events: ServerSentEvents) {
@@ -121,13 +123,13 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         /// Opens the stream. Returns `false` if the server has no more events.
         private mutating func connect() async throws(ServiceError) -> Bool {
             while true {
-                let before = lastEnd.map { StreamPause(duration: pause, reason: $0) }
+                let before = lastEnd.map { StreamPause(duration: pause, reason: $0, session: session) }
                 do throws(ServiceError) {
                     failures += 1
                     let response = try await events.open(parser.lastID, before)
                     guard response.status != 204 else { return false }
                     try response.checkIsEventStream()
-                    decoding = response.decoding
+                    (decoding, session) = (response.decoding, response.session)
                     chunks = response.chunks.makeAsyncIterator()
                     return true
                 } catch {

@@ -10,8 +10,8 @@ public import Foundation
 ///     for try await chunk in response.chunks { file.write(chunk) }
 ///
 /// The call lasts until the body has been read to its end or the last copy of the response is released. Until then it
-/// counts in ``APIClient/activity``, ``APIClient/cancelAll()`` and ``APIClient/shutdown()`` end it, and its deadline
-/// applies. While nobody reads the body, the connection is not read either, so a body of any length takes little
+/// counts in ``APIClient/activity``, ``APIClient/cancelAll()`` and ``APIClient/shutdown()`` end it, its deadline applies,
+/// and when the user signs out, it ends with `.sessionExpired`. While nobody reads the body, the connection is not read either, so a body of any length takes little
 /// memory.
 public struct StreamedResponse: Sendable {
     /// The status, from 200 to 299: any other status is thrown as an error.
@@ -23,6 +23,8 @@ public struct StreamedResponse: Sendable {
     /// The body as it arrives.
     public let chunks: Chunks
     let decoding: StreamDecoding
+    /// The session that signed the request.
+    let session: UUID?
 }
 
 extension StreamedResponse {
@@ -82,20 +84,32 @@ extension APIClient {
         _ endpoint: Endpoint<Response>, after pause: StreamPause? = nil
     ) async throws(ServiceError) -> StreamedResponse {
         let call = try begin(endpoint, delivery: .stream)
+        var watch = watch(pause?.session, for: call)
         do throws(ServiceError) {
             if let pause { try await call.pause(until: call.beginPause(of: pause.duration, after: pause.reason)) }
-            let response = try await send(endpoint, as: call).response
+            let (response, _, session) = try await send(endpoint, as: call, in: pause?.session)
             guard response.isSuccess else { throw error(of: response, to: call) }
-            let stream = ResponseStream(response.body.chunks, of: call) { [calls] in calls.end(call, telling: $0) }
+            watch = watch ?? self.watch(session, for: call)
+            let stream = ResponseStream(response.body.chunks, of: call) { [calls, watch] in
+                watch?.cancel()
+                calls.end(call, telling: $0)
+            }
             return StreamedResponse(
                 status: response.status, headers: response.headers, attempts: call.read { $0.attempts },
                 chunks: StreamedResponse.Chunks(stream: stream),
                 decoding: StreamDecoding(
                     interpreter: interpreter, decoder: endpoint.options.decoder, status: response.status
-                ) { self.redactor(for: call) })
+                ) { self.redactor(for: call) },
+                session: session)
         } catch {
+            watch?.cancel()
             throw end(call, with: error)
         }
+    }
+
+    /// Has the call end when that session ends.
+    private nonisolated func watch(_ session: UUID?, for call: Call) -> SessionWatch? {
+        session.flatMap { configuration.tokens?.watch($0) { [weak call] in call?.stop($0) } }
     }
 }
 
@@ -110,4 +124,6 @@ extension ServiceError {
 struct StreamPause: Sendable {
     let duration: Duration
     let reason: ClientEvent.RetryReason
+    /// The session of the stream: it goes on in no other.
+    let session: UUID?
 }

@@ -208,4 +208,51 @@ import Testing
         }
         #expect(clock.sleepers == 0)
     }
+
+    enum Change: CaseIterable { case signOut, otherUser }
+
+    @Test(
+        "E6: a stream ends at once with its session, while it reads and in a pause; no other user's token is sent",
+        arguments: [true, false], Change.allCases)
+    func sessionEnds(inPause: Bool, change: Change) async throws {
+        network.on(
+            .get, "/feed", connection("retry: 60000\ndata: a\n\n", then: inPause ? .ends : .isSilent))
+        let tokens = TokenStore(time: clock) { _ in Token(access: "newer") }
+        await tokens.signIn(Token(access: "first"))
+        let client = client { $0.tokens = tokens }
+        let error = await clock.run {
+            async let changing: Void = {
+                try? await clock.sleep(for: .seconds(5))
+                switch change {
+                case .signOut: await tokens.signOut()
+                case .otherUser: await tokens.signIn(Token(access: "second"))
+                }
+            }()
+            let error = await #expect(throws: ServiceError.self) {
+                for try await _ in client.events(.get("feed")) {}
+            }
+            await changing
+            return error
+        }
+        guard case .sessionExpired(let expiry) = error else { throw try #require(error) }
+        #expect(expiry.reason == (change == .signOut ? .signedOut : .otherSession))
+        #expect(clock.elapsed == .seconds(5))
+        #expect(network.sent.map { $0.request.headers["Authorization"] } == ["Bearer first"])
+        await client.shutdown()
+        #expect(clock.sleepers == 0)
+    }
+
+    @Test("a refresh of the session ends no stream, and the next connection has the new token")
+    func refreshed() async throws {
+        network.on(
+            .get, "/feed", connection("data: a\n\n", "data: b\n\n"), .status(401), connection("data: c\n\n"),
+            .status(204))
+        let tokens = TokenStore(time: clock) { _ in Token(access: "newer") }
+        await tokens.signIn(Token(access: "first"))
+        let (data, error) = await data(of: client { $0.tokens = tokens }.events(.get("feed")))
+        #expect(data == ["a", "b", "c"] && error == nil)
+        #expect(
+            network.sent.map { $0.request.headers["Authorization"] }
+                == ["Bearer first", "Bearer first", "Bearer newer", "Bearer newer"])
+    }
 }

@@ -209,4 +209,25 @@ import Testing
             await client.shutdown()
         }
     }
+
+    @Test("a stream that nobody reads ends when its user signs out; one that is not signed goes on")
+    func signedOut() async throws {
+        network.on(.get, "/logs", stream(3).always)
+        let tokens = TokenStore(time: clock) { $0 }
+        await tokens.signIn(Token(access: "token"))
+        let client = testClient(network, clock) { $0.tokens = tokens }
+        try await clock.run {
+            var signed = try await client.stream(.get("logs")).chunks.makeAsyncIterator()
+            var open = try await client.stream(.get("logs").authentication(.none)).chunks.makeAsyncIterator()
+            #expect(try await signed.next() == Data("1".utf8))
+            await tokens.signOut()
+            var counts = client.activity.makeAsyncIterator()
+            #expect(await counts.next() == 1)
+            await #expect(throws: ServiceError.self) { try await signed.next() }
+            var count = 0
+            while try await open.next() != nil { count += 1 }
+            #expect(count == 3)
+            await client.shutdown()
+        }
+    }
 }

@@ -29,6 +29,7 @@ public actor TokenStore {
     let broadcast = Broadcast<TokenEvent>()
     /// The session. It is behind a lock, so that a call with a valid token takes no turn on the actor.
     nonisolated let state: Lock<State>
+    private nonisolated let watchers = SessionWatchers()
 
     private var refreshTask: Task<Void, Never>?
     private var loading: Flight<Void, ServiceError>?
@@ -167,6 +168,21 @@ public actor TokenStore {
         }
     }
 
+    /// Calls `ended` when that session ends, or at once if it has, until the watch is cancelled. It may be called more
+    /// than once.
+    nonisolated func watch(
+        _ session: UUID, _ ended: @escaping @Sendable (ServiceError) -> Void
+    ) -> SessionWatch {
+        let watch = watchers.add(session, ended)
+        if presentSession != session { ended(endOf(session)) }
+        return watch
+    }
+
+    private nonisolated func endOf(_ session: UUID) -> ServiceError {
+        if case .ended(let expiry) = status(of: session) { return .sessionExpired(expiry) }
+        return .sessionExpired(SessionExpiry(.otherSession))
+    }
+
     /// Notes that the server has accepted a request with that token.
     nonisolated func accept(_ access: String) {
         state.withLock { $0.accept(access) }
@@ -200,7 +216,13 @@ public actor TokenStore {
     @discardableResult
     func change(_ transition: (inout State) -> [State.Action]) -> Bool {
         var mustSave = false
-        for action in state.withLock(transition) {
+        let (actions, hasEnded) = state.withLock { state in
+            let session = state.session?.id
+            let actions = transition(&state)
+            return (actions, session != nil && state.session?.id != session)
+        }
+        if hasEnded { watchers.tell(except: presentSession, endOf) }
+        for action in actions {
             switch action {
             case .start(let flight, let instant):
                 // The store owns the task, not the call that came first: it outlives every waiter, so a rotated token
