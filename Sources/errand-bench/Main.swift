@@ -19,6 +19,7 @@ enum Main {
         --wire            only calls over real connections
         --tls             only calls over TLS
         --decode          only decoding
+        --events          only event streams
         --url <url>       measures the wire against that server
         --faults <calls>  calls over everything that a server may do
         --hostile <calls> calls over the replies of a hostile server; fails where one does harm
@@ -64,6 +65,8 @@ enum Main {
             #if os(Linux)
             try TLSBench.run(into: &report)
             #endif
+        } else if arguments.contains("--events") {
+            try await EventBench.run(into: &report)
         } else if arguments.contains("--decode") {
             try await DecodeBench.run(into: &report)
             try JSONBench.run(into: &report)
@@ -82,7 +85,7 @@ enum Main {
         var rest = arguments[...]
         while let option = rest.popFirst() {
             switch option {
-            case "--json", "--core", "--wire", "--tls", "--decode": break
+            case "--json", "--core", "--wire", "--tls", "--decode", "--events": break
             case "--url", "--known", "--only", "--without", "--http2", "--server":
                 if rest.popFirst() == nil { return false }
             case "--faults", "--soak", "--hostile", "--from":
@@ -104,6 +107,7 @@ enum Main {
             try await CancelBench.run(into: &report)
             try await DecodeBench.run(into: &report)
             try JSONBench.run(into: &report)
+            try await EventBench.run(into: &report)
         }
         try WireBench.run(into: &report, url: url)
     }
