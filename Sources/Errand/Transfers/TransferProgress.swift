@@ -1,0 +1,22 @@
+/// How much of a body has been sent or received.
+public struct TransferProgress: Sendable, Hashable {
+    /// The number of bytes so far. Within an attempt, it never goes back.
+    public let bytes: Int
+    /// The number of bytes in the whole body; `nil` if it is not known.
+    public let total: Int?
+    /// The number of the attempt, from 1.
+    public let attempt: Int
+
+    /// Creates a value, for a preview or a test of your own.
+    public init(bytes: Int, total: Int? = nil, attempt: Int = 1) {
+        self.bytes = bytes
+        self.total = total
+        self.attempt = attempt
+    }
+
+    /// The part of the body, from 0 to 1; `nil` if the number of bytes in the whole body is not known.
+    public var fraction: Double? {
+        guard let total else { return nil }
+        return total > 0 ? min(Double(bytes) / Double(total), 1) : 1
+    }
+}
