@@ -34,7 +34,9 @@ extension TransportFailure.Kind {
     var isTransient: Bool {
         switch self {
         case .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated, .outOfResources, .storage: true
-        case .untrustedCertificate, .malformed, .tooLarge, .unsupported, .unavailable, .middleware, .other: false
+        case .untrustedCertificate, .malformed, .tooLarge, .unsupported, .unavailable, .file, .digestMismatch,
+            .middleware, .other:
+            false
         }
     }
 }

@@ -31,6 +31,11 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
         /// The access token could not be refreshed, because the saved session cannot be used now: another process does
         /// not release its lock on the file, or the file's folder is missing. The session is kept.
         case storage
+        /// A file that the call sends or receives cannot be read or written: the disk is full, or the file has changed
+        /// meanwhile.
+        case file
+        /// The file that was downloaded does not have the digest that the server or the caller names.
+        case digestMismatch
         /// A middleware, or other code of yours, threw an error of its own.
         case middleware
         /// Anything else.
@@ -42,7 +47,7 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
             case .dns, .refused, .unreachable, .tls, .untrustedCertificate, .proxy, .unsupported, .unavailable,
                 .outOfResources, .storage:
                 false
-            case .reset, .truncated, .malformed, .tooLarge, .middleware, .other: true
+            case .reset, .truncated, .malformed, .tooLarge, .file, .digestMismatch, .middleware, .other: true
             }
         }
     }
@@ -85,6 +90,8 @@ extension TransportFailure.Kind {
         case .unavailable: "There is no transport"
         case .outOfResources: "The app has too many connections or files open; try again later"
         case .storage: "The saved session cannot be used now; try again"
+        case .file: "A file on this device cannot be used"
+        case .digestMismatch: "The downloaded file does not match its digest; try again later"
         case .middleware: "The app's own handling of the call failed"
         case .other: "The call failed"
         }

@@ -168,7 +168,9 @@ struct ServiceErrorTests {
         let transient: Set<TransportFailure.Kind> = [
             .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated, .outOfResources, .storage,
         ]
-        let ambiguous: Set<TransportFailure.Kind> = [.reset, .truncated, .malformed, .tooLarge, .middleware, .other]
+        let ambiguous: Set<TransportFailure.Kind> = [
+            .reset, .truncated, .malformed, .tooLarge, .file, .digestMismatch, .middleware, .other,
+        ]
         let error = ServiceError.transport(TransportFailure(kind))
         #expect(error.isTransient == transient.contains(kind))
         #expect(error.mayHaveReachedServer == ambiguous.contains(kind))
