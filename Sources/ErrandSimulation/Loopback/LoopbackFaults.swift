@@ -16,6 +16,8 @@ extension LoopbackReply {
         case afterHead
         /// In the middle of its body.
         case withinBody
+        /// After that many bytes of its body.
+        case inBody(Int)
         /// After that many bytes.
         case after(Int)
     }
@@ -109,6 +111,7 @@ extension LoopbackReply {
         case .withinHead: end / 2
         case .afterHead: end
         case .withinBody: end + (writes.count - end) / 2
+        case .inBody(let count): end + count
         case .after(let count): count
         }
     }

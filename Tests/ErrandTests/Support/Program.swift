@@ -4,7 +4,7 @@ import Foundation
 
 /// A program of the system that tests use; if it is not installed, these tests are skipped.
 enum Program: String {
-    case openssl, nginx, clang, gzip, bash, curl, python3
+    case openssl, nginx, clang, gzip, bash, curl, python3, sha256sum
 
     /// The program ended with a status other than 0.
     struct Failure: Error {

@@ -1,0 +1,275 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// One download while it runs, in the task of its caller.
+///
+/// All its requests belong to one call, so the call's deadline, `cancelAll()` and `shutdown()` reach it between two
+/// requests too, and the session is the same from the first request to the last. The attempts of the call count from
+/// the last progress on: what limits them is a server that brings nothing, not the number of times a connection breaks.
+struct Download {
+    private let client: APIClient
+    private let call: Call
+    private let order: DownloadOrder
+    private let part: PartFile
+    private let source: String
+
+    private var endpoint: Endpoint<Data>
+    /// Whether the endpoint has been sent, so that a closure is asked for the next one.
+    private var isUsed = false
+    /// Whether the server has begun to send the file.
+    private var hasBegun = false
+    private var writer: PartWriter
+    private var state = DownloadState()
+    /// The digest that the server names for the version of the file.
+    private var digest: FileDigest?
+    /// The session that signs the requests. It is looked up once: a user who signs in meanwhile is somebody else.
+    private var session: UUID??
+    /// The number of bytes that an earlier download has left.
+    private var resumedAfter = 0
+    /// The most bytes that there have been: more of them is progress.
+    private var best = 0
+    /// The attempts up to the last progress.
+    private var earlierAttempts = 0
+    private var throttle = ProgressThrottle()
+
+    /// Runs a download, from the check of its target to the file in place.
+    static func run(
+        _ order: DownloadOrder, _ endpoint: Endpoint<Data>, as call: Call, of client: APIClient
+    ) async throws(ServiceError) -> DownloadedFile {
+        try order.digest?.check()
+        guard endpoint.headers["Range"] == nil else {
+            let reason = "a download sets the header Range by itself"
+            throw .invalidRequest(InvalidRequest(.header, reason))
+        }
+        let path = order.path
+        let part = try await DiskThreads.run(by: call.time) { () throws(ServiceError) in try PartFile(of: path) }
+        var download = Download(order, endpoint, part, call, client)
+        do throws(ServiceError) {
+            let file = try await download.run()
+            await DiskThreads.run(by: call.time) { part.close() }
+            return file
+        } catch {
+            let isKept = download.state.isKept && !error.isDigestMismatch
+            await DiskThreads.run(by: call.time) {
+                if !isKept { part.remove() }
+                part.close()
+            }
+            throw error
+        }
+    }
+
+    private init(
+        _ order: DownloadOrder, _ endpoint: Endpoint<Data>, _ part: PartFile, _ call: Call, _ client: APIClient
+    ) {
+        (self.client, self.call, self.order, self.part, self.endpoint) = (client, call, order, part, endpoint)
+        source = endpoint.source(at: client.configuration.environment.baseURL, isSigned: order.ask != nil)
+        writer = PartWriter(part, time: call.time)
+    }
+
+    private mutating func run() async throws(ServiceError) -> DownloadedFile {
+        await findPart()
+        while true {
+            let response: HTTPResponse
+            do throws(ServiceError) {
+                response = try await send()
+            } catch {
+                try await pause(after: error, isRefused: true)
+                continue
+            }
+            var breakOff: ServiceError?
+            switch state.step(after: response.status, response.headers) {
+            case .append(let end):
+                try await goOn(with: response)
+                breakOff = try await receive(response.body, upTo: end)
+            case .beginAgain(let total):
+                try await beginAgain(with: response, total: total)
+                breakOff = try await receive(response.body, upTo: total)
+            case .requestWhole:
+                state.distrustsRanges = true
+                continue
+            case .complete: return try await finish(with: response)
+            case .fail: throw .unexpectedPart
+            }
+            if breakOff == nil, state.total ?? state.offset == state.offset { return try await finish(with: response) }
+            try await pause(after: breakOff ?? .brokenOff(after: state.offset, of: state.total), isRefused: false)
+        }
+    }
+
+    /// Looks for what an earlier download has left.
+    private mutating func findPart() async {
+        guard order.isResuming, isRepeatable else { return }
+        let (record, length) = await DiskThreads.run(by: call.time) { [part] in (part.savedRecord(), part.length) }
+        guard let record, record.source == source, let version = record.version, length > 0,
+            length <= record.total ?? .max
+        else { return }
+        state = DownloadState(offset: length, version: version, total: record.total)
+        writer.goOn(after: length)
+        (digest, resumedAfter, best) = (record.digest, length, length)
+    }
+
+    /// Whether a request may be sent again, and for a part of the file. For other methods ranges are not defined (RFC
+    /// 9110, 14.2).
+    private var isRepeatable: Bool { endpoint.method == .get && endpoint.body == nil }
+}
+
+// MARK: Requests
+
+extension Download {
+    /// Sends the next request. An error status is thrown.
+    private mutating func send() async throws(ServiceError) -> HTTPResponse {
+        if isUsed, let ask = order.ask {
+            endpoint = try await call.runInChild { () async throws(ServiceError) in
+                try await DownloadOrder.translating(ask)
+            }
+        }
+        isUsed = true
+        var endpoint = endpoint
+        endpoint.headers.merge(isRepeatable ? state.headers : DownloadState().headers)
+        let (pipeline, request) = try client.request(for: endpoint, as: call)
+        let session = try await signer(of: request)
+        try request.checkCleartext(isAllowed: client.configuration.allowsCleartext, isSigned: session != nil)
+        let response = try await pipeline.send(request, as: call, signedFor: session)
+        guard response.isSuccess || state.step(after: response.status, response.headers) != .fail else {
+            throw client.error(of: response, to: call)
+        }
+        return response
+    }
+
+    /// Returns the session that signs the request; `nil` if it is not signed.
+    private mutating func signer(of request: HTTPRequest) async throws(ServiceError) -> UUID? {
+        // A request with credentials of its own needs no session.
+        guard request.headers["Authorization"] == nil else { return nil }
+        if let session { return session }
+        let found = try await client.session(for: call)
+        session = .some(found)
+        return found
+    }
+
+    /// Waits before the next attempt; throws the error if there is none.
+    ///
+    /// An error status and a connection that cannot be made have had their retries, so they are final, unless the
+    /// address of the file has expired.
+    private mutating func pause(after error: ServiceError, isRefused: Bool) async throws(ServiceError) {
+        if state.offset > best {
+            best = state.offset
+            earlierAttempts += call.read { $0.attempts }
+            call.update { $0.attempts = 0 }
+        }
+        let attempts = call.read { $0.attempts }
+        guard isRepeatable, isRefused ? hasBegun && mayHaveExpired(error) : error.isWorthReconnecting,
+            attempts < call.rules.retry.attempts
+        else { throw error }
+        let pause = call.rules.retry.backoff.pause(
+            beforeRetry: max(attempts, 1), random: call.time.randomFraction())
+        guard call.time.now.advanced(by: pause) < call.deadline else { throw error }
+        try await call.pause(until: call.beginPause(of: pause, after: .failure(error)))
+    }
+
+    private func mayHaveExpired(_ error: ServiceError) -> Bool {
+        if case .rejected = error { order.ask != nil } else { false }
+    }
+
+    private var attempts: Int { earlierAttempts + call.read { $0.attempts } }
+}
+
+// MARK: Bodies
+
+extension Download {
+    private mutating func beginAgain(with response: HTTPResponse, total: Int?) async throws(ServiceError) {
+        state = state.begun(again: response.headers, total: total, isRepeatable: isRepeatable)
+        (digest, resumedAfter, hasBegun) = (FileDigest(of: response.status, response.headers), 0, true)
+        try await writer.beginAgain(hashing: digest != nil || order.digest != nil)
+        try await saveRecord()
+    }
+
+    private mutating func goOn(with response: HTTPResponse) async throws(ServiceError) {
+        hasBegun = true
+        digest = FileDigest(of: response.status, response.headers) ?? digest
+        guard state.total == nil,
+            case .part(_, let total?)? = response.headers["Content-Range"].flatMap(ContentRange.init)
+        else { return }
+        state.total = total
+        try await saveRecord()
+    }
+
+    private func saveRecord() async throws(ServiceError) {
+        guard let version = state.version else { return }
+        let record = DownloadRecord(source: source, version: version, total: state.total, digest: digest)
+        try await DiskThreads.run(by: call.time) { [part] () throws(ServiceError) in try part.save(record) }
+    }
+
+    /// Receives a body, which ends at that offset. Returns the error with which it broke off; `nil` if it did not.
+    private mutating func receive(_ body: HTTPBody, upTo end: Int?) async throws(ServiceError) -> ServiceError? {
+        defer { state.offset = writer.offset }
+        var breakOff: ServiceError?
+        do throws(ServiceError) {
+            let stream = ResponseStream(body.chunks, of: call) { _ in }
+            while let chunk = try await stream.next() {
+                guard writer.end + chunk.count <= end ?? .max else {
+                    // What came before belongs to the same mistake.
+                    state.version = nil
+                    throw .tooMuch(for: end)
+                }
+                try await writer.add(chunk)
+                tell()
+            }
+        } catch {
+            breakOff = error
+        }
+        // What has arrived is kept, whatever comes next.
+        try await writer.flush()
+        return breakOff
+    }
+
+    private mutating func finish(with response: HTTPResponse) async throws(ServiceError) -> DownloadedFile {
+        let expected = [order.digest, digest].compactMap { $0?.bytes }
+        if !expected.isEmpty {
+            let found = try await writer.digest { () throws(ServiceError) in try call.throwIfStopped() }
+            if let other = expected.first(where: { $0 != found }) {
+                throw .wrongDigest(found, not: other, of: order.path)
+            }
+        }
+        try call.throwIfStopped()
+        try await DiskThreads.run(by: call.time) { [part] () throws(ServiceError) in try part.putInPlace() }
+        state.total = state.offset
+        tell(isEnd: true)
+        return DownloadedFile(
+            path: order.path, bytes: state.offset, resumedAfter: resumedAfter, attempts: attempts,
+            isVerified: !expected.isEmpty, status: response.status, headers: response.headers)
+    }
+
+    private mutating func tell(isEnd: Bool = false) {
+        guard let onProgress = order.onProgress, throttle.allows(at: call.time.now) || isEnd else { return }
+        onProgress(TransferProgress(bytes: writer.end, total: state.total, attempt: attempts))
+    }
+}
+
+extension ServiceError {
+    fileprivate var isDigestMismatch: Bool {
+        if case .transport(let failure) = self { failure.kind == .digestMismatch } else { false }
+    }
+
+    fileprivate static func wrongDigest(_ found: [UInt8], not expected: [UInt8], of path: String) -> ServiceError {
+        let (found, expected) = (FileDigest.hexadecimal(found), FileDigest.hexadecimal(expected))
+        let message = "\(path) would have the SHA-256 \(found), and \(expected) was expected"
+        return .transport(TransportFailure(.digestMismatch, message))
+    }
+
+    fileprivate static func brokenOff(after offset: Int, of total: Int?) -> ServiceError {
+        let whole = total.map { " of \($0)" } ?? ""
+        return .transport(TransportFailure(.truncated, "the body ended after \(offset)\(whole) bytes"))
+    }
+
+    fileprivate static func tooMuch(for end: Int?) -> ServiceError {
+        let end = end.map { "byte \($0)" } ?? "its end"
+        return .transport(TransportFailure(.malformed, "the server has sent more than it announced, beyond \(end)"))
+    }
+
+    fileprivate static var unexpectedPart: ServiceError {
+        let message = "the server has sent a part of the file that was not requested"
+        return .transport(TransportFailure(.malformed, message))
+    }
+}

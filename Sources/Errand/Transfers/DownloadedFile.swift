@@ -1,0 +1,28 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// A file that was downloaded.
+public struct DownloadedFile: Sendable, Hashable {
+    /// The path of the file, as it was given.
+    public let path: String
+    /// The number of bytes in the file.
+    public let bytes: Int
+    /// The number of bytes that an earlier download had left, and that were not fetched again; 0 if there were none.
+    public let resumedAfter: Int
+    /// The number of attempts. A connection that broke and was continued counts as one more.
+    public let attempts: Int
+    /// Whether the file was checked against a digest, the caller's or one that the server has named.
+    public let isVerified: Bool
+    /// The status of the last response: 200, or 206 if that was a part of the file, or 416 if nothing was missing.
+    public let status: Int
+    /// The header fields of the last response.
+    public let headers: HTTPHeaders
+
+    /// Whether the download went on where an earlier one had ended.
+    public var isResumed: Bool { resumedAfter > 0 }
+    /// The location of the file.
+    public var url: URL { URL(filePath: path) }
+}

@@ -1,0 +1,65 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The digest that a downloaded file must have.
+///
+///     let file = try await client.download(
+///         .get("app.zip"), to: "app.zip",
+///         expecting: .sha256("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"))
+public struct FileDigest: Sendable, Hashable, CustomStringConvertible {
+    private let text: String
+
+    /// Creates a SHA-256 from its 32 bytes in hexadecimal, as `sha256sum` prints them, or in base64. With any other
+    /// text, the download fails with `.invalidRequest`.
+    public static func sha256(_ text: String) -> FileDigest {
+        FileDigest(text: text)
+    }
+
+    /// The bytes; `nil` if the text has another form.
+    var bytes: [UInt8]? {
+        let bytes = text.utf8.count == 64 ? Self.bytes(ofHexadecimal: text) : Data(base64Encoded: text).map(Array.init)
+        return bytes.flatMap { $0.count == 32 ? $0 : nil }
+    }
+
+    /// The digest in hexadecimal, or the text as given if it is not one.
+    public var description: String { bytes.map(Self.hexadecimal) ?? text.printable }
+
+    /// Throws unless the text is a digest.
+    func check() throws(ServiceError) {
+        guard bytes == nil else { return }
+        let reason = "\(HTTPSyntax.quoted(text)) is not a SHA-256 in hexadecimal or base64"
+        throw .invalidRequest(InvalidRequest(.configuration, reason))
+    }
+
+    static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
+        let digits = text.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: digits.count - 1, by: 2) {
+            guard let high = digits[index], let low = digits[index + 1] else { return nil }
+            bytes.append(UInt8(high << 4 | low))
+        }
+        return bytes
+    }
+
+    /// Returns the SHA-256 that a response names for the whole file; `nil` if it names none.
+    init?(of status: Int, _ headers: HTTPHeaders) {
+        // A digest of compressed bytes is not that of the file.
+        guard DownloadState.isPlain(headers) else { return nil }
+        // The content of a 206 is only a part of the file, but its representation is the whole.
+        let names = status == 206 ? ["Repr-Digest"] : ["Repr-Digest", "Content-Digest"]
+        let found = names.lazy.compactMap { DigestFields(headers.values($0))?.sha256 }.first
+        guard let found else { return nil }
+        text = Self.hexadecimal(found)
+    }
+
+    private init(text: String) {
+        self.text = text
+    }
+}

@@ -1,0 +1,63 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What tells one version of a resource from another with certainty, so that bytes of two responses can be joined: a
+/// strong entity tag, or a date of change that is as good as one.
+enum FileVersion: Sendable, Hashable, Codable {
+    case tag(String)
+    case date(String)
+
+    /// The time, in seconds, by which a resource must have been older than the response for its date to be certain: it
+    /// may have changed twice in one second, and the server's two clocks may differ (RFC 9110, 8.8.2.2).
+    private static let settled = 60.0
+
+    /// Reads the version from the headers of a response. Returns `nil` if they have none, or only a weak one (RFC 9110,
+    /// 13.1.5).
+    init?(_ headers: HTTPHeaders) {
+        if let tag = headers["ETag"] {
+            guard Self.isStrong(tag) else { return nil }
+            self = .tag(tag)
+            return
+        }
+        guard let changed = headers["Last-Modified"], let now = headers["Date"],
+            let (changedAt, sentAt) = Self.dates(changed, now), sentAt.timeIntervalSince(changedAt) >= Self.settled
+        else { return nil }
+        self = .date(changed)
+    }
+
+    /// The value for `If-Range`.
+    var condition: String {
+        switch self {
+        case .tag(let text), .date(let text): text
+        }
+    }
+
+    /// Returns whether a part of a file with those headers is a part of this version.
+    ///
+    /// A server has to repeat the entity tag with a part. It may leave the date out when the request was conditional,
+    /// because the client has it (RFC 9110, 15.3.7).
+    func matchesPart(with headers: HTTPHeaders) -> Bool {
+        switch self {
+        case .tag(let tag): headers["ETag"] == tag
+        case .date(let date): headers["ETag"] == nil && headers["Last-Modified"] ?? date == date
+        }
+    }
+
+    private static func isStrong(_ tag: String) -> Bool {
+        let bytes = tag.utf8
+        return bytes.count >= 2 && bytes.first == UInt8(ascii: "\"") && bytes.last == UInt8(ascii: "\"")
+            && !bytes.dropFirst().dropLast().contains { $0 <= 0x20 || $0 == UInt8(ascii: "\"") || $0 == 0x7F }
+    }
+
+    private static func dates(_ first: String, _ second: String) -> (Date, Date)? {
+        // Only for years of two digits, which these dates need not have.
+        let now = Date(timeIntervalSince1970: 1_700_000_000)
+        guard let first = HTTPDate.parse(first, now: now), let second = HTTPDate.parse(second, now: now) else {
+            return nil
+        }
+        return (first, second)
+    }
+}
