@@ -30,6 +30,9 @@ import Darwin
 //     TransportProbe leftovers URL shutdown|drop
 //         calls with ten clients and ends them; prints how many descriptors and threads there were before, meanwhile
 //         and at the end
+//     TransportProbe download BASE PATH [LIMIT]
+//         downloads `file` of that server to the path, where no file may grow beyond LIMIT bytes; prints a line when the
+//         first bytes have come, and at the end the number of bytes that were there before, or the error
 
 #if os(Linux)
 /// Returns the status or the kind of failure, and the message.
@@ -85,6 +88,9 @@ case "lookup" where arguments.count == 3:
     try await SlowLookup(slow: arguments[1], quick: arguments[2]).report()
 case "leftovers" where arguments.count == 3:
     try await Leftovers(url: arguments[1], isShutDown: arguments[2] == "shutdown").report()
+case "download" where arguments.count >= 3:
+    await Downloading(base: arguments[1], path: arguments[2], limit: arguments.dropFirst(3).first.flatMap(rlim_t.init))
+        .report()
 default:
     exit(64)
 }

@@ -46,8 +46,11 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
     /// A sentence for people.
     public var description: String {
         let beginning =
-            subject == .bodyAlreadyRead
-            ? "The response cannot be read" : "The request cannot be sent\(mayHaveReachedServer ? " again" : "")"
+            switch subject {
+            case .bodyAlreadyRead: "The response cannot be read"
+            case .file: "The file cannot be used"
+            default: "The request cannot be sent\(mayHaveReachedServer ? " again" : "")"
+            }
         return "\(beginning): \(reason)".printable
     }
 }
