@@ -47,6 +47,7 @@ package final class Screen {
     package private(set) var users: [User] = []
     package private(set) var message: String?
     package private(set) var calls = 0
+    package private(set) var fraction: Double?
     private let client: APIClient
 
     package init(_ network: any Transport) {
@@ -65,6 +66,13 @@ package final class Screen {
             // The next load shows what is there.
         } catch {
             message = error.localizedDescription
+        }
+    }
+
+    /// The progress of a download comes from another thread.
+    package func download(to path: String) async throws {
+        try await client.download(.get("photo"), to: path) { progress in
+            Task { @MainActor in self.fraction = progress.fraction }
         }
     }
 

@@ -1,6 +1,7 @@
 import Errand
 import ErrandTestSupport
 import ErrandTesting
+import Foundation
 import MainActorApp
 import Testing
 
@@ -22,6 +23,19 @@ import Testing
         try await screen.remove()
         await screen.load()
         #expect(screen.message?.isEmpty == false && screen.calls == 2)
+    }
+
+    @Test("a download shows its progress")
+    func download() async throws {
+        let network = ScriptedTransport()
+        network.on(.get, "/photo", .status(200, headers: ["Content-Length": "3"], body: "abc"))
+        let path = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let screen = Screen(network)
+        try await screen.download(to: path)
+        #expect(FileManager.default.contents(atPath: path) == Data("abc".utf8))
+        // The tasks that the closure has started run on the main actor, as this one does.
+        while screen.fraction != 1 { await Task.yield() }
     }
 
     @Test("tokens, middlewares and closures of a configuration are written here")

@@ -7,7 +7,9 @@ import Foundation
 /// The digests in `Repr-Digest` and `Content-Digest` (RFC 9530): a dictionary of structured fields (RFC 9651) whose
 /// values are byte sequences.
 ///
-///     sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:, sha-512=:…:
+/// ```text
+/// sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:, sha-512=:…:
+/// ```
 struct DigestFields: Sendable, Hashable {
     /// The digests by the name of their algorithm.
     private(set) var digests: [String: [UInt8]] = [:]
