@@ -60,6 +60,7 @@ enum WireBench {
         try TLSBench.run(into: &report)
         #endif
         try measureStreams(base, into: &report)
+        try TransferBench.run(base, into: &report)
         try StartBench.run(base, into: &report)
         try BodyBench.run(base, into: &report)
         try BurstBench.run(base, into: &report)

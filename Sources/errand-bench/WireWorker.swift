@@ -20,6 +20,7 @@ import Foundation
 /// errand-bench worker waiting-slow <url> <calls>
 /// errand-bench worker waiting-limited <url> <calls>
 /// errand-bench worker download <url>
+/// errand-bench worker file <url> <path>
 /// errand-bench worker upload <url> <megabytes>
 /// errand-bench worker faults
 /// errand-bench worker hostile
@@ -79,6 +80,7 @@ enum WireWorker {
                 of: calls, waitingAt: url, isLimited: kind == "waiting-limited")
             return print(calls, start.duration(to: .now) / .seconds(1), memory)
         case "download": count = try await download(url)
+        case "file": count = try await TransferBench.download(url, to: arguments.last ?? "")
         default: count = try await upload(Int(numbers[0]) << 20, to: url)
         }
         print(count, start.duration(to: .now) / .seconds(1), ProcessFigures.now.mostMegabytes)

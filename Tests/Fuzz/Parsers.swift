@@ -4,7 +4,7 @@ import Glibc
 /// Every parser of bytes that come from a server, with input from libFuzzer. `.ci/fuzz` builds it together with the
 /// library's own sources, so that it has access to internal declarations.
 enum Parser: String, CaseIterable {
-    case head, date, pacing, words, url, link, token, redaction, answer, json, events, lines
+    case head, date, pacing, words, url, link, token, redaction, answer, json, events, lines, range, digest
 
     func parse(_ bytes: UnsafeBufferPointer<UInt8>) {
         let text = String(decoding: bytes, as: UTF8.self)
@@ -79,6 +79,23 @@ enum Parser: String, CaseIterable {
         case .lines:
             guard let size = bytes.first else { return }
             expect(lines(bytes.dropFirst(), inPiecesOf: Int(size) + 1) == lines(bytes.dropFirst(), inPiecesOf: .max))
+        case .range:
+            switch ContentRange(text) {
+            case .part(let range, let length)?:
+                expect(range.lowerBound >= 0 && !range.isEmpty && range.upperBound <= length ?? .max)
+                // What fits exactly is appended, and nothing else.
+                let state = DownloadState(offset: 7, version: .tag("\"a\""))
+                let step = state.step(after: 206, ["ETag": "\"a\"", "Content-Range": text])
+                expect((step == .append(upTo: range.upperBound)) == (range.lowerBound == 7 && length != nil))
+            case .unsatisfied(let length)?: expect(length >= 0)
+            case nil: break
+            }
+        case .digest:
+            guard let fields = DigestFields(text.split(separator: "\n").map(String.init)) else { return }
+            expect(!fields.digests.isEmpty && fields.sha256?.count ?? 32 == 32)
+            // What was read is read again from its canonical form.
+            let written = fields.digests.map { "\($0.key)=:\(Data($0.value).base64EncodedString()):" }
+            expect(DigestFields(written) == fields)
         }
     }
 

@@ -7,7 +7,7 @@ import Foundation
 /// Appends chunks of any size to a part, in large pieces, on a thread for the disk.
 struct PartWriter {
     /// Large enough that the way to the thread and the call of the system cost next to nothing.
-    private static let piece = 512 << 10
+    private static let piece = 256 << 10
     /// The longest time that bytes wait for more to come: if the process is killed, they are fetched again.
     private static let patience = Duration.seconds(1)
 
@@ -44,6 +44,8 @@ struct PartWriter {
 
     /// Appends a chunk.
     mutating func add(_ chunk: Data) async throws(ServiceError) {
+        // A large chunk is written as it is: joined to another, it would be copied.
+        if chunk.count >= Self.piece { try await flush() }
         if pending.isEmpty { pending = chunk } else { pending += chunk }
         guard pending.count < Self.piece, lastWrite.duration(to: time.now) < Self.patience else {
             return try await flush()
