@@ -52,12 +52,8 @@ struct Download {
             await DiskThreads.run(by: call.time) { part.close() }
             return file
         } catch {
-            let isKept = download.state.isKept && !error.isDigestMismatch
-            await DiskThreads.run(by: call.time) {
-                if !isKept { part.remove() }
-                part.close()
-            }
-            throw error
+            await download.leave(after: error)
+            throw download.hasBegun ? error.markedAsSent(call.method) : error
         }
     }
 
@@ -108,6 +104,18 @@ struct Download {
         state = DownloadState(offset: length, version: version, total: record.total)
         writer.goOn(after: length)
         (digest, resumedAfter, best) = (record.digest, length, length)
+    }
+
+    /// Keeps what a later download can go on after, and removes the rest.
+    private func leave(after error: ServiceError) async {
+        let attempts = attempts
+        call.update { $0.attempts = attempts }
+        // What is there from another download is not touched until the file begins to come.
+        let isOfUse = (!hasBegun || state.isKept) && !error.isDigestMismatch
+        await DiskThreads.run(by: call.time) { [part] in
+            if !isOfUse || part.length == 0 { part.remove() }
+            part.close()
+        }
     }
 
     /// Whether a request may be sent again, and for a part of the file. For other methods ranges are not defined (RFC

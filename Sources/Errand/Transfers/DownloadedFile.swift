@@ -21,6 +21,20 @@ public struct DownloadedFile: Sendable, Hashable {
     /// The header fields of the last response.
     public let headers: HTTPHeaders
 
+    /// Creates a value, for a test of your own.
+    public init(
+        path: String, bytes: Int, resumedAfter: Int = 0, attempts: Int = 1, isVerified: Bool = false, status: Int = 200,
+        headers: HTTPHeaders = [:]
+    ) {
+        self.path = path
+        self.bytes = bytes
+        self.resumedAfter = resumedAfter
+        self.attempts = attempts
+        self.isVerified = isVerified
+        self.status = status
+        self.headers = headers
+    }
+
     /// Whether the download went on where an earlier one had ended.
     public var isResumed: Bool { resumedAfter > 0 }
     /// The location of the file.

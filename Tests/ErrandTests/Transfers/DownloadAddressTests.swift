@@ -83,6 +83,18 @@ import Testing
         #expect(try scene.names == [])
     }
 
+    @Test("a redirect to another server takes the range along, on each attempt anew")
+    func redirected() async throws {
+        let (scene, front) = (try DownloadScene(), try LoopbackServer())
+        scene.serve { $1 < 3 ? $0.cut(.inBody(1000)) : $0 }
+        let address = "\(scene.server.baseURL)/app.zip"
+        front.on(.get, "/latest") { _ in .redirect(to: address) }
+        let client = APIClient(front.baseURL) { $0.retry = RetryPolicy(attempts: 3, base: .zero) }
+        try await client.download(.get("latest"), to: scene.target)
+        #expect(scene.downloaded == scene.file.content)
+        #expect(scene.ranges == [nil, "bytes=1000-", "bytes=2000-"] && front.received.count == 3)
+    }
+
     @Test("T7: a download is bound to the session that began it: another user's token is never sent for its rest")
     func otherUser() async throws {
         let server = try LoopbackServer()

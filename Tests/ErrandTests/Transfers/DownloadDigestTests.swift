@@ -84,6 +84,32 @@ import Testing
         }
     }
 
+    @Test("D6: a part that is complete and wrong is not kept either")
+    func completePart() async throws {
+        let scene = try scene { _ in [:] }
+        scene.server.on(.get, "/app.zip") { [file = scene.file] request in
+            switch request.number + request.connection {
+            // The connection breaks after the last byte, because the body has no length.
+            case 2:
+                let chunks = LoopbackReply.chunks([file.content], headers: ["ETag": "\"1\""])
+                return chunks.cut(.inBody("7530\r\n".utf8.count + 30_000))
+            case 3: return .status(404)
+            default: return file.reply(to: request)
+            }
+        }
+        await #expect(throws: ServiceError.self) {
+            try await scene.client.download(.get("app.zip"), to: scene.target)
+        }
+        #expect(scene.part?.count == 30_000)
+        let error = await #expect(throws: ServiceError.self) {
+            try await scene.client.download(
+                .get("app.zip"), to: scene.target, expecting: .sha256(String(repeating: "ab", count: 32)))
+        }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .digestMismatch && scene.ranges.last == "bytes=30000-")
+        #expect(try scene.names == [])
+    }
+
     @Test("a digest of another kind, or a malformed one, is no digest; the file is not checked")
     func others() async throws {
         for text in ["sha-512=:AAAA:", "sha-256=:AAAA:", "sha-256=nonsense", "md5=:AAAA:"] {
