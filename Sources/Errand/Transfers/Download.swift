@@ -254,30 +254,3 @@ extension Download {
         onProgress(TransferProgress(bytes: writer.end, total: state.total, attempt: attempts))
     }
 }
-
-extension ServiceError {
-    fileprivate var isDigestMismatch: Bool {
-        if case .transport(let failure) = self { failure.kind == .digestMismatch } else { false }
-    }
-
-    fileprivate static func wrongDigest(_ found: [UInt8], not expected: [UInt8], of path: String) -> ServiceError {
-        let (found, expected) = (FileDigest.hexadecimal(found), FileDigest.hexadecimal(expected))
-        let message = "\(path) would have the SHA-256 \(found), and \(expected) was expected"
-        return .transport(TransportFailure(.digestMismatch, message))
-    }
-
-    fileprivate static func brokenOff(after offset: Int, of total: Int?) -> ServiceError {
-        let whole = total.map { " of \($0)" } ?? ""
-        return .transport(TransportFailure(.truncated, "the body ended after \(offset)\(whole) bytes"))
-    }
-
-    fileprivate static func tooMuch(for end: Int?) -> ServiceError {
-        let end = end.map { "byte \($0)" } ?? "its end"
-        return .transport(TransportFailure(.malformed, "the server has sent more than it announced, beyond \(end)"))
-    }
-
-    fileprivate static var unexpectedPart: ServiceError {
-        let message = "the server has sent a part of the file that was not requested"
-        return .transport(TransportFailure(.malformed, message))
-    }
-}

@@ -82,6 +82,7 @@ final class PartFile: Sendable {
                     guard count > 0 else { return false }
                     done += count
                 }
+                WriteBack.begin(descriptor, from: offset, count: done)
                 return true
             }
         }
@@ -234,17 +235,5 @@ extension PartFile {
         #else
         Glibc.close(descriptor)
         #endif
-    }
-}
-
-extension ServiceError {
-    /// A path that a download cannot write to.
-    static func badFile(_ reason: String) -> ServiceError {
-        .invalidRequest(InvalidRequest(.file, reason))
-    }
-
-    /// A file that could not be read or written during a call.
-    static func unusableFile(_ reason: String) -> ServiceError {
-        .transport(TransportFailure(.file, reason))
     }
 }

@@ -1,0 +1,37 @@
+/// What can go wrong with a download beside what goes wrong with any call.
+extension ServiceError {
+    /// A path that a download cannot write to.
+    static func badFile(_ reason: String) -> ServiceError {
+        .invalidRequest(InvalidRequest(.file, reason))
+    }
+
+    /// A file that could not be read or written during a call.
+    static func unusableFile(_ reason: String) -> ServiceError {
+        .transport(TransportFailure(.file, reason))
+    }
+
+    var isDigestMismatch: Bool {
+        if case .transport(let failure) = self { failure.kind == .digestMismatch } else { false }
+    }
+
+    static func wrongDigest(_ found: [UInt8], not expected: [UInt8], of path: String) -> ServiceError {
+        let (found, expected) = (FileDigest.hexadecimal(found), FileDigest.hexadecimal(expected))
+        let message = "\(path) would have the SHA-256 \(found), and \(expected) was expected"
+        return .transport(TransportFailure(.digestMismatch, message))
+    }
+
+    static func brokenOff(after offset: Int, of total: Int?) -> ServiceError {
+        let whole = total.map { " of \($0)" } ?? ""
+        return .transport(TransportFailure(.truncated, "the body ended after \(offset)\(whole) bytes"))
+    }
+
+    static func tooMuch(for end: Int?) -> ServiceError {
+        let end = end.map { "byte \($0)" } ?? "its end"
+        return .transport(TransportFailure(.malformed, "the server has sent more than it announced, beyond \(end)"))
+    }
+
+    static var unexpectedPart: ServiceError {
+        let message = "the server has sent a part of the file that was not requested"
+        return .transport(TransportFailure(.malformed, message))
+    }
+}
