@@ -12,6 +12,9 @@ public struct RequestBody: Sendable {
         case form(QueryItems)
         case formOf(any Encodable & Sendable)
         case data(Data, contentType: String)
+        case file(FilePlace, contentType: String?)
+        case stream(HTTPBody, contentType: String)
+        case multipart(MultipartForm)
     }
 
     let content: Content
@@ -56,18 +59,93 @@ public struct RequestBody: Sendable {
         RequestBody(content: .data(data, contentType: contentType))
     }
 
-    /// Returns the encoded bytes and their type. Throws `.invalidRequest` with the failing path if a value cannot be
-    /// encoded.
-    func encoded(by encoder: any RequestEncoder, adding common: Parameters) throws(ServiceError) -> (Data, String) {
+    /// Creates a body from the file at a path, which is read while it is sent. Without a content type, the extension of
+    /// the file's name determines it.
+    ///
+    ///     try await client.run(.put("backup", body: .file("backup.tar")))
+    ///
+    /// If the file cannot be read, the call fails with `.invalidRequest` before anything is sent. The file has to stay
+    /// as it is until the call has ended; if it changes meanwhile, the call fails with `.transport` of the kind
+    /// `.file`, and the server does not receive a complete body.
+    public static func file(_ path: String, contentType: String? = nil) -> RequestBody {
+        RequestBody(content: .file(.path(path), contentType: contentType))
+    }
+
+    /// Creates a body from the file at a URL, like ``file(_:contentType:)-(String,_)``.
+    public static func file(_ url: URL, contentType: String? = nil) -> RequestBody {
+        RequestBody(content: .file(.url(url), contentType: contentType))
+    }
+
+    /// Creates a body from a sequence of chunks that can be read once, such as the body of a streamed response. A call
+    /// with such a body is never sent a second time.
+    public static func stream<Sequence: AsyncSequence & Sendable>(
+        length: Int? = nil, contentType: String, _ chunks: Sequence
+    ) -> RequestBody where Sequence.Element == Data {
+        RequestBody(content: .stream(.stream(length: length, chunks), contentType: contentType))
+    }
+
+    /// Creates a body from a sequence of chunks that can be streamed any number of times: each send calls `open`.
+    public static func stream<Sequence: AsyncSequence & Sendable>(
+        length: Int? = nil, contentType: String, opening open: @escaping @Sendable () -> Sequence
+    ) -> RequestBody where Sequence.Element == Data {
+        RequestBody(content: .stream(.stream(length: length, opening: open), contentType: contentType))
+    }
+
+    /// Creates a form of text, data and files (`multipart/form-data`).
+    ///
+    ///     let body = RequestBody.multipart {
+    ///         $0.add("title", "Sunset")
+    ///         $0.add("photo", file: "sunset.jpg")
+    ///     }
+    ///
+    /// Its `Content-Type` header has the boundary between the parts, so no other header replaces it.
+    public static func multipart(_ fill: (inout MultipartForm) -> Void) -> RequestBody {
+        var form = MultipartForm()
+        fill(&form)
+        return .multipart(form)
+    }
+
+    /// Creates a body from a form of text, data and files (`multipart/form-data`).
+    public static func multipart(_ form: MultipartForm) -> RequestBody {
+        RequestBody(content: .multipart(form))
+    }
+}
+
+/// A body as it is sent, and its type.
+struct EncodedBody {
+    let body: HTTPBody
+    let contentType: String
+    /// Whether the body can be read only with this type.
+    var needsContentType = false
+}
+
+extension RequestBody {
+    /// Returns the encoded body. Throws `.invalidRequest` if a value cannot be encoded, with the failing path, or if a
+    /// file cannot be read.
+    func encoded(
+        by encoder: any RequestEncoder, adding common: Parameters, time: any TimeSource
+    ) throws(ServiceError) -> EncodedBody {
+        func bytes(_ data: Data, _ contentType: String) -> EncodedBody {
+            EncodedBody(body: .bytes(data), contentType: contentType)
+        }
         do {
             switch content {
-            case .json(let value): return (try encoder.encode(value), encoder.contentType)
-            case .parameters(let own): return (try encoder.encode(own.merged(over: common)), encoder.contentType)
-            case .form(let query): return (Data(query.encoded.utf8), Self.formType)
+            case .json(let value): return bytes(try encoder.encode(value), encoder.contentType)
+            case .parameters(let own): return bytes(try encoder.encode(own.merged(over: common)), encoder.contentType)
+            case .form(let query): return bytes(Data(query.encoded.utf8), Self.formType)
             case .formOf(let value):
                 let query = try QueryItems(form: value, encodedBy: encoder as? JSONEncoder ?? JSONEncoder())
-                return (Data(query.encoded.utf8), Self.formType)
-            case .data(let data, let contentType): return (data, contentType)
+                return bytes(Data(query.encoded.utf8), Self.formType)
+            case .data(let data, let contentType): return bytes(data, contentType)
+            case .file(let place, let contentType):
+                return EncodedBody(
+                    body: try BodyFile(place).body(time: time),
+                    contentType: contentType ?? FileTypes.contentType(of: place.name))
+            case .stream(let body, let contentType): return EncodedBody(body: body, contentType: contentType)
+            case .multipart(let form):
+                var encoding = MultipartEncoding(encoder: encoder, time: time)
+                let body = try encoding.body(of: form)
+                return EncodedBody(body: body, contentType: encoding.contentType, needsContentType: true)
             }
         } catch {
             throw ServiceError(error) {
@@ -96,6 +174,9 @@ extension RequestBody: CustomStringConvertible, CustomReflectable {
         case .parameters: "JSON of parameters"
         case .form, .formOf: "a form"
         case .data(let data, let contentType): "\(data.count) bytes of \(contentType)"
+        case .file(let place, _): "the file \(place)"
+        case .stream(let body, let contentType): "\(body) of \(contentType)"
+        case .multipart(let form): form.description
         }
     }
     /// A mirror that shows only the description.

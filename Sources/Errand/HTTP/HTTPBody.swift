@@ -15,6 +15,8 @@ public struct HTTPBody: Sendable {
     }
 
     let storage: Storage
+    /// The text fields of a form, by which the secrets among them are recognized.
+    var fields: [(name: String, value: String)] = []
 
     /// An empty body.
     public static let empty = HTTPBody(storage: .bytes(Data()))
@@ -32,6 +34,21 @@ public struct HTTPBody: Sendable {
     /// Creates a body that can be streamed any number of times: each send calls `open`.
     public static func stream(length: Int? = nil, opening open: @escaping @Sendable () -> Chunks) -> HTTPBody {
         HTTPBody(storage: .stream(length: length, isReplayable: true, open: open))
+    }
+
+    /// Creates a body from any sequence of chunks that can be read once, such as the body of a streamed response. A
+    /// call with such a body is never sent a second time.
+    public static func stream<Sequence: AsyncSequence & Sendable>(
+        length: Int? = nil, _ chunks: Sequence
+    ) -> HTTPBody where Sequence.Element == Data {
+        stream(length: length, Chunks(reading: chunks))
+    }
+
+    /// Creates a body from a sequence of chunks that can be streamed any number of times: each send calls `open`.
+    public static func stream<Sequence: AsyncSequence & Sendable>(
+        length: Int? = nil, opening open: @escaping @Sendable () -> Sequence
+    ) -> HTTPBody where Sequence.Element == Data {
+        stream(length: length) { Chunks(reading: open()) }
     }
 
     /// The number of bytes; `nil` if it is not known in advance.
@@ -89,6 +106,30 @@ public struct HTTPBody: Sendable {
             try Task.checkCancellation()
             return collected
         }
+    }
+}
+
+extension HTTPBody.Chunks {
+    /// Creates the same sequence with another type.
+    fileprivate init<Sequence: AsyncSequence & Sendable>(reading chunks: Sequence) where Sequence.Element == Data {
+        let reader = ChunkReader(chunks)
+        self.init { try await reader.next() }
+    }
+}
+
+/// Reads a sequence of chunks; an actor because its iterator must not be used in two tasks at once.
+private actor ChunkReader<Sequence: AsyncSequence & Sendable> where Sequence.Element == Data {
+    private var iterator: Sequence.AsyncIterator
+
+    init(_ chunks: Sequence) {
+        iterator = chunks.makeAsyncIterator()
+    }
+
+    /// Returns the next chunk. The stream of the body calls it for one chunk after the other.
+    func next() async throws -> Data? {
+        var iterator = iterator
+        defer { self.iterator = iterator }
+        return try await iterator.next(isolation: self)
     }
 }
 

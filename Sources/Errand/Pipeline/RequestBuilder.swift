@@ -51,8 +51,8 @@ final class RequestBuilder: Sendable {
         var request = HTTPRequest(
             method: endpoint.method,
             url: HTTPURL(origin: origin, path: path, query: query, secretNames: secretNames),
-            headers: headers(of: endpoint, body: body?.contentType, key: rules.idempotencyKey))
-        request.body = body.map { .bytes($0.data) }
+            headers: headers(of: endpoint, body: body, key: rules.idempotencyKey))
+        request.body = body?.body
         try ServiceError.checking { () throws(HTTPFault) in try HTTPSyntax.check(request) }
         return request
     }
@@ -83,7 +83,7 @@ final class RequestBuilder: Sendable {
 
     private func queryAndBody<Response>(
         of endpoint: Endpoint<Response>, at target: HTTPURL?, adding common: Parameters
-    ) throws(ServiceError) -> (query: String?, body: (data: Data, contentType: String)?) {
+    ) throws(ServiceError) -> (query: String?, body: EncodedBody?) {
         var query = endpoint.query
         var body = endpoint.body
         var forQuery = common
@@ -95,7 +95,7 @@ final class RequestBuilder: Sendable {
                 forQuery = [:]
             }
         }
-        let encodedBody = try body?.encoded(by: configuration.encoder, adding: common)
+        let encodedBody = try body?.encoded(by: configuration.encoder, adding: common, time: configuration.time)
         var added: [QueryItems.Item] = []
         if !forQuery.isEmpty {
             if query.items.isEmpty, target == nil, let fixedQuery { return (fixedQuery.text, encodedBody) }
@@ -109,15 +109,16 @@ final class RequestBuilder: Sendable {
         return (query.items.isEmpty ? nil : query.encoded, encodedBody)
     }
 
-    private func headers<Response>(of endpoint: Endpoint<Response>, body contentType: String?, key: String?)
+    private func headers<Response>(of endpoint: Endpoint<Response>, body: EncodedBody?, key: String?)
         -> HTTPHeaders
     {
         var headers =
             Response.self == Data.self || Response.self == String.self ? fixedHeaders.bytes : fixedHeaders.decoded
-        if let contentType, headers["Content-Type"] == nil { headers.add("Content-Type", contentType) }
+        if let body, headers["Content-Type"] == nil { headers.add("Content-Type", body.contentType) }
         if let key, headers["Idempotency-Key"] == nil { headers.add("Idempotency-Key", key) }
         if let ask = configuration.headersForEachCall { headers.merge(ask()) }
         headers.merge(endpoint.headers)
+        if let body, body.needsContentType { headers["Content-Type"] = body.contentType }
         if marksHeaders { headers.hide(secretNames) }
         return headers
     }

@@ -20,7 +20,7 @@ public enum TransportConformance {
     public static let whole: [Case] = cancellation + failures + framing + answers + connections + requests + redirects
 
     /// The cases about streamed bodies, in requests and in responses.
-    public static let streamed: [Case] = streams
+    public static let streamed: [Case] = streams + uploads
 
     /// One requirement.
     public struct Case: Sendable, CustomStringConvertible {

@@ -131,11 +131,6 @@ final class CurlUpload: Sendable {
 }
 
 extension ServiceError {
-    fileprivate static func wrongLength(of body: HTTPBody) -> ServiceError {
-        let message = "the stream of the request's body does not have the \(body.length ?? 0) bytes that it promised"
-        return .transport(TransportFailure(.middleware, message))
-    }
-
     fileprivate static func streamFailed(_ name: String) -> ServiceError {
         .transport(TransportFailure(.middleware, "the stream of the request's body threw \(name)"))
     }

@@ -1,0 +1,206 @@
+#if canImport(FoundationEssentials)
+package import FoundationEssentials
+#else
+package import Foundation
+#endif
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A file that is sent as a body, or as a part of one.
+///
+/// Its length is announced before any of it is sent, and a retry sends it again. So the file has to stay as it was when
+/// the call began: each time it is sent, the reader compares the file with that moment when it opens it and before it
+/// hands out the last bytes. If the file has changed, the body fails before it is complete, so a server never takes a
+/// mixture for the whole (D10, D11).
+struct BodyFile: Sendable {
+    let path: String
+    /// The file as it was when the call began.
+    private let original: FileStatus
+
+    /// Looks at the file. Throws `.invalidRequest` if it cannot be read.
+    init(_ place: FilePlace) throws(ServiceError) {
+        path = try place.path
+        do throws(FileProblem) {
+            original = try OpenFile(path).status()
+        } catch {
+            throw .invalidRequest(InvalidRequest(.file, error.reason))
+        }
+    }
+
+    /// The number of bytes.
+    var length: Int { original.length }
+
+    /// The content of the file, read when it is sent and in pieces, by the threads for files.
+    func body(time: any TimeSource) -> HTTPBody {
+        guard length > 0 else { return .empty }
+        return .stream(length: length) {
+            let state = Lock((file: OpenFile?.none, position: 0))
+            return HTTPBody.Chunks {
+                let (file, position) = state.withLock { $0 }
+                guard position < length else { return nil }
+                let (opened, piece) = try await DiskThreads.run(by: time) { () throws(ServiceError) in
+                    try read(from: file, at: position)
+                }
+                state.withLock { $0 = (opened, position + piece.count) }
+                return piece
+            }
+        }
+    }
+
+    /// Reads the next piece, and opens the file if it is the first.
+    private func read(from opened: OpenFile?, at position: Int) throws(ServiceError) -> (OpenFile, Data) {
+        do throws(FileProblem) {
+            let file = if let opened { opened } else { try open() }
+            let piece = try file.read(min(HTTPBody.pieceSize, length - position), at: position)
+            if position + piece.count == length { try check(file) }
+            return (file, piece)
+        } catch {
+            let message = "\(error.reason). The body of the request was not sent completely"
+            throw .transport(TransportFailure(.file, message))
+        }
+    }
+
+    private func open() throws(FileProblem) -> OpenFile {
+        let file = try OpenFile(path)
+        try check(file)
+        return file
+    }
+
+    private func check(_ file: OpenFile) throws(FileProblem) {
+        let status = try file.status()
+        guard status.links > 0 else {
+            throw FileProblem("the file \(HTTPSyntax.quoted(path)) was deleted or replaced while it was sent")
+        }
+        guard status.isSame(as: original) else { throw .changed(path) }
+    }
+}
+
+/// The place of a file: a path, or a URL that must be one of a file.
+package enum FilePlace: Sendable, CustomStringConvertible {
+    case path(String)
+    case url(URL)
+
+    var path: String {
+        get throws(ServiceError) {
+            switch self {
+            case .path(let path): return path
+            case .url(let url):
+                guard url.isFileURL else {
+                    let reason = "\(HTTPSyntax.quoted(url.absoluteString)) is not the URL of a file"
+                    throw .invalidRequest(InvalidRequest(.file, reason))
+                }
+                return url.path
+            }
+        }
+    }
+
+    /// The last component of the path.
+    var name: String { String(description.split(separator: "/").last ?? "") }
+
+    /// The path as it was given.
+    package var description: String {
+        switch self {
+        case .path(let path): path
+        case .url(let url): url.path
+        }
+    }
+}
+
+/// What is wrong with a file.
+private struct FileProblem: Error {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+
+    static func changed(_ path: String) -> FileProblem {
+        FileProblem("the file \(HTTPSyntax.quoted(path)) has changed since the call began")
+    }
+
+    /// The problem that the system has just reported.
+    static func last(_ what: String, _ path: String) -> FileProblem {
+        FileProblem("the file \(HTTPSyntax.quoted(path)) \(what): \(String(cString: strerror(errno)))")
+    }
+}
+
+/// The facts by which a changed file is told from the original.
+private struct FileStatus: Sendable {
+    let length: Int
+    let links: Int
+    private let identity: [Int64]
+
+    init(_ status: stat) {
+        length = Int(status.st_size)
+        links = Int(status.st_nlink)
+        #if canImport(Darwin)
+        let modified = status.st_mtimespec
+        #else
+        let modified = status.st_mtim
+        #endif
+        identity = [
+            Int64(truncatingIfNeeded: status.st_dev), Int64(truncatingIfNeeded: status.st_ino),
+            Int64(modified.tv_sec), Int64(modified.tv_nsec), Int64(status.st_size),
+        ]
+    }
+
+    func isSame(as other: FileStatus) -> Bool { identity == other.identity }
+}
+
+/// An open file, which is closed when it is released.
+private final class OpenFile: Sendable {
+    private let path: String
+    private let descriptor: CInt
+
+    init(_ path: String) throws(FileProblem) {
+        self.path = path
+        // Without O_NONBLOCK, opening a pipe would wait for its other end.
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw .last("cannot be opened", path) }
+    }
+
+    func status() throws(FileProblem) -> FileStatus {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .last("cannot be read", path) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return FileStatus(status)
+        case S_IFDIR: throw FileProblem("\(HTTPSyntax.quoted(path)) is a folder, not a file")
+        default:
+            throw FileProblem("\(HTTPSyntax.quoted(path)) is not a regular file, so its length is not known; stream it")
+        }
+    }
+
+    /// Reads exactly that many bytes.
+    func read(_ count: Int, at position: Int) throws(FileProblem) -> Data {
+        guard let bytes = malloc(count) else { throw .last("cannot be read", path) }
+        do throws(FileProblem) {
+            try fill(UnsafeMutableRawBufferPointer(start: bytes, count: count), from: position)
+        } catch {
+            free(bytes)
+            throw error
+        }
+        // Only now, because a few bytes are copied here, and their memory is freed at once.
+        return Data(bytesNoCopy: bytes, count: count, deallocator: .free)
+    }
+
+    private func fill(_ room: UnsafeMutableRawBufferPointer, from position: Int) throws(FileProblem) {
+        var filled = 0
+        while filled < room.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: room[filled...])
+            let count = pread(descriptor, rest.baseAddress, rest.count, off_t(position + filled))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .last("cannot be read", path) }
+            guard count > 0 else { throw .changed(path) }
+            filled += count
+        }
+    }
+
+    deinit {
+        if descriptor >= 0 { _ = close(descriptor) }
+    }
+}

@@ -1,0 +1,113 @@
+import Errand
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension TransportConformance {
+    /// D10 to D14: files and forms as bodies.
+    static let uploads: [Case] = [
+        Case("D11", "a file goes out whole, and again from its start after a 503, a 401 and a 307") { scene in
+            let content = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7 >> 3) })
+            let file = try UploadFile(content)
+            scene.server.on(.put, "/x", .status(503), .status(401), .redirect(307, to: "/y"))
+            scene.server.on(.put, "/y", .status(204))
+            let tokens = TokenStore { _ in Token(access: "new", refresh: "r") }
+            await tokens.signIn(Token(access: "old", refresh: "r"))
+            let client = scene.client {
+                $0.tokens = tokens
+                $0.retry = .standard
+            }
+            _ = try await client.run(.put("x", body: .file(file.path)))
+            let received = scene.server.received
+            try scene.expect("sends", received.map(\.path), is: ["/x", "/x", "/x", "/y"])
+            for request in received {
+                try scene.expect("the file", request.body == content, seen: "another of \(request.body.count) bytes")
+                try scene.expect("its length", request.headers["Content-Length"], is: "\(content.count)")
+            }
+        },
+        Case("D11", "a form with files is the same byte for byte when it is sent again") { scene in
+            let content = Data((0..<600_000).map { UInt8(truncatingIfNeeded: $0 &* 13 >> 2) })
+            let file = try UploadFile(content)
+            scene.server.on(.put, "/x", .status(503), .status(204))
+            let body = RequestBody.multipart {
+                $0.add("title", "Sunset")
+                $0.add("photo", file: file.path)
+            }
+            _ = try await scene.client { $0.retry = .standard }.run(.put("x", body: body))
+            let bodies = scene.server.received.map(\.body)
+            try scene.expect("sends", bodies.count, is: 2)
+            try scene.expect("the same body", bodies[0] == bodies[1], seen: bodies.map(\.count))
+            try scene.expect("the file in it", bodies[0].firstRange(of: content) != nil, seen: bodies[0].count)
+        },
+        changing("shrinks") { try UploadFile.write(Data(count: 1), to: $0, isAtomic: false) },
+        changing("is replaced") { try UploadFile.write(Data(count: UploadFile.large), to: $0, isAtomic: true) },
+        changing("vanishes") { try FileManager.default.removeItem(atPath: $0) },
+        Case("D13", "an answer that comes before a file was read is the result") { scene in
+            let file = try UploadFile(Data(count: UploadFile.large))
+            scene.server.onHead(.put, "/x") { _ in .json(#"{"message": "too much"}"#, status: 413) }
+            let (error, _) = try await scene.failure("413") { () async throws(ServiceError) in
+                try await scene.client().run(.put("x", body: .file(file.path)))
+            }
+            try scene.expect("the answer", error.status, is: 413)
+            try scene.expect("its words", error.localizedDescription, is: "too much")
+        },
+        Case("D14", "a file is sent after 100 Continue, where the request asks for it") { scene in
+            let file = try UploadFile(honest)
+            scene.server.on(.put, "/x", .status(204))
+            let endpoint = Endpoint<NoContent>.put("x", body: .file(file.path)).header("Expect", "100-continue")
+            _ = try await scene.client().run(endpoint)
+            try scene.expect("the body", scene.server.received.first?.body, is: honest)
+        },
+    ]
+
+    /// D10: a file that changes as soon as the server has seen the head of the request.
+    ///
+    /// A transport that has read all of the file by then sends what it was; no transport sends anything else.
+    private static func changing(_ what: String, _ change: @escaping @Sendable (String) throws -> Void) -> Case {
+        Case("D10", "a file that \(what) while it is sent fails the call, and the server never has a wrong body") {
+            scene in
+            let file = try UploadFile(Data(count: UploadFile.large))
+            scene.server.onHead(.put, "/x") { _ in
+                // A file that cannot be changed is sent as it is, which the case notices.
+                try? change(file.path)
+                return nil
+            }
+            scene.server.on(.put, "/x", .status(204))
+            do throws(ServiceError) {
+                _ = try await scene.client().run(.put("x", body: .file(file.path)))
+            } catch {
+                guard case .transport(let failure) = error, failure.kind == .file else {
+                    throw ConformanceScene.surprise(".transport(file)", error)
+                }
+                try await scene.expectNoConnection()
+                return try scene.expect("no whole request", scene.server.received.isEmpty, seen: scene.server.received)
+            }
+            let body = scene.server.received.first?.body.count
+            try scene.expect("the whole file as it was", body, is: UploadFile.large)
+        }
+    }
+}
+
+/// A file to send, which is deleted with this object.
+private final class UploadFile: Sendable {
+    /// More than the buffers of both sides take, so that the file is still being read when the server has the head.
+    static let large = 32 << 20
+
+    let path: String
+
+    init(_ content: Data) throws {
+        path = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)").path
+        try Self.write(content, to: path, isAtomic: false)
+    }
+
+    static func write(_ content: Data, to path: String, isAtomic: Bool) throws {
+        try content.write(to: URL(filePath: path), options: isAtomic ? .atomic : [])
+    }
+
+    deinit {
+        // It may have been deleted already.
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}
