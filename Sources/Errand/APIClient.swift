@@ -59,17 +59,27 @@ public actor APIClient: ConfigurableClient {
     /// Runs the call and returns its response.
     ///
     /// Cancelling the task ends the call with `.cancelled`, whatever it is waiting for, and leaves nothing behind.
+    ///
+    /// - Parameters:
+    ///   - endpoint: The call.
+    ///   - onProgress: Receives how much of the request's body has been sent, at most ten times a second and at the end
+    ///     of each attempt. It is called in order and on no actor, and the upload waits for it. The bytes are those
+    ///     that the transport has taken, which may be a few hundred kilobytes ahead of the network.
     @discardableResult
     @concurrent
-    public nonisolated func run<Response>(_ endpoint: Endpoint<Response>) async throws(ServiceError) -> Response {
-        try await answer(to: endpoint).value
+    public nonisolated func run<Response>(
+        _ endpoint: Endpoint<Response>, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(ServiceError) -> Response {
+        try await answer(to: endpoint, onProgress).value
     }
 
     /// Runs the call for its effect, and ignores the body of a successful response.
     @discardableResult
     @concurrent
-    public nonisolated func run(_ endpoint: Endpoint<NoContent>) async throws(ServiceError) -> NoContent {
-        try await answer(to: endpoint).value
+    public nonisolated func run(
+        _ endpoint: Endpoint<NoContent>, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(ServiceError) -> NoContent {
+        try await answer(to: endpoint, onProgress).value
     }
 
     /// Runs the call that your own type describes. The type of the result determines how the response is decoded:
@@ -77,24 +87,26 @@ public actor APIClient: ConfigurableClient {
     ///     let page: MoviePage = try await client.run(MovieRoute.popular(page: 1))
     @concurrent
     public nonisolated func run<Response: Decodable & Sendable>(
-        _ route: some EndpointConvertible
+        _ route: some EndpointConvertible, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> Response {
-        try await answer(to: Endpoint(route)).value
+        try await answer(to: Endpoint(route), onProgress).value
     }
 
     /// Runs the call that your own type describes, for its effect.
     @discardableResult
     @concurrent
-    public nonisolated func run(_ route: some EndpointConvertible) async throws(ServiceError) -> NoContent {
-        try await answer(to: Endpoint(route)).value
+    public nonisolated func run(
+        _ route: some EndpointConvertible, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(ServiceError) -> NoContent {
+        try await answer(to: Endpoint(route), onProgress).value
     }
 
     /// Runs the call and returns its response with the status, the headers, the number of attempts and the duration.
     @concurrent
     public nonisolated func reply<Response>(
-        to endpoint: Endpoint<Response>
+        to endpoint: Endpoint<Response>, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> Reply<Response> {
-        try await answer(to: endpoint)
+        try await answer(to: endpoint, onProgress)
     }
 
     /// The number of running calls, now and whenever it changes. A slow listener receives only the latest number.
@@ -140,7 +152,7 @@ public actor APIClient: ConfigurableClient {
             if let problem = limiter.problem(withCost: rules.permits) { throw .badSetting(problem) }
             let request = try builder.request(for: endpoint, rules: rules)
             try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: configuration.signs(rules))
-            return Explanation(request: request, rules: rules, configuration: configuration).text
+            return Explanation(request: request, body: endpoint.body, rules: rules, configuration: configuration).text
         } catch {
             return "Nothing would be sent. \(error.localizedDescription)"
         }
@@ -157,9 +169,9 @@ extension APIClient {
     /// Not inlined, like the steps that follow: see `Pipeline`.
     @inline(never)
     private nonisolated func answer<Response>(
-        to endpoint: Endpoint<Response>
+        to endpoint: Endpoint<Response>, _ onProgress: UploadProgress.Tell?
     ) async throws(ServiceError) -> Reply<Response> {
-        let call = try begin(endpoint, delivery: .whole)
+        let call = try begin(endpoint, delivery: .whole, onUpload: onProgress)
         do throws(ServiceError) {
             let (response, url, _) = try await send(endpoint, as: call)
             return try reply(from: response, at: url, to: endpoint, of: call)
@@ -191,12 +203,13 @@ extension APIClient {
     /// Begins a call. It lasts until it is ended explicitly.
     @inline(never)
     nonisolated func begin<Response>(
-        _ endpoint: Endpoint<Response>, delivery: TransportContext.Delivery
+        _ endpoint: Endpoint<Response>, delivery: TransportContext.Delivery, onUpload: UploadProgress.Tell? = nil
     ) throws(ServiceError) -> Call {
         if Task.isCancelled { throw .cancelled }
         let call = Call(
             id: calls.nextID(), method: endpoint.method, path: endpoint.path, delivery: delivery,
-            rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub)
+            rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub,
+            onUpload: onUpload)
         do throws(ServiceError) {
             try calls.begin(call)
         } catch {

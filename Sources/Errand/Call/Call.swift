@@ -32,6 +32,8 @@ final class Call: PhaseReporter {
     let deadline: Instant
     let time: any TimeSource
     let events: EventHub
+    /// Tells how much of the body has been sent, if the caller wants to know.
+    let upload: UploadProgress?
     /// The name, if anybody listens to the events: each event has it.
     private let knownName: String?
     /// Whether a token store makes the call to refresh its token. Such a call goes to the front of the limiter's queue.
@@ -41,7 +43,7 @@ final class Call: PhaseReporter {
 
     init(
         id: Int, method: HTTPMethod, path: EndpointPath, delivery: TransportContext.Delivery = .whole, rules: CallRules,
-        time: any TimeSource, events: EventHub
+        time: any TimeSource, events: EventHub, onUpload: UploadProgress.Tell? = nil
     ) {
         self.id = id
         self.method = method
@@ -50,6 +52,7 @@ final class Call: PhaseReporter {
         self.rules = rules
         self.time = time
         self.events = events
+        upload = onUpload.map { UploadProgress(time: time, $0) }
         knownName = events.hasListeners ? "\(method) \(path)" : nil
         started = time.now
         deadline = rules.deadline.map(started.advanced(by:)) ?? .distantFuture

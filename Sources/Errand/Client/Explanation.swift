@@ -7,6 +7,8 @@ import Foundation
 /// A description of a request and its rules, for people.
 struct Explanation {
     let request: HTTPRequest
+    /// The body of the endpoint.
+    let body: RequestBody?
     let rules: CallRules
     let configuration: Configuration
 
@@ -22,19 +24,23 @@ struct Explanation {
         """
     }
 
-    /// The request as a shell command. Every secret is masked; the size of a body is shown, but not its content.
+    /// The request as a shell command. Every secret is masked; of bytes in memory, only the size is shown.
     private var curl: String {
         let redactor = Redactor(request.url.secretNames)
+        let body = request.body.map { body in
+            ExplainedBody(content: self.body?.content, body: body, redactor: redactor, quoted: quoted)
+        }
         var lines = ["curl \(options) \(quoted(request.url.description))"]
         if configuration.tokens != nil, rules.authentication != .none, request.headers["Authorization"] == nil {
             lines.append("-H 'Authorization: \(Redactor.mask)'")
         }
         for field in request.headers {
+            if body?.hasOwnContentType == true, field.name.lowercased() == "content-type" { continue }
             // curl would omit a header without a value after its colon.
             let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(redactor.masked(field))"
             lines.append("-H \(quoted(line))")
         }
-        if let body = request.body { lines.append("--data-binary '‹\(body)›'") }
+        lines += body?.options ?? []
         return lines.joined(separator: " \\\n  ")
     }
 

@@ -56,6 +56,7 @@ struct Sender: Sendable {
 
     @inline(never)
     private func noteAnswer(_ response: HTTPResponse, to request: HTTPRequest, in call: Call, since start: Instant) {
+        call.upload?.finish()
         call.tell(
             .answered(
                 status: response.status, bytes: response.body.length ?? 0,
@@ -63,8 +64,18 @@ struct Sender: Sendable {
         heed(response, to: request, in: call)
     }
 
+    /// Returns the request with a body whose progress is told to the caller.
+    @inline(never)
+    private func watched(_ request: HTTPRequest, in call: Call) -> HTTPRequest {
+        guard let upload = call.upload, let body = request.body, body.length != 0 else { return request }
+        var request = request
+        request.body = upload.watching(body)
+        return request
+    }
+
     @inline(never)
     private func noteFailure(_ error: ServiceError, in call: Call, since start: Instant) {
+        call.upload?.finish()
         call.tell(.failed(error, after: start.duration(to: call.time.now)))
     }
 
@@ -97,7 +108,7 @@ struct Sender: Sendable {
             delivery: call.delivery, bodyLimit: call.delivery == .stream ? .max : bodyLimit, watch: watch,
             client: ObjectIdentifier(call.events))
         do {
-            let response = try await transport.send(request, context: context)
+            let response = try await transport.send(watched(request, in: call), context: context)
             // The usual case, without another function that waits.
             guard call.delivery == .whole, secretNames == nil, let length = response.body.bytes?.count,
                 length <= bodyLimit

@@ -1,0 +1,101 @@
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("onProgress: how much of a body has been sent")
+struct UploadProgressTests {
+    private let network = scripted()
+    private let clock = TestClock()
+    private let told = Noted<[TransferProgress]>([])
+
+    private func client() -> APIClient { testClient(network, clock) }
+
+    private func note(_ progress: TransferProgress) { told.update { $0.append(progress) } }
+
+    /// A body of ten bytes, of which one comes every 30 ms.
+    private func slow(length: Int? = 10) -> RequestBody {
+        .stream(length: length, contentType: "text/plain") { [clock] in
+            let sent = Noted(0)
+            return HTTPBody.Chunks {
+                guard sent.value < 10 else { return nil }
+                try await clock.sleep(for: .milliseconds(30))
+                sent.update { $0 += 1 }
+                return Data("a".utf8)
+            }
+        }
+    }
+
+    private func run(_ body: RequestBody) async throws {
+        try await clock.run { try await client().run(.put("x", body: body), onProgress: note) }
+    }
+
+    @Test("D9 progress is told at the start, at most ten times a second, and at the end")
+    func pace() async throws {
+        network.on(.put, "/x", .status(204))
+        try await run(slow())
+        #expect(told.value.map(\.bytes) == [0, 4, 8, 10])
+        #expect(told.value.allSatisfy { $0.total == 10 && $0.attempt == 1 })
+        #expect(told.value.map(\.fraction) == [0, 0.4, 0.8, 1])
+    }
+
+    @Test("D9 without a known length there is no fraction, and the end is told too")
+    func unknownLength() async throws {
+        network.on(.put, "/x", .status(204))
+        try await run(slow(length: nil))
+        #expect(told.value.map(\.bytes) == [0, 4, 8, 10])
+        #expect(told.value.allSatisfy { $0.total == nil && $0.fraction == nil })
+    }
+
+    @Test("D9 each attempt begins anew and says so: after a failure, a replay and a redirect")
+    func attempts() async throws {
+        network.on(.put, "/x", .status(503), .status(307, headers: ["Location": "/y"]))
+        network.on(.put, "/y", .status(204))
+        try await run(slow())
+        #expect(told.value.map(\.attempt) == told.value.map(\.attempt).sorted())
+        for attempt in 1...3 {
+            let bytes = told.value.filter { $0.attempt == attempt }.map(\.bytes)
+            #expect(bytes == bytes.sorted() && bytes.last == 10, "attempt \(attempt): \(bytes)")
+        }
+    }
+
+    @Test("bytes in memory have progress too, and a call without a body has none")
+    func inMemory() async throws {
+        network.on(.put, "/x", .status(204))
+        network.on(.get, "/x", .status(204))
+        try await run(.data(Data(count: 1_000_000), contentType: "a/b"))
+        #expect(told.value.map(\.bytes) == [0, 1_000_000])
+        #expect(network.sent.first?.body == Data(count: 1_000_000))
+        try await clock.run { try await client().run(.get("x"), onProgress: note) }
+        #expect(told.value.count == 2)
+    }
+
+    @Test("D13 when the server refuses early, the last progress is what the transport had taken")
+    func failed() async throws {
+        let body = RequestBody.stream(length: 10, contentType: "text/plain") {
+            HTTPBody.Chunks {
+                $0.yield(Data("abc".utf8))
+                $0.finish(throwing: CancellationError())
+            }
+        }
+        await #expect(throws: ServiceError.self) { try await run(body) }
+        #expect(told.value.map(\.bytes) == [0, 3])
+    }
+
+    @Test("reply(to:) and routes tell progress as well")
+    func others() async throws {
+        network.on(.post, "/form", .json("1").times(2))
+        struct Route: EndpointConvertible {
+            var path: EndpointPath { "form" }
+            var method: HTTPMethod { .post }
+            var body: RequestBody? { .form(["a": "b"]) }
+        }
+        try await clock.run {
+            let client = client()
+            _ = try await client.reply(to: Endpoint<Int>(Route()), onProgress: note)
+            let _: Int = try await client.run(Route(), onProgress: note)
+        }
+        #expect(told.value.map(\.bytes) == [0, 3, 0, 3])
+    }
+}
