@@ -49,8 +49,8 @@ struct MultipartEncoding {
     }
 
     private func head(of part: MultipartForm.Part) throws(ServiceError) -> String {
-        var head = "Content-Disposition: form-data; name=\"\(Self.escaped(Self.withWholeBreaks(part.name)))\""
-        if let filename = part.filename { head += "; filename=\"\(Self.escaped(filename))\"" }
+        var head = "Content-Disposition: form-data; name=\"\(part.escapedName)\""
+        if let filename = part.escapedFilename { head += "; filename=\"\(filename)\"" }
         let type = if case .json = part.content { encoder.contentType as String? } else { part.contentType }
         guard let type else { return head }
         guard HTTPSyntax.isFieldValue(type), !type.isEmpty else {
@@ -68,6 +68,18 @@ struct MultipartEncoding {
         bodies += [.bytes(bytes), body]
         bytes = Data()
     }
+
+    private static func hexadecimal(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+extension MultipartForm.Part {
+    /// The name as it is sent.
+    package var escapedName: String { Self.escaped(Self.withWholeBreaks(name)) }
+    /// The name of the file as it is sent.
+    package var escapedFilename: String? { filename.map(Self.escaped) }
 
     /// A line break or a quotation mark would end the name.
     private static func escaped(_ name: String) -> String {
@@ -95,10 +107,5 @@ struct MultipartEncoding {
             }
         }
         return String(scalars)
-    }
-
-    private static func hexadecimal(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

@@ -16,6 +16,8 @@ public struct ExpectedBody: Sendable {
         case form(Fields)
         case text(String)
         case data(Data)
+        case file(String)
+        case multipart([SentPart])
     }
 
     private let content: Content
@@ -50,6 +52,21 @@ public struct ExpectedBody: Sendable {
         ExpectedBody(content: .data(data))
     }
 
+    /// Creates a body with exactly the content of the file at that path.
+    public static func file(_ path: String) -> ExpectedBody {
+        ExpectedBody(content: .file(path))
+    }
+
+    /// Creates a form of text, data and files. The order of its parts and the boundary between them do not matter, and a
+    /// stream in it may have any content.
+    ///
+    ///     network.on(.post, "/photos", body: .multipart { $0.add("photo", file: "sunset.jpg") }, .status(201))
+    public static func multipart(_ fill: (inout MultipartForm) -> Void) -> ExpectedBody {
+        var form = MultipartForm()
+        fill(&form)
+        return ExpectedBody(content: .multipart(form.parts.map(SentPart.init(expected:))))
+    }
+
     /// Returns how a request's body differs from this one; `nil` if it does not.
     func difference(from sent: Data, redactor: Redactor) -> Difference? {
         switch content {
@@ -68,13 +85,26 @@ public struct ExpectedBody: Sendable {
         case .text(let expected):
             guard Data(expected.utf8) != sent else { return nil }
             return Difference(.body, [JSONComparison.quoted(expected).shortened], [Self.summary(of: sent, redactor)])
-        case .data(let expected):
-            guard expected != sent else { return nil }
-            let place = zip(expected, sent).enumerated().first { $0.element.0 != $0.element.1 }?.offset
-            let first = place ?? min(expected.count, sent.count)
-            return Difference(
-                .body, ["\(expected.count) bytes"], ["\(sent.count) bytes, which differ from byte \(first) on"])
+        case .data(let expected): return Self.difference(expected, sent)
+        case .file(let path):
+            guard let expected = try? Data(contentsOf: URL(filePath: path)) else {
+                return Difference(.body, ["the script's file \(path), which cannot be read"], [])
+            }
+            return Self.difference(expected, sent)
+        case .multipart(let expected):
+            guard let actual = SentPart.parts(of: sent) else {
+                let form = "a form of \(expected.count) part\(expected.count == 1 ? "" : "s")"
+                return Difference(.body, [form], [Self.summary(of: sent, redactor)])
+            }
+            return MultipartComparison(redactor: redactor).difference(expected, actual)
         }
+    }
+
+    private static func difference(_ expected: Data, _ sent: Data) -> Difference? {
+        guard expected != sent else { return nil }
+        let first = expected.firstDifference(from: sent)
+        return Difference(
+            .body, ["\(expected.count) bytes"], ["\(sent.count) bytes, which differ from byte \(first) on"])
     }
 
     /// The body as one line.
@@ -82,6 +112,13 @@ public struct ExpectedBody: Sendable {
         guard !body.isEmpty else { return "no body" }
         guard let text = String(validating: body, as: UTF8.self) else { return "\(body.count) bytes" }
         return JSONComparison.quoted(redactor.text(String(text.prefix(1000)))).shortened
+    }
+}
+
+extension Data {
+    /// The number of bytes at the beginning that are the same in both.
+    func firstDifference(from other: Data) -> Int {
+        zip(self, other).enumerated().first { $0.element.0 != $0.element.1 }?.offset ?? Swift.min(count, other.count)
     }
 }
 
