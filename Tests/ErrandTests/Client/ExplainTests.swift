@@ -1,6 +1,7 @@
 import Errand
 import ErrandTestSupport
 import ErrandTesting
+import Foundation
 import Testing
 
 @Suite("client.explain: what would be sent, and by which rules")
@@ -47,6 +48,38 @@ struct ExplainTests {
         #expect(explain(post.idempotencyKey("k")).contains("-H 'Idempotency-Key: k'"))
         #expect(explain(post.retry(.never)).contains("retry:       no, there is one attempt"))
         #expect(explain(post).contains("--data-binary '‹3 bytes›'"))
+    }
+
+    @Test("a file and a form are shown as curl sends them, without secrets and without the content of data")
+    func bodies() throws {
+        let scratch = try Scratch()
+        try scratch.write("a", to: "it's.tar")
+        let path = scratch.path("it's.tar")
+        let file = explain(Endpoint<Int>.put("x", body: .file(path)))
+        #expect(file.contains("-H 'Content-Type: application/x-tar' \\\n  --data-binary '@\(scratch.folder)/it'\\''s.tar'"))
+        let form = explain(
+            Endpoint<Int>.post(
+                "x",
+                body: .multipart { form in
+                    form.add("title", "Sun;set")
+                    form.add("password", "hunter2")
+                    form.add("text", String(repeating: "a", count: 201))
+                    form.add("backup", file: path, filename: "b\".tar")
+                    form.add("thumb", data: Data("content".utf8), contentType: "image/png")
+                    form.add("place", json: [1])
+                    form.add("log", stream: .stream(length: 3, HTTPBody.Chunks { nil }), contentType: "text/plain")
+                }))
+        let lines = form.split(separator: "\n").filter { $0.contains("form-string") || $0.contains("-F") }
+        let quoted = "\(scratch.folder)/it'\\''s.tar"
+        #expect(
+            lines.map { $0.replacing(" \\", with: "").trimmingCharacters(in: .whitespaces) } == [
+                "--form-string 'title=Sun;set'", "--form-string 'password=‹redacted›'",
+                "--form-string 'text=‹201 bytes›'",
+                #"-F 'backup=@"\#(quoted)";filename="b\".tar";type=application/x-tar'"#,
+                "-F 'thumb=‹7 bytes›;type=image/png'", "-F 'place=‹JSON of Array<Int>›;type=application/json'",
+                "-F 'log=‹a stream of 3 bytes›;type=text/plain'",
+            ])
+        #expect(!form.contains("boundary") && !form.contains("hunter2"))
     }
 
     @Test("how a call is signed, and its own rules")

@@ -11,7 +11,7 @@ import Testing
 struct ExplainedCommandTests {
     /// Runs the explained command in a shell, and returns what the server received.
     private func received(
-        _ method: HTTPMethod, _ path: EndpointPath = "x", headers: HTTPHeaders = [:]
+        _ method: HTTPMethod, _ path: EndpointPath = "x", headers: HTTPHeaders = [:], body: RequestBody? = nil
     ) async throws -> LoopbackRequest {
         let server = try LoopbackServer()
         defer { server.close() }
@@ -19,6 +19,7 @@ struct ExplainedCommandTests {
         let client = APIClient(server.baseURL)
         var endpoint = Endpoint<Int>(method, path, parameters: [:])
         endpoint.headers = headers
+        if let body { endpoint.body = body }
         let text = client.explain(endpoint)
         let command = text.components(separatedBy: "\n\n")[0]
         let shell = try Subprocess(
@@ -50,6 +51,34 @@ struct ExplainedCommandTests {
         ]
         let request = try await received(.get, headers: headers)
         for field in headers { #expect(request.headers[field.name] == field.value) }
+    }
+
+    @Test("a file is sent from its path, whatever its name")
+    func file() async throws {
+        let scratch = try Scratch()
+        try scratch.write("a\nb", to: "it's \"a\" $HOME;x.tar")
+        let request = try await received(.put, body: .file(scratch.path("it's \"a\" $HOME;x.tar")))
+        #expect(String(decoding: request.body, as: UTF8.self) == "a\nb")
+        #expect(request.headers["Content-Type"] == "application/x-tar")
+    }
+
+    @Test("a form is sent with its texts and files as they are", .enabled(if: MultipartReader.email.isInstalled))
+    func form() async throws {
+        let scratch = try Scratch()
+        try scratch.write("sun", to: "a;b,c \"d\" 'e'.jpg")
+        let request = try await received(
+            .post,
+            body: .multipart { form in
+                form.add("title", "@Sun;set=\"1\" <x> $HOME 'y'")
+                form.add("photo", file: scratch.path("a;b,c \"d\" 'e'.jpg"), filename: "f;g.jpg")
+            })
+        let parts = try MultipartReader.email.parts(
+            of: request.body, as: try #require(request.headers["Content-Type"]))
+        #expect(
+            parts == [
+                ReadPart("title", "@Sun;set=\"1\" <x> $HOME 'y'"),
+                ReadPart("photo", filename: "f;g.jpg", type: "image/jpeg", "sun"),
+            ])
     }
 
     @Test("nothing in a path is read as a pattern or as a parent folder", arguments: ["[1-3]{a,b}", "..", "a b#?%"])
