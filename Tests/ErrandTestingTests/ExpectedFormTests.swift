@@ -107,6 +107,7 @@ import Testing
             try await lines(.file(path), sent) == [
                 "- body    3 bytes", "+ body    3 bytes, which differ from byte 2 on",
             ])
-        #expect(try await lines(.file("/none"), sent)?.first == "- body    the script's file /none, which cannot be read")
+        let missing = try await lines(.file("/none"), sent)
+        #expect(missing?.first == "- body    the script's file /none, which cannot be read")
     }
 }

@@ -57,8 +57,8 @@ public struct ExpectedBody: Sendable {
         ExpectedBody(content: .file(path))
     }
 
-    /// Creates a form of text, data and files. The order of its parts and the boundary between them do not matter, and a
-    /// stream in it may have any content.
+    /// Creates a form of text, data and files. The order of its parts and the boundary between them do not matter, and
+    /// a stream in it may have any content.
     ///
     ///     network.on(.post, "/photos", body: .multipart { $0.add("photo", file: "sunset.jpg") }, .status(201))
     public static func multipart(_ fill: (inout MultipartForm) -> Void) -> ExpectedBody {

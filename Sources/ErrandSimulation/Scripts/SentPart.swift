@@ -1,18 +1,18 @@
 import Errand
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+package import FoundationEssentials
 #else
-import Foundation
+package import Foundation
 #endif
 
 /// A part of a form: as it was sent, or as a script expects it.
-struct SentPart: Sendable {
+package struct SentPart: Sendable {
     /// The names are as they are sent, with escapes.
-    let name: String
-    let filename: String?
-    let type: String?
+    package let name: String
+    package let filename: String?
+    package let type: String?
     /// `nil` in a script for any content, and for a file that cannot be read.
-    let content: Data?
+    package let content: Data?
     /// Whether the content is JSON, which is compared as JSON.
     var isJSON = false
     /// What is wrong with the script's part.
@@ -43,7 +43,7 @@ struct SentPart: Sendable {
     }
 
     /// Reads a form, whose first line is the boundary; `nil` if it is none.
-    static func parts(of body: Data) -> [SentPart]? {
+    package static func parts(of body: Data) -> [SentPart]? {
         let lineBreak = Data("\r\n".utf8)
         guard body.starts(with: Data("--".utf8)), let first = body.firstRange(of: lineBreak) else { return nil }
         // A form without parts is only its end.

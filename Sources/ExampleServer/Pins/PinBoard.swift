@@ -1,3 +1,4 @@
+import ErrandSimulation
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -10,6 +11,8 @@ struct PinBoard: Sendable {
         var user: Int
         var title: String
         var created: Date
+        /// The picture as JSON; its content is not kept.
+        var picture = JSON.null
     }
 
     private struct Comment: Sendable {
@@ -55,6 +58,14 @@ struct PinBoard: Sendable {
         return lastPin
     }
 
+    /// Adds a picture to a pin, or replaces it.
+    mutating func setPicture(_ part: SentPart, of id: Int, by user: Int) throws(Refusal) {
+        guard pins[id]?.user == user else { throw .notYours }
+        pins[id]?.picture = [
+            "name": JSON(part.filename), "type": JSON(part.type), "bytes": .int(part.content?.count ?? 0),
+        ]
+    }
+
     /// Removes a pin and its comments.
     mutating func remove(_ id: Int, by user: Int) throws(Refusal) {
         guard pins[id]?.user == user else { throw .notYours }
@@ -80,7 +91,7 @@ struct PinBoard: Sendable {
         return [
             "pin_id": .int(id), "user_id": .int(pin.user), "title": .string(pin.title),
             "created_at": .string(pin.created.inJSON), "nav_link": "/pins/\(id)",
-            "comment_count": .int(comments(on: id).count), "user": people.json(of: pin.user),
+            "comment_count": .int(comments(on: id).count), "picture": pin.picture, "user": people.json(of: pin.user),
         ]
     }
 

@@ -1,4 +1,5 @@
 import Errand
+import ErrandSimulation
 
 /// Pins: an API behind OAuth with short-lived access tokens.
 ///
@@ -11,6 +12,7 @@ import Errand
 /// | `GET pins`, `GET users/#/pins` | `count`, `max_id` | `{"pins": […], "next_max_id": null}` |
 /// | `GET pins/#` | | `{"pin_id", "user_id", "title", "user": {…}, …}` |
 /// | `POST pins` | `title` | 201 and the pin |
+/// | `POST pins/#/picture` | a form with the file `picture` | 201 and the pin, with `picture` |
 /// | `DELETE pins/#` | | 204 |
 /// | `GET pins/#/comments` | `count`, `max_id` | `{"comments": [{"comment_id", "text", "user": {…}, …}], …}` |
 /// | `POST pins/#/comments` | `text` | 201 and the comment |
@@ -81,6 +83,10 @@ struct PinsBackend: Backend {
         case "POST pins":
             let id = board.add(try request.text("title"), by: user, at: request.date)
             return .json(board.json(ofPin: id, people), status: 201)
+        case "POST pins/#/picture":
+            let id = try board.known(request.ids.first)
+            try board.setPicture(picture(in: request), of: id, by: user)
+            return .json(board.json(ofPin: id, people), status: 201)
         case "DELETE pins/#": try board.remove(board.known(request.ids.first), by: user)
         case "POST pins/#/comments":
             let pin = try board.known(request.ids.first)
@@ -91,6 +97,13 @@ struct PinsBackend: Backend {
         default: throw .notFound
         }
         return .done
+    }
+
+    private func picture(in request: ExampleRequest) throws(Refusal) -> SentPart {
+        guard let parts = SentPart.parts(of: request.body), let part = parts.first(where: { $0.name == "picture" }),
+            part.type?.hasPrefix("image/") == true
+        else { throw Refusal(422, "Send a picture as the part `picture` of a form", field: "picture") }
+        return part
     }
 
     /// Returns the user, if the token may change something.

@@ -43,16 +43,28 @@ public enum Pins {
         public let user: User
         /// The date on which it was pinned.
         public let createdAt: Date
+        /// The picture, if there is one.
+        public var picture: Picture?
 
         /// The number of the pin.
         public var id: Int { pinID }
 
         private enum CodingKeys: String, CodingKey {
-            case title, user
+            case title, user, picture
             case pinID = "pin_id"
             case navLink = "nav_link"
             case createdAt = "created_at"
         }
+    }
+
+    /// The picture of a pin.
+    public struct Picture: Codable, Sendable, Hashable {
+        /// The name of its file.
+        public let name: String
+        /// Its content type.
+        public let type: String
+        /// Its size in bytes.
+        public let bytes: Int
     }
 
     /// A comment on a pin.

@@ -22,6 +22,14 @@ extension Pins.Service {
         try await client.run(.post("pins", body: .json(["title": title])))
     }
 
+    /// Adds a picture to a pin of the signed-in user, or replaces it. The file is read while it is sent.
+    public func addPicture(
+        _ path: String, to pin: Pins.Pin.ID, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(ServiceError) -> Pins.Pin {
+        let body = RequestBody.multipart { $0.add("picture", file: path) }
+        return try await client.run(.post("pins/\(pin)/picture", body: body), onProgress: onProgress)
+    }
+
     /// Removes a pin of the signed-in user, with its comments.
     public func removePin(_ id: Pins.Pin.ID) async throws(ServiceError) {
         try await client.run(.delete("pins/\(id)"))

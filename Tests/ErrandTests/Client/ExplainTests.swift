@@ -56,7 +56,8 @@ struct ExplainTests {
         try scratch.write("a", to: "it's.tar")
         let path = scratch.path("it's.tar")
         let file = explain(Endpoint<Int>.put("x", body: .file(path)))
-        #expect(file.contains("-H 'Content-Type: application/x-tar' \\\n  --data-binary '@\(scratch.folder)/it'\\''s.tar'"))
+        #expect(file.contains("-H 'Content-Type: application/x-tar'"))
+        #expect(file.contains("--data-binary '@\(scratch.folder)/it'\\''s.tar'"))
         let form = explain(
             Endpoint<Int>.post(
                 "x",

@@ -49,6 +49,30 @@ import Testing
         #expect(server.received.count == sent)
     }
 
+    @Test("a picture is sent as a form, with its progress, to a pin of one's own")
+    func picture() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (path, size) = (folder.appending(path: "s\"ea.png").path, 300_000)
+        try Data(count: size).write(to: URL(fileURLWithPath: path))
+        let service = try await signedIn()
+        let pin = try await service.addPin("Sea")
+        #expect(pin.picture == nil)
+        let told = Noted<[TransferProgress]>([])
+        let changed = try await service.addPicture(path, to: pin.pinID) { progress in
+            told.update { $0.append(progress) }
+        }
+        #expect(changed.picture?.name == "s%22ea.png" && changed.picture?.type == "image/png")
+        #expect(changed.picture?.bytes == size)
+        #expect(try await service.pin(pin.pinID) == changed)
+        #expect(told.value.last?.fraction == 1)
+        let text = folder.appending(path: "a.txt").path
+        try Data("a".utf8).write(to: URL(fileURLWithPath: text))
+        let error = await failure { () async throws(ServiceError) in try await service.addPicture(text, to: pin.pinID) }
+        #expect(error?.status == 422)
+    }
+
     @Test("without an id or a secret of the app nothing is sent", arguments: [("", "secret"), ("id", "")])
     func noClient(id: String, secret: String) async throws {
         let service = service(id: id, secret: secret)
