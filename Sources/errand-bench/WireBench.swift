@@ -64,6 +64,7 @@ enum WireBench {
         try StartBench.run(base, into: &report)
         try BodyBench.run(base, into: &report)
         try BurstBench.run(base, into: &report)
+        try UploadBench.run(base, into: &report)
     }
 
     private static func add(_ figures: Figures, tasks: Int, to report: inout Report) {

@@ -22,6 +22,7 @@ import Foundation
 /// errand-bench worker download <url>
 /// errand-bench worker file <url> <path>
 /// errand-bench worker upload <url> <megabytes>
+/// errand-bench worker put-file|post-form <url> <file>
 /// errand-bench worker faults
 /// errand-bench worker hostile
 /// errand-bench worker nothing
@@ -79,6 +80,8 @@ enum WireWorker {
             let memory = try await BurstWorker.megabytes(
                 of: calls, waitingAt: url, isLimited: kind == "waiting-limited")
             return print(calls, start.duration(to: .now) / .seconds(1), memory)
+        case "put-file", "post-form":
+            count = try await UploadBench.send(arguments.last ?? "", to: url, isForm: kind == "post-form")
         case "download": count = try await download(url)
         case "file": count = try await TransferBench.download(url, to: arguments.last ?? "")
         default: count = try await upload(Int(numbers[0]) << 20, to: url)
