@@ -4,7 +4,7 @@ import Glibc
 /// Every parser of bytes that come from a server, with input from libFuzzer. `.ci/fuzz` builds it together with the
 /// library's own sources, so that it has access to internal declarations.
 enum Parser: String, CaseIterable {
-    case head, date, pacing, words, url, link, token, redaction, answer, json, events, lines, range, digest
+    case head, date, pacing, words, url, link, token, redaction, answer, json, events, lines, range, digest, multipart
 
     func parse(_ bytes: UnsafeBufferPointer<UInt8>) {
         let text = String(decoding: bytes, as: UTF8.self)
@@ -96,6 +96,7 @@ enum Parser: String, CaseIterable {
             // What was read is read again from its canonical form.
             let written = fields.digests.map { "\($0.key)=:\(Data($0.value).base64EncodedString()):" }
             expect(DigestFields(written) == fields)
+        case .multipart: expect(MultipartComparison.holds(for: Data(bytes)))
         }
     }
 
