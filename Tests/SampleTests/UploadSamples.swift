@@ -1,0 +1,140 @@
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("Files and forms") struct UploadSamples {
+    private struct Place: Codable, Sendable {
+        var name: String
+        var latitude: Double
+    }
+
+    private struct Export: Sendable {
+        let rows = HTTPBody.Chunks { continuation in
+            continuation.yield(Data("{}\n".utf8))
+            continuation.finish()
+        }
+    }
+
+    /// Writes a file with that name to an empty folder of its own, and returns its path.
+    private func file(_ name: String) throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try Data("content".utf8).write(to: folder.appending(path: name))
+        return folder.appending(path: name).path
+    }
+
+    @Test("a stream is sent, once or again, and passed on")
+    func streams() async throws {
+        let network = scripted()
+        network.on(.post, "/once", body: .text("{}\n"), .status(503))
+        network.on(.put, "/again", body: .text("{}\n"), .status(503), .status(204))
+        network.on(.get, "/videos/7", .status(200, headers: ["Content-Length": "5"], body: "video"))
+        network.on(.put, "/copies/7", body: .text("video"), .status(204))
+        let clock = TestClock()
+        let (client, origin, storage) = (
+            testClient(network, clock), testClient(network, clock), testClient(network, clock)
+        )
+        let export = Export()
+        let rows = RequestBody.stream(contentType: "application/x-ndjson", export.rows)
+        let again = RequestBody.stream(contentType: "application/x-ndjson") { Export().rows }
+        try await clock.run {
+            await #expect(throws: ServiceError.self) { try await client.run(.post("once", body: rows)) }
+            try await client.run(.put("again", body: again))
+            let video = try await origin.stream(.get("videos/7"))
+            let length = video.headers["Content-Length"].flatMap { Int($0) }
+            try await storage.run(
+                .put("copies/7", body: .stream(length: length, contentType: "video/mp4", video.chunks)))
+        }
+    }
+
+    @Test("an expected form matches the form that is sent")
+    func script() async throws {
+        let network = scripted()
+        let path = try file("sunset.jpg")
+        let expected = ExpectedBody.multipart { $0.add("photo", file: path) }
+        network.on(.post, "/photos", body: expected, .status(201))
+        let screen = await UploadScreen(testClient(network))
+        try await screen.upload(.multipart { $0.add("photo", file: path) })
+        #expect(await screen.fraction == 1)
+    }
+
+    // These name files in the current folder, which the tests do not write to.
+
+    private func sendFiles(_ client: APIClient, _ thumbnail: Data) async throws {
+        try await client.run(.put("backup", body: .file("backup.tar", contentType: "application/x-tar")))
+
+        let photo = RequestBody.multipart {
+            $0.add("title", "Sunset")
+            $0.add("place", json: Place(name: "Pier", latitude: 51.5))
+            $0.add("photo", file: "sunset.jpg")
+            $0.add("thumbnail", data: thumbnail, filename: "small.png")
+        }
+        try await client.run(.post("photos", body: photo))
+
+        try await client.run(.post("photos", body: photo)) { progress in
+            guard let fraction = progress.fraction else { return }
+            print("\(Int(fraction * 100)) %", terminator: "\r")
+        }
+
+        try await client.run(.put("backup", body: .file("backup.tar")))
+
+        let path = "sunset.jpg"
+        let form = RequestBody.multipart {
+            $0.add("title", "Sunset")
+            $0.add("photo", file: path)
+        }
+        try await client.run(.post("photos", body: form)) { print($0.bytes, "of", $0.total ?? 0) }
+
+        try await client.run(.put("backup", body: .file("backup.tar")).header("Expect", "100-continue"))
+    }
+
+    private func expectForm(_ network: ScriptedTransport) {
+        network.on(
+            .post, "/photos",
+            body: .multipart {
+                $0.add("title", "Sunset")
+                $0.add("photo", file: "sunset.jpg")
+            }, .status(201))
+    }
+}
+
+@MainActor final class UploadScreen {
+    let client: APIClient
+    var fraction = 0.0
+
+    init(_ client: APIClient) { self.client = client }
+
+    func upload(_ photo: RequestBody) async throws {
+        let (steps, step) = AsyncStream.makeStream(of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))
+        let showing = Task {
+            for await progress in steps { fraction = progress.fraction ?? 0 }
+        }
+        defer { step.finish() }
+        try await client.run(.post("photos", body: photo)) { step.yield($0) }
+        step.finish()
+        await showing.value
+    }
+}
+
+// The samples of the doc comments.
+
+private func documented(
+    _ client: APIClient, _ network: ScriptedTransport, _ log: StreamedResponse, _ size: Int
+) async throws {
+    let photo = RequestBody.multipart {
+        $0.add("title", "Sunset")
+        $0.add("photo", file: "sunset.jpg")
+    }
+    let body = RequestBody.multipart {
+        $0.add("title", "Sunset")
+        $0.add("photo", file: "sunset.jpg")
+    }
+    try await client.run(.put("backup", body: .file("backup.tar")))
+    network.on(.post, "/photos", body: .multipart { $0.add("photo", file: "sunset.jpg") }, .status(201))
+    let form = RequestBody.multipart {
+        $0.add("log", stream: .stream(length: size, log.chunks), filename: "today.log")
+    }
+    print(photo, body, form)
+}
