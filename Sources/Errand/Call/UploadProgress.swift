@@ -1,6 +1,6 @@
 /// Tells the caller how much of the request's body has been sent.
 ///
-/// It counts what the transport takes, which is at most a few hundred kilobytes ahead of the network. Each time the
+/// It counts what the transport takes, which may be a megabyte ahead of the network. Each time the
 /// body is sent from its start, by a retry, a replay or a redirect, a new attempt begins; what an earlier attempt still
 /// reports is ignored.
 final class UploadProgress: Sendable {
@@ -23,24 +23,23 @@ final class UploadProgress: Sendable {
 
     /// Returns the body as one whose progress is told.
     func watching(_ body: HTTPBody) -> HTTPBody {
-        body.counted { [self] in
-            let attempt = begin(of: body.length)
-            return { self.note($0, of: attempt) }
-        }
+        body.counted { self.begin(of: body.length) }
     }
 
-    /// Tells how far the send has come that has just ended, unless that has been told.
-    func finish() {
-        tellCurrent(isLast: true)
-    }
-
-    private func begin(of total: Int?) -> Int {
+    /// Begins an attempt to send a body with that many bytes. Returns a closure to call with the size of each piece, and
+    /// with 0 at the end.
+    func begin(of total: Int?) -> @Sendable (Int) -> Void {
         let attempt = state.withLock { state in
             state.current = TransferProgress(bytes: 0, total: total, attempt: state.current.attempt + 1)
             return state.current.attempt
         }
         tellCurrent(isLast: false)
-        return attempt
+        return { self.note($0, of: attempt) }
+    }
+
+    /// Tells how far the send has come that has just ended, unless that has been told.
+    func finish() {
+        tellCurrent(isLast: true)
     }
 
     private func note(_ count: Int, of attempt: Int) {

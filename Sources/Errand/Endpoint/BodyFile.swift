@@ -38,7 +38,7 @@ struct BodyFile: Sendable {
     /// The content of the file, read when it is sent and in pieces, by the threads for files.
     func body(time: any TimeSource) -> HTTPBody {
         guard length > 0 else { return .empty }
-        return .stream(length: length) {
+        var body = HTTPBody.stream(length: length) {
             let state = Lock((file: OpenFile?.none, position: 0))
             return HTTPBody.Chunks {
                 let (file, position) = state.withLock { $0 }
@@ -50,18 +50,27 @@ struct BodyFile: Sendable {
                 return piece
             }
         }
+        body.file = (path, { try translating { () throws(FileProblem) in _ = try open() } })
+        return body
+    }
+
+    /// Runs `body`, and translates what is wrong with the file while it is sent.
+    private func translating<Value>(_ body: () throws(FileProblem) -> Value) throws(ServiceError) -> Value {
+        do throws(FileProblem) {
+            return try body()
+        } catch {
+            let message = "\(error.reason). The body of the request was not sent completely"
+            throw .transport(TransportFailure(.file, message))
+        }
     }
 
     /// Reads the next piece, and opens the file if it is the first.
     private func read(from opened: OpenFile?, at position: Int) throws(ServiceError) -> (OpenFile, Data) {
-        do throws(FileProblem) {
+        try translating { () throws(FileProblem) in
             let file = if let opened { opened } else { try open() }
             let piece = try file.read(min(HTTPBody.pieceSize, length - position), at: position)
             if position + piece.count == length { try check(file) }
             return (file, piece)
-        } catch {
-            let message = "\(error.reason). The body of the request was not sent completely"
-            throw .transport(TransportFailure(.file, message))
         }
     }
 

@@ -5,9 +5,9 @@ import Foundation
 #endif
 
 extension HTTPBody {
-    /// The greatest size of a piece that is read from a file, or cut from bytes in memory, 256 KiB: large enough that
-    /// the way through the tasks costs little, small enough that progress is smooth and many uploads fit into memory.
-    static let pieceSize = 256 << 10
+    /// The greatest size of a piece that is read from a file, or cut from bytes in memory, 512 KiB: with half of that, a
+    /// large upload takes a quarter longer than with the curl program; with twice as much, more than 30 MB of memory.
+    static let pieceSize = 512 << 10
 
     /// Returns a body that consists of those bodies, one after the other. It can be sent again if all of them can, and
     /// its length is known if all their lengths are.
@@ -95,12 +95,5 @@ private final class BodyPieces: Sendable {
         let isFine = part.length.map { chunk == nil ? count == $0 : count <= $0 } ?? true
         guard isFine else { throw ServiceError.wrongLength(of: part) }
         return count
-    }
-}
-
-extension ServiceError {
-    static func wrongLength(of body: HTTPBody) -> ServiceError {
-        let message = "the stream of the request's body does not have the \(body.length ?? 0) bytes that it promised"
-        return .transport(TransportFailure(.middleware, message))
     }
 }

@@ -108,4 +108,10 @@ extension ServiceError {
         let message = "the transport has been shut down"
         return .transport(TransportFailure(.unavailable, message, mayHaveReachedServer: mayHaveReachedServer))
     }
+
+    /// The error for a stream that is not as long as it was said to be.
+    static func wrongLength(of body: HTTPBody) -> ServiceError {
+        let message = "the stream of the request's body does not have the \(body.length ?? 0) bytes that it promised"
+        return .transport(TransportFailure(.middleware, message))
+    }
 }

@@ -15,6 +15,8 @@ public struct HTTPBody: Sendable {
     }
 
     let storage: Storage
+    /// The file that is the body, for a transport that reads it itself; `check` throws if the file has changed.
+    var file: (path: String, check: @Sendable () throws -> Void)?
     /// The text fields of a form, by which the secrets among them are recognized.
     var fields: [(name: String, value: String)] = []
 

@@ -4,6 +4,7 @@ struct Sender: Sendable {
     let transport: any Transport
     private let hearsOfStops: Bool
     private let notice: Notice?
+    private let countsUploads: Bool
     let limiter: RateLimiter
     let origin: Origin
     let bodyLimit: Int
@@ -20,6 +21,7 @@ struct Sender: Sendable {
         let stoppable = transport as? any StoppableTransport
         hearsOfStops = stoppable != nil
         notice = stoppable?.notice
+        countsUploads = stoppable?.countsUploads ?? false
         self.limiter = limiter
         self.origin = origin
         self.bodyLimit = bodyLimit
@@ -67,7 +69,9 @@ struct Sender: Sendable {
     /// Returns the request with a body whose progress is told to the caller.
     @inline(never)
     private func watched(_ request: HTTPRequest, in call: Call) -> HTTPRequest {
-        guard let upload = call.upload, let body = request.body, body.length != 0 else { return request }
+        guard !countsUploads, let upload = call.upload, let body = request.body, body.length != 0 else {
+            return request
+        }
         var request = request
         request.body = upload.watching(body)
         return request
@@ -104,9 +108,10 @@ struct Sender: Sendable {
         _ request: HTTPRequest, in call: Call, _ watch: SilenceWatch
     ) async throws(ServiceError) -> HTTPResponse {
         noteSent(request, in: call)
-        let context = TransportContext(
+        var context = TransportContext(
             delivery: call.delivery, bodyLimit: call.delivery == .stream ? .max : bodyLimit, watch: watch,
             client: ObjectIdentifier(call.events))
+        if countsUploads, let upload = call.upload { context.beginUpload = { upload.begin(of: $0) } }
         do {
             let response = try await transport.send(watched(request, in: call), context: context)
             // The usual case, without another function that waits.

@@ -10,6 +10,10 @@ import Musl
 #else
 import Darwin
 #endif
+#if URLSession && os(Linux)
+// FoundationNetworking imports this module, which then owns the types of time for the compiler.
+import CDispatch
+#endif
 
 /// The system's clock and random numbers.
 ///

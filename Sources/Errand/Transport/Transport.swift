@@ -22,10 +22,13 @@ extension Transport {
 package protocol StoppableTransport: Transport {
     /// A warning about the transport for a person; `nil` if there is none.
     var notice: Notice? { get }
+    /// Whether the transport tells by itself how much of a body it has sent.
+    var countsUploads: Bool { get }
 }
 
 extension StoppableTransport {
     package var notice: Notice? { nil }
+    package var countsUploads: Bool { false }
 }
 
 /// The settings and the reporting of one send.
@@ -49,6 +52,9 @@ public struct TransportContext: Sendable {
     private let watch: SilenceWatch
     /// The client that has created the context, and watches the send; `nil` for a send without a client.
     let client: ObjectIdentifier?
+    /// Begins to tell how much of a body of that length has been sent, for a transport that counts that itself. Returns
+    /// a closure to call with the size of each piece; `nil` if nobody wants to know.
+    var beginUpload: (@Sendable (Int?) -> @Sendable (Int) -> Void)?
     /// The scope of the send. A send without a client has a scope of its own, which only its timeout stops.
     package var scope: CallScope { watch.scope }
 

@@ -68,7 +68,8 @@ extension TransportConformance {
     private static func changing(_ what: String, _ change: @escaping @Sendable (String) throws -> Void) -> Case {
         Case("D10", "a file that \(what) while it is sent fails the call, and the server never has a wrong body") {
             scene in
-            let file = try UploadFile(Data(count: UploadFile.large))
+            let content = Data(repeating: 1, count: UploadFile.large)
+            let file = try UploadFile(content)
             scene.server.onHead(.put, "/x") { _ in
                 // A file that cannot be changed is sent as it is, which the case notices.
                 try? change(file.path)
@@ -81,11 +82,12 @@ extension TransportConformance {
                 guard case .transport(let failure) = error, failure.kind == .file else {
                     throw ConformanceScene.surprise(".transport(file)", error)
                 }
-                try await scene.expectNoConnection()
-                return try scene.expect("no whole request", scene.server.received.isEmpty, seen: scene.server.received)
+                // A transport that reads files by itself may have sent all of it as it was.
+                if scene.server.received.isEmpty { try await scene.expectNoConnection() }
             }
-            let body = scene.server.received.first?.body.count
-            try scene.expect("the whole file as it was", body, is: UploadFile.large)
+            for body in scene.server.received.map(\.body) {
+                try scene.expect("the file as it was", body == content, seen: "another of \(body.count) bytes")
+            }
         }
     }
 }

@@ -39,10 +39,13 @@ final class URLSessionExchange: Sendable {
     private let answer = Flight<Void, ServiceError>()
     private let context: TransportContext
     private let readAhead: Int
+    /// Tells the caller how much of the body has been sent, if the caller wants to know.
+    private let noteSent: (@Sendable (Int) -> Void)?
     private let start: Instant
     private let state = Lock(State())
 
-    init(_ context: TransportContext, readAhead: Int) {
+    init(_ context: TransportContext, readAhead: Int, noteSent: (@Sendable (Int) -> Void)? = nil) {
+        self.noteSent = noteSent
         self.context = context
         self.readAhead = readAhead
         start = context.time.now
@@ -87,8 +90,9 @@ final class URLSessionExchange: Sendable {
         if context.delivery == .stream { answer.land(.success(())) }
     }
 
-    func noteProgress() {
+    func noteSent(_ count: Int) {
         context.noteProgress()
+        noteSent?(count)
     }
 
     func receive(_ data: Data) {

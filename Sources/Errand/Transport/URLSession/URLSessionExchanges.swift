@@ -30,7 +30,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
 
     /// Starts the request: in the kept session, or in one of its own, which has no connection yet.
     func begin(
-        _ exchange: URLSessionExchange, _ request: URLRequest, inKeptSession isKept: Bool
+        _ exchange: URLSessionExchange, _ request: URLRequest, file: URL?, inKeptSession isKept: Bool
     ) throws(ServiceError) {
         // Under the lock, because asking an invalidated session for a task ends the process.
         let begun: (task: URLSessionDataTask, session: URLSession)? = state.withLock { state in
@@ -38,7 +38,12 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
             let session = isKept ? state.kept ?? makeSession() : makeSession()
             if isKept { state.kept = session }
             state.sessions[ObjectIdentifier(session)] = session
-            let task = session.dataTask(with: request)
+            let task: URLSessionDataTask =
+                if let file {
+                    session.uploadTask(with: request, fromFile: file)
+                } else {
+                    session.dataTask(with: request)
+                }
             state.running[ObjectIdentifier(task)] = exchange
             return (task, session)
         }
@@ -114,7 +119,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        exchange(of: task)?.noteProgress()
+        exchange(of: task)?.noteSent(Int(bytesSent))
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {

@@ -6,16 +6,16 @@ import FoundationNetworking
 
 extension URLRequest {
     /// Creates the request for Foundation. Fields with the same name are joined, as RFC 9110 allows (5.2).
-    init(_ request: HTTPRequest, body: Data?) throws(ServiceError) {
+    init(_ request: HTTPRequest, body: URLSessionBody) throws(ServiceError) {
         guard let url = URL(string: request.url.absoluteString, encodingInvalidCharacters: false) else {
             throw .badURL(request.url.absoluteString, "Foundation does not read it")
         }
-        guard request.method != .get || (body ?? Data()).isEmpty else {
+        guard request.method != .get || body.isEmpty else {
             throw .transport(TransportFailure(.unsupported, "URLSession sends no body with a GET"))
         }
         self.init(url: url)
         httpMethod = request.method.rawValue
-        httpBody = body
+        httpBody = body.bytes
         httpShouldHandleCookies = false
         for field in request.headers { addValue(field.value, forHTTPHeaderField: field.name) }
         #if canImport(FoundationNetworking)

@@ -15,7 +15,7 @@ public import Security
 /// request that is not safe to repeat gets a session, and so a connection, of its own: `URLSession` resends a request
 /// if a kept connection turns out to be dead. The transport follows no redirects, keeps no cookies and no credentials,
 /// and caches nothing. A cancelled task cancels its request and returns when the session has released it. Streamed
-/// request bodies are collected first.
+/// bodies are written to a temporary file first; on Apple's platforms, a file that is the whole body is sent as it is.
 ///
 /// A streamed response is returned when its head has arrived. On Apple's platforms the request is suspended while
 /// nobody reads and `Options.readAhead` bytes wait; on Linux, where a suspended request would be sent again, only the
@@ -39,6 +39,8 @@ public final class URLSessionTransport: StoppableTransport {
         public init() {}
     }
 
+    package var countsUploads: Bool { true }
+
     private let options: Options
     private let exchanges: URLSessionExchanges
 
@@ -54,15 +56,17 @@ public final class URLSessionTransport: StoppableTransport {
     }
 
     private func respond(to request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
-        let body = try await request.body?.collect(upTo: .max, in: context.scope, telling: context.noteProgress)
-        let exchange = URLSessionExchange(context, readAhead: options.readAhead)
+        let body = try await URLSessionBody(request.body, context)
+        let length = request.body?.length
+        let noteSent = length == 0 ? nil : request.body.flatMap { _ in context.beginUpload?(length) }
+        let exchange = URLSessionExchange(context, readAhead: options.readAhead, noteSent: noteSent)
         let outgoing = try URLRequest(request, body: body)
         let isKept = Self.suitsKeptConnection(request, body)
         let outcome = await context.scope.wait { () async -> Result<HTTPResponse, ServiceError> in
             // A stop before this point found no task to cancel.
             if context.scope.isStopped { return .failure(.cancelled) }
             do throws(ServiceError) {
-                try exchanges.begin(exchange, outgoing, inKeptSession: isKept)
+                try exchanges.begin(exchange, outgoing, file: body.file, inKeptSession: isKept)
                 return .success(try await exchange.response())
             } catch {
                 return .failure(error)
@@ -70,6 +74,8 @@ public final class URLSessionTransport: StoppableTransport {
         } onStop: {
             exchange.stop(.cancelled)
         }
+        // Foundation reads a file by itself, and may have sent one that changed meanwhile.
+        try body.check()
         return try outcome.get()
     }
 
@@ -81,10 +87,10 @@ public final class URLSessionTransport: StoppableTransport {
 
     /// Whether the request may use a kept connection. A session resends a request by itself if a kept connection turns
     /// out to be dead; without an old connection it cannot.
-    private static func suitsKeptConnection(_ request: HTTPRequest, _ body: Data?) -> Bool {
+    private static func suitsKeptConnection(_ request: HTTPRequest, _ body: URLSessionBody) -> Bool {
         #if canImport(FoundationNetworking)
         // With a body, the resent request stalls halfway, for good.
-        guard body?.isEmpty ?? true else { return false }
+        guard body.isEmpty else { return false }
         #endif
         return request.isRepeatable
     }
