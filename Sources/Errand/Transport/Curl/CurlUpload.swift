@@ -26,7 +26,8 @@ final class CurlUpload: Sendable {
         var isCancelled = false
     }
 
-    private static let window = 256 << 10
+    /// As much as a piece of a file, so that one is read while the one before it is sent.
+    private static let window = HTTPBody.pieceSize
 
     private let body: HTTPBody
     private let state = Lock(State())

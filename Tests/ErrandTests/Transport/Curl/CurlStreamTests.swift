@@ -247,7 +247,7 @@ import Testing
         for _ in 0..<1000 {
             let count = room.withUnsafeMutableBytes { upload.fill($0) }
             if count > 0 { received += count } else { await Task.yield() }
-            #expect(upload.waiting <= 256 << 10 + 100_000)
+            #expect(upload.waiting <= 512 << 10 + 100_000)
         }
         upload.cancel()
         #expect(received > 0)
