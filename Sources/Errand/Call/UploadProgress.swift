@@ -26,8 +26,8 @@ final class UploadProgress: Sendable {
         body.counted { self.begin(of: body.length) }
     }
 
-    /// Begins an attempt to send a body with that many bytes. Returns a closure to call with the size of each piece, and
-    /// with 0 at the end.
+    /// Begins an attempt to send a body with that many bytes. Returns a closure to call with the size of each piece,
+    /// and with 0 at the end.
     func begin(of total: Int?) -> @Sendable (Int) -> Void {
         let attempt = state.withLock { state in
             state.current = TransferProgress(bytes: 0, total: total, attempt: state.current.attempt + 1)

@@ -39,15 +39,9 @@ struct BodyFile: Sendable {
     func body(time: any TimeSource) -> HTTPBody {
         guard length > 0 else { return .empty }
         var body = HTTPBody.stream(length: length) {
-            let state = Lock((file: OpenFile?.none, position: 0))
+            let reader = BodyFileReader(self)
             return HTTPBody.Chunks {
-                let (file, position) = state.withLock { $0 }
-                guard position < length else { return nil }
-                let (opened, piece) = try await DiskThreads.run(by: time) { () throws(ServiceError) in
-                    try read(from: file, at: position)
-                }
-                state.withLock { $0 = (opened, position + piece.count) }
-                return piece
+                try await DiskThreads.run(by: time) { () throws(ServiceError) in try reader.next() }
             }
         }
         body.file = (path, { try translating { () throws(FileProblem) in _ = try open() } })
@@ -55,7 +49,7 @@ struct BodyFile: Sendable {
     }
 
     /// Runs `body`, and translates what is wrong with the file while it is sent.
-    private func translating<Value>(_ body: () throws(FileProblem) -> Value) throws(ServiceError) -> Value {
+    fileprivate func translating<Value>(_ body: () throws(FileProblem) -> Value) throws(ServiceError) -> Value {
         do throws(FileProblem) {
             return try body()
         } catch {
@@ -64,28 +58,61 @@ struct BodyFile: Sendable {
         }
     }
 
-    /// Reads the next piece, and opens the file if it is the first.
-    private func read(from opened: OpenFile?, at position: Int) throws(ServiceError) -> (OpenFile, Data) {
-        try translating { () throws(FileProblem) in
-            let file = if let opened { opened } else { try open() }
-            let piece = try file.read(min(HTTPBody.pieceSize, length - position), at: position)
-            if position + piece.count == length { try check(file) }
-            return (file, piece)
-        }
-    }
-
-    private func open() throws(FileProblem) -> OpenFile {
+    fileprivate func open() throws(FileProblem) -> OpenFile {
         let file = try OpenFile(path)
         try check(file)
         return file
     }
 
-    private func check(_ file: OpenFile) throws(FileProblem) {
+    fileprivate func check(_ file: OpenFile) throws(FileProblem) {
         let status = try file.status()
         guard status.links > 0 else {
             throw FileProblem("the file \(HTTPSyntax.quoted(path)) was deleted or replaced while it was sent")
         }
         guard status.isSame(as: original) else { throw .changed(path) }
+    }
+}
+
+/// Reads a file in pieces, for one reader.
+///
+/// Two buffers take turns, because new memory for each piece would be kept by each of the threads that read. A buffer
+/// whose piece is still being sent is copied before it is written to, like any `Data`.
+private final class BodyFileReader: Sendable {
+    private struct State {
+        var opened: OpenFile?
+        var position = 0
+        var buffers = [Data(), Data()]
+        var turn = 0
+    }
+
+    private let file: BodyFile
+    private let state = Lock(State())
+
+    init(_ file: BodyFile) {
+        self.file = file
+    }
+
+    /// Returns the next piece; `nil` at the end. Blocks while it reads, with a lock that nobody else takes meanwhile.
+    func next() throws(ServiceError) -> Data? {
+        try state.withLock { state -> Result<Data?, ServiceError> in
+            do throws(ServiceError) {
+                return .success(try file.translating { () throws(FileProblem) in try next(&state) })
+            } catch {
+                return .failure(error)
+            }
+        }.get()
+    }
+
+    private func next(_ state: inout State) throws(FileProblem) -> Data? {
+        let count = min(HTTPBody.pieceSize, file.length - state.position)
+        guard count > 0 else { return nil }
+        let opened = if let opened = state.opened { opened } else { try file.open() }
+        state.opened = opened
+        state.turn = 1 - state.turn
+        try opened.read(count, at: state.position, into: &state.buffers[state.turn])
+        state.position += count
+        if state.position == file.length { try file.check(opened) }
+        return state.buffers[state.turn].prefix(count)
     }
 }
 
@@ -184,17 +211,16 @@ private final class OpenFile: Sendable {
         }
     }
 
-    /// Reads exactly that many bytes.
-    func read(_ count: Int, at position: Int) throws(FileProblem) -> Data {
-        guard let bytes = malloc(count) else { throw .last("cannot be read", path) }
-        do throws(FileProblem) {
-            try fill(UnsafeMutableRawBufferPointer(start: bytes, count: count), from: position)
-        } catch {
-            free(bytes)
-            throw error
-        }
-        // Only now, because a few bytes are copied here, and their memory is freed at once.
-        return Data(bytesNoCopy: bytes, count: count, deallocator: .free)
+    /// Reads exactly that many bytes into the beginning of the buffer, which it enlarges if necessary.
+    func read(_ count: Int, at position: Int, into buffer: inout Data) throws(FileProblem) {
+        if buffer.count < count { buffer = Data(count: count) }
+        try buffer.withUnsafeMutableBytes { bytes -> Result<Void, FileProblem> in
+            do throws(FileProblem) {
+                return .success(try fill(UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]), from: position))
+            } catch {
+                return .failure(error)
+            }
+        }.get()
     }
 
     private func fill(_ room: UnsafeMutableRawBufferPointer, from position: Int) throws(FileProblem) {
