@@ -71,15 +71,15 @@ extension TransportConformance {
         Case("C23", "a response that keeps moving may take longer than the timeout") { scene in
             let body = LoopbackReply.json("[1]").steps
             let pause = LoopbackReply.Step.pause(.seconds(1))
-            let spaces = Array(repeating: [pause, .write(Data(" ".utf8))], count: 5).flatMap(\.self)
-            let head = LoopbackReply.head(200, ["Content-Type": "application/json", "Content-Length": "8"])
+            let spaces = Array(repeating: [pause, .write(Data(" ".utf8))], count: 8).flatMap(\.self)
+            let head = LoopbackReply.head(200, ["Content-Type": "application/json", "Content-Length": "11"])
             scene.server.on(.get, "/x", LoopbackReply([.write(head)] + spaces + [.write(Data("[1]".utf8))]))
-            let value = try await scene.client().run(Endpoint<[Int]>.get("x").timeout(.seconds(3)))
+            let value = try await scene.client().run(Endpoint<[Int]>.get("x").timeout(.seconds(6)))
             try scene.expect("the value", value, is: [1])
         },
         Case("C23", "a request whose body keeps moving may take longer than the timeout") { scene in
             scene.server.on(.post, "/x", .json("1"))
-            let left = Lock(5)
+            let left = Lock(8)
             let body = HTTPBody.stream(
                 HTTPBody.Chunks {
                     let isOver = left.withLock { left in
@@ -90,10 +90,10 @@ extension TransportConformance {
                     try await Task.sleep(for: .seconds(1))
                     return Data("piece".utf8)
                 })
-            let context = TransportContext(timeout: .seconds(3))
+            let context = TransportContext(timeout: .seconds(6))
             let response = try await scene.transport.send(scene.request(.post, body: body), context: context)
             try scene.expect("the status", response.status, is: 200)
-            try scene.expect("the body", scene.server.received.last?.body.count, is: 25)
+            try scene.expect("the body", scene.server.received.last?.body.count, is: 40)
         },
         Case("C24", "an answer that drips ends at the deadline") { scene in
             scene.server.on(.get, "/x", LoopbackReply.json("1").dripping(every: .seconds(2)))

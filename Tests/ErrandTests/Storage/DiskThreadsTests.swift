@@ -13,7 +13,7 @@ import Testing
             return await group.reduce(0, +)
         }
         #expect(sum == 500_500)
-        #expect((1...3).contains(threads.counts.threads))
+        #expect(threads.counts.threads <= 3)
     }
 
     @Test("work that throws throws the same error to its caller")
