@@ -235,7 +235,7 @@ extension APIClient {
     }
 
     @inline(never)
-    nonisolated func request<Response>(
+    private nonisolated func request<Response>(
         for endpoint: Endpoint<Response>, as call: Call
     ) throws(ServiceError) -> (Pipeline, HTTPRequest) {
         if let problem = call.rules.problem { throw .badSetting(problem) }
@@ -263,7 +263,7 @@ extension APIClient {
 
     /// Returns the session that is current when the call begins, and that signs it; `nil` for a call that is not
     /// signed.
-    nonisolated func session(for call: Call, _ earlier: UUID? = nil) async throws(ServiceError) -> UUID? {
+    private nonisolated func session(for call: Call, _ earlier: UUID?) async throws(ServiceError) -> UUID? {
         guard call.rules.authentication != .none else { return nil }
         if let earlier { return earlier }
         guard let tokens = configuration.tokens else {

@@ -108,7 +108,7 @@ extension APIClient {
     }
 
     /// Has the call end when that session ends.
-    private nonisolated func watch(_ session: UUID?, for call: Call) -> SessionWatch? {
+    nonisolated func watch(_ session: UUID?, for call: Call) -> SessionWatch? {
         session.flatMap { configuration.tokens?.watch($0) { [weak call] in call?.stop($0) } }
     }
 }

@@ -25,8 +25,10 @@ struct Download {
     private var state = DownloadState()
     /// The digest that the server names for the version of the file.
     private var digest: FileDigest?
-    /// The session that signs the requests. It is looked up once: a user who signs in meanwhile is somebody else.
-    private var session: UUID??
+    /// The session that signed the first request, and signs the others: who signs in meanwhile is somebody else.
+    private var session: UUID?
+    /// Ends the call with the session.
+    private var watch: SessionWatch?
     /// The number of bytes that an earlier download has left.
     private var resumedAfter = 0
     /// The most bytes that there have been: more of them is progress.
@@ -47,6 +49,7 @@ struct Download {
         let path = order.path
         let part = try await DiskThreads.run(by: call.time) { () throws(ServiceError) in try PartFile(of: path) }
         var download = Download(order, endpoint, part, call, client)
+        defer { download.watch?.cancel() }
         do throws(ServiceError) {
             let file = try await download.run()
             await DiskThreads.run(by: call.time) { part.close() }
@@ -136,24 +139,15 @@ extension Download {
         isUsed = true
         var endpoint = endpoint
         endpoint.headers.merge(isRepeatable ? state.headers : DownloadState().headers)
-        let (pipeline, request) = try client.request(for: endpoint, as: call)
-        let session = try await signer(of: request)
-        try request.checkCleartext(isAllowed: client.configuration.allowsCleartext, isSigned: session != nil)
-        let response = try await pipeline.send(request, as: call, signedFor: session)
+        let (response, _, session) = try await client.send(endpoint, as: call, in: session)
+        if self.session == nil {
+            self.session = session
+            watch = client.watch(session, for: call)
+        }
         guard response.isSuccess || state.step(after: response.status, response.headers) != .fail else {
             throw client.error(of: response, to: call)
         }
         return response
-    }
-
-    /// Returns the session that signs the request; `nil` if it is not signed.
-    private mutating func signer(of request: HTTPRequest) async throws(ServiceError) -> UUID? {
-        // A request with credentials of its own needs no session.
-        guard request.headers["Authorization"] == nil else { return nil }
-        if let session { return session }
-        let found = try await client.session(for: call)
-        session = .some(found)
-        return found
     }
 
     /// Waits before the next attempt; throws the error if there is none.

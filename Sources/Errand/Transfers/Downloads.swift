@@ -55,8 +55,13 @@ extension APIClient {
     /// If the address has expired meanwhile, so that the server refuses it, the download asks for another and goes on.
     /// The query of the address may differ each time, the path must be the same.
     ///
-    /// - Parameter endpoint: Returns the call. An error of its own that is no ``ServiceError`` is `.transport` of the
-    ///   kind `.middleware`.
+    /// - Parameters:
+    ///   - endpoint: Returns the call. An error of its own that is no ``ServiceError`` is `.transport` of the kind
+    ///     `.middleware`.
+    ///   - path: The path of the file.
+    ///   - resuming: Whether to go on after what an earlier download has left.
+    ///   - digest: A digest that the file must have.
+    ///   - onProgress: Receives the progress, at most ten times a second and at the end.
     @concurrent @discardableResult
     public nonisolated func download(
         asking endpoint: @escaping @Sendable () async throws -> Endpoint<Data>, to path: String, resuming: Bool = true,

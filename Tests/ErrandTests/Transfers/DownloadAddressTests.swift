@@ -124,6 +124,25 @@ import Testing
         #expect(server.received.map { $0.headers["Authorization"] } == ["Bearer ann"])
     }
 
+    @Test("a download ends when its user signs out; what has come is kept")
+    func signedOut() async throws {
+        let scene = try DownloadScene()
+        scene.serve { reply, _ in reply.cut(.inBody(1000), by: .silence) }
+        let tokens = TokenStore(persistence: .memory) { $0 }
+        await tokens.signIn(Token(access: "ann"))
+        let client = APIClient(scene.server.baseURL) { $0.tokens = tokens }
+        let (begun, news) = AsyncStream.makeStream(of: Void.self)
+        let download = Task {
+            try await client.download(.get("app.zip"), to: scene.target) { _ in news.yield() }
+        }
+        for await _ in begun { break }
+        await tokens.signOut()
+        let error = await #expect(throws: ServiceError.self) { try await download.value }
+        guard case .sessionExpired(let expiry) = error else { throw try #require(error) }
+        #expect(expiry.reason == .signedOut)
+        #expect(scene.part == scene.file.content.prefix(1000))
+    }
+
     @Test("the record beside a part names neither the address nor the token")
     func secrets() async throws {
         let scene = try DownloadScene()
