@@ -35,7 +35,8 @@ struct UploadTests {
     @Test("D13 a refusal ends a body whose next bytes never come", arguments: [401, 413])
     func earlyRefusal(status: Int) async throws {
         server.onHead(.put, "/x") { _ in .json(#"{"message": "no"}"#, status: status) }
-        let (signal, _) = AsyncStream.makeStream(of: Void.self)
+        let (signal, end) = AsyncStream.makeStream(of: Void.self)
+        defer { end.finish() }
         let body = RequestBody.stream(length: 1_000_000, contentType: "a/b") {
             let isFirst = Noted(true)
             return HTTPBody.Chunks {
@@ -122,9 +123,9 @@ struct UploadTests {
         #expect(server.received.count == 1)
     }
 
-    @Test("a cancelled upload closes the file and the connection")
+    @Test("a cancelled upload ends at once, and its connection is closed")
     func cancelled() async throws {
-        // The head tells that the upload is under way; the body is not read.
+        // The head tells that the upload is under way; there is no response.
         let (seen, see) = AsyncStream.makeStream(of: Void.self)
         server.onHead(.put, "/x") { _ in
             see.finish()
@@ -136,7 +137,7 @@ struct UploadTests {
         call.cancel()
         await #expect(throws: ServiceError.cancelled) { try await call.value }
         await server.connectionsClosed()
-        #expect(server.bytesReceived < 32 << 20)
+        #expect(server.received.count == 1)
     }
 }
 #endif
