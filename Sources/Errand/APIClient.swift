@@ -219,8 +219,8 @@ extension APIClient {
         return call
     }
 
-    /// Builds the request and sends it through the layers. Returns the response, the URL of the request, and the session
-    /// that signed it.
+    /// Builds the request and sends it through the layers. Returns the response, the URL of the request, and the
+    /// session that signed it.
     ///
     /// A call that goes on where another has ended is sent in the same `session`, or not at all.
     nonisolated func send<Response>(

@@ -31,8 +31,8 @@ import Darwin
 //         calls with ten clients and ends them; prints how many descriptors and threads there were before, meanwhile
 //         and at the end
 //     TransportProbe download BASE PATH [LIMIT]
-//         downloads `file` of that server to the path, where no file may grow beyond LIMIT bytes; prints a line when the
-//         first bytes have come, and at the end the number of bytes that were there before, or the error
+//         downloads `file` of that server to the path, where no file may grow beyond LIMIT bytes; prints a line when
+//         the first bytes have come, and at the end the number of bytes that were there before, or the error
 
 #if os(Linux)
 /// Returns the status or the kind of failure, and the message.

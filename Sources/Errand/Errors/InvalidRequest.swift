@@ -14,8 +14,8 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
         case header
         /// The body, which cannot be encoded.
         case body
-        /// The path of a file to send or to write: there is no such file, its folder is missing, or something else is in
-        /// its place.
+        /// The path of a file to send or to write: there is no such file, its folder is missing, or something else is
+        /// in its place.
         case file
         /// A token, or plain text, would be sent unencrypted to another machine.
         case cleartext

@@ -6,8 +6,8 @@ package import Foundation
 
 /// The hash function SHA-256 (FIPS 180-4), for the digests of files.
 ///
-/// Written here because Linux has no library for it that comes with Swift. It is not for secrets: it makes no attempt to
-/// take the same time for every input.
+/// Written here because Linux has no library for it that comes with Swift. It is not for secrets: it makes no attempt
+/// to take the same time for every input.
 package struct SHA256: Sendable {
     /// The number of bytes in a block.
     private static let block = 64

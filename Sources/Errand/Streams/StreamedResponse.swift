@@ -10,9 +10,9 @@ public import Foundation
 ///     for try await chunk in response.chunks { file.write(chunk) }
 ///
 /// The call lasts until the body has been read to its end or the last copy of the response is released. Until then it
-/// counts in ``APIClient/activity``, ``APIClient/cancelAll()`` and ``APIClient/shutdown()`` end it, its deadline applies,
-/// and when the user signs out, it ends with `.sessionExpired`. While nobody reads the body, the connection is not read either, so a body of any length takes little
-/// memory.
+/// counts in ``APIClient/activity``, its deadline applies, and ``APIClient/cancelAll()`` and ``APIClient/shutdown()``
+/// end it; when the user signs out, it ends with `.sessionExpired`. While nobody reads the body, the connection is not
+/// read either, so a body of any length takes little memory.
 public struct StreamedResponse: Sendable {
     /// The status, from 200 to 299: any other status is thrown as an error.
     public let status: Int

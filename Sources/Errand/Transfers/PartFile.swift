@@ -18,8 +18,8 @@ import Darwin
 /// in, and the bytes of a part are appended in order. When the part is complete it is synced and renamed, so the target
 /// is there whole or not at all; a record that is left without a part counts for nothing.
 ///
-/// The part is locked as long as it is open, so two downloads to one place do not mix (`D5`). A part that was renamed or
-/// removed before its lock was acquired is not the one that the path leads to; then the path is opened again.
+/// The part is locked as long as it is open, so two downloads to one place do not mix (`D5`). A part that was renamed
+/// or removed before its lock was acquired is not the one that the path leads to; then the path is opened again.
 ///
 /// All methods block: they are called on a thread for the disk.
 final class PartFile: Sendable {

@@ -16,8 +16,8 @@ import Testing
 
     private var target: String { scratch.path("file") }
 
-    /// Scripts a body of `count` bytes from `start` on, one at a time, each after a pause. The last may be followed by a
-    /// break.
+    /// Scripts a body of `count` bytes from `start` on, one at a time, each after a pause. The last may be followed by
+    /// a break.
     private func reply(
         _ range: Range<Int>, of total: Int, every pause: Duration, thenBreaks: Bool = false, tag: String = "\"1\""
     ) -> ScriptedReply {
@@ -139,7 +139,7 @@ import Testing
     enum Stop: CaseIterable { case cancelAll, shutdown, task }
 
     @Test(
-        "cancelAll, shutdown and the task end a download while it receives, pauses and receives again; what came is kept",
+        "cancelAll, shutdown and the task end a download while it receives and while it pauses; what came is kept",
         arguments: Stop.allCases, [3500, 7001, 15_000])
     func stopped(by stop: Stop, at moment: Int) async throws {
         network.on(
