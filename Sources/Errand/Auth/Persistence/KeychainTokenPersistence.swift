@@ -1,56 +1,52 @@
 #if canImport(Security)
-public import Foundation
-import Security
-
 /// Saves the session in the Keychain of Apple's platforms.
+///
+/// On macOS a session without an access group is saved in the Keychain that programs without entitlements can use, too;
+/// it knows no accessibility. A session with one is saved, as on the other platforms, in the data protection Keychain.
+///
+/// Several processes, such as an app and its extensions, can share a session: give each the same access group, and a
+/// lock file in the container of their app group. Otherwise two of them may refresh the token at once, and a server
+/// that replaces refresh tokens ends the session then.
 public struct KeychainTokenPersistence: TokenPersistence {
-    private let query: @Sendable () -> [CFString: Any]
+    private let session: KeychainSession
 
     /// Creates a persistence for that service and account.
-    public init(service: String, account: String = "session") {
-        query = {
-            [kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccount: account]
-        }
+    ///
+    /// - Parameters:
+    ///   - service: The name of the service.
+    ///   - account: The name of the account, `session` by default.
+    ///   - accessGroup: The access group with its prefix, which the program's entitlements have to list; `nil`, the
+    ///     program's own, by default.
+    ///   - accessibility: When the session can be read. It is changed when the session is saved.
+    ///   - sharedLock: The path of a file beside which processes lock each other out while one refreshes the token;
+    ///     `nil`, no lock, by default.
+    ///   - lockTimeout: How long to wait for another process that has the lock, 10 seconds by default.
+    public init(
+        service: String, account: String = "session", accessGroup: String? = nil,
+        accessibility: KeychainAccessibility = .afterFirstUnlockThisDeviceOnly, sharedLock: String? = nil,
+        lockTimeout: Duration = .seconds(10)
+    ) {
+        session = KeychainSession(
+            keychain: SystemKeychain(),
+            item: KeychainItem(
+                service: service, account: account, accessGroup: accessGroup, accessibility: accessibility),
+            shared: sharedLock.map { PrivateFile(path: $0) }, lockTimeout: lockTimeout)
     }
 
     /// Returns the saved session; `nil` if there is none.
-    public func load() throws -> SavedSession? {
-        var found: CFTypeRef?
-        let search = query().merging([kSecReturnData: true]) { $1 }
-        switch SecItemCopyMatching(search as CFDictionary, &found) {
-        case errSecSuccess:
-            // The reason is lost, and does not matter: the data is not a saved session.
-            guard let data = found as? Data, let session = try? JSONDecoder().decode(SavedSession.self, from: data)
-            else {
-                throw TokenPersistenceError(.damaged, "the session in the Keychain is damaged")
-            }
-            return session
-        case errSecItemNotFound: return nil
-        case let status: throw TokenPersistenceError(.other, "the Keychain answered \(status)")
-        }
+    public func load() throws(TokenPersistenceError) -> SavedSession? {
+        try session.load()
     }
 
     /// Saves the session, or removes the saved one.
-    public func save(_ session: SavedSession?) throws {
-        guard let session else {
-            let status = SecItemDelete(query() as CFDictionary)
-            guard status == errSecSuccess || status == errSecItemNotFound else {
-                throw TokenPersistenceError(.other, "the Keychain answered \(status)")
-            }
-            return
-        }
-        let data = try JSONEncoder().encode(session)
-        let change = [kSecValueData: data] as CFDictionary
-        var status = SecItemUpdate(query() as CFDictionary, change)
-        if status == errSecItemNotFound {
-            let item = query().merging([
-                kSecValueData: data, kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
-            ]) { $1 }
-            status = SecItemAdd(item as CFDictionary, nil)
-        }
-        guard status == errSecSuccess else {
-            throw TokenPersistenceError(.other, "the Keychain answered \(status)")
-        }
+    public func save(_ session: SavedSession?) throws(TokenPersistenceError) {
+        try self.session.save(session)
+    }
+
+    /// Runs `body` while no other process that shares the lock does. Throws, without running it, if the lock cannot be
+    /// acquired in time.
+    public func exclusively(_ body: @Sendable () async -> Void) async throws(TokenPersistenceError) {
+        try await session.exclusively(body)
     }
 }
 #endif

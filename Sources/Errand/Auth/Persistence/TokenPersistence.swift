@@ -50,7 +50,8 @@ public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConv
         case unreadable
         /// The file or its folder cannot be written.
         case unwritable
-        /// The saved content is not a session; it was moved aside.
+        /// The saved content is not a session. A file was moved aside; an item of the Keychain is replaced at the next
+        /// sign-in.
         case damaged
         /// A later version wrote the content; it was moved aside.
         case futureVersion
@@ -64,6 +65,10 @@ public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConv
         case missingFolder
         /// Another process held the lock on the file for too long.
         case locked
+        /// The Keychain cannot be used until the user unlocks the device.
+        case deviceLocked
+        /// The program lacks the entitlement for the Keychain, or for the access group.
+        case missingEntitlement
         /// The Keychain, or your own persistence, failed.
         case other
     }

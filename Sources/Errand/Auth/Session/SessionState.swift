@@ -320,8 +320,8 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
 }
 
 extension ServiceError {
-    /// What is saved cannot be used now, because of another process or a missing folder.
-    fileprivate static func storage(_ error: TokenPersistenceError) -> ServiceError {
+    /// What is saved cannot be used now, because of another process, a missing folder or a locked device.
+    static func storage(_ error: TokenPersistenceError) -> ServiceError {
         .transport(TransportFailure(.storage, error.message))
     }
 }

@@ -282,6 +282,11 @@ public actor TokenStore {
                 return
             }
             broadcast.send(.notSaved(error))
+            // The user is still signed in, and the next call reads again.
+            guard error.kind != .deviceLocked else {
+                flight.land(.failure(.storage(error)))
+                return
+            }
             // The damaged file was moved aside; the next call finds that nobody is signed in.
             if error.isKeptAside { state.withLock { $0.load(nil) } }
             flight.land(.failure(.sessionExpired(SessionExpiry(.unreadable, message: error.message))))

@@ -1,0 +1,82 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A session in a Keychain, whichever that is.
+struct KeychainSession: Sendable {
+    let keychain: any Keychain
+    let item: KeychainItem
+    /// A file beside which processes that share the item lock each other out; `nil` if none do.
+    let shared: PrivateFile?
+    let lockTimeout: Duration
+
+    /// Returns the saved session; `nil` if there is none.
+    func load() throws(TokenPersistenceError) -> SavedSession? {
+        let (status, data) = keychain.read(item)
+        switch status {
+        case .success:
+            // The reason is lost, and does not matter: the data is not a saved session.
+            guard let data, let session = try? JSONDecoder().decode(SavedSession.self, from: data) else {
+                throw TokenPersistenceError(.damaged, "the session in the Keychain is damaged")
+            }
+            return session
+        case .itemNotFound: return nil
+        default: throw failure(status, "read from")
+        }
+    }
+
+    /// Saves the session, or removes the saved one.
+    func save(_ session: SavedSession?) throws(TokenPersistenceError) {
+        guard let session else {
+            let status = keychain.delete(item)
+            guard status == .success || status == .itemNotFound else { throw failure(status, "removed from") }
+            return
+        }
+        let data: Data
+        do {
+            data = try JSONEncoder().encode(session)
+        } catch {
+            throw TokenPersistenceError(.other, "the session cannot be encoded")
+        }
+        var status = keychain.update(item, data)
+        if status == .itemNotFound { status = keychain.add(item, data) }
+        // Another process has added the item between the two.
+        if status == .duplicateItem { status = keychain.update(item, data) }
+        guard status == .success else { throw failure(status, "saved in") }
+    }
+
+    /// Runs `body` while no other process that shares the lock does.
+    func exclusively(_ body: @Sendable () async -> Void) async throws(TokenPersistenceError) {
+        guard let shared else { return await body() }
+        let lock: FileLock?
+        do throws(StorageError) {
+            lock = try await FileLock.acquire(beside: shared, within: lockTimeout)
+        } catch {
+            throw TokenPersistenceError(error)
+        }
+        await body()
+        lock?.release()
+    }
+
+    private func failure(_ status: KeychainStatus, _ verb: String) -> TokenPersistenceError {
+        let advice: (kind: TokenPersistenceError.Kind, words: String) =
+            switch status {
+            case .interactionNotAllowed:
+                (.deviceLocked, "the device is locked, and has to be unlocked first")
+            case .missingEntitlement:
+                (
+                    .missingEntitlement,
+                    "the program lacks the entitlement for "
+                        + (item.accessGroup.map { "the access group \($0)" } ?? "the Keychain")
+                        + "; add the capability Keychain Sharing, and sign the program"
+                )
+            case .authenticationFailed: (.other, "the user has refused")
+            case .notAvailable: (.other, "there is no Keychain")
+            default: (.other, "it answered \(status.rawValue)")
+            }
+        return TokenPersistenceError(
+            advice.kind, "the session cannot be \(verb) the Keychain: \(advice.words)")
+    }
+}

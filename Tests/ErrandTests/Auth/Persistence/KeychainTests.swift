@@ -1,0 +1,153 @@
+@testable import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("A session in the Keychain") struct KeychainTests {
+    private let keychain = FakeKeychain(groups: ["TEAM.shared"])
+
+    private func session(
+        _ group: String? = nil, _ accessibility: KeychainAccessibility = .afterFirstUnlockThisDeviceOnly
+    ) -> KeychainSession {
+        let item = KeychainItem(service: "app", account: "me", accessGroup: group, accessibility: accessibility)
+        return KeychainSession(keychain: keychain, item: item, shared: nil, lockTimeout: .seconds(10))
+    }
+
+    private func saved(_ access: String) -> SavedSession {
+        SavedSession(id: UUID(), token: Token(access: access), received: Date(timeIntervalSince1970: 0))
+    }
+
+    @Test("a session is added, replaced and removed")
+    func life() throws {
+        #expect(try session().load() == nil)
+        for access in ["a", "b"] {
+            let saved = saved(access)
+            try session().save(saved)
+            #expect(try session().load() == saved)
+        }
+        try session().save(nil)
+        #expect(try session().load() == nil)
+        try session().save(nil)
+    }
+
+    @Test("another access group is another session")
+    func groups() throws {
+        try session("TEAM.shared").save(saved("shared"))
+        try session().save(saved("own"))
+        #expect(try session("TEAM.shared").load()?.token.access == "shared")
+        #expect(try session().load()?.token.access == "own")
+    }
+
+    @Test("only an item with an access group needs the data protection Keychain of macOS")
+    func dataProtection() {
+        #expect(session("TEAM.shared").item.needsDataProtection)
+        #expect(!session().item.needsDataProtection)
+    }
+
+    @Test("a changed accessibility holds from the next save on", arguments: KeychainAccessibility.allCases)
+    func accessibility(_ accessibility: KeychainAccessibility) throws {
+        try session().save(saved("a"))
+        try session(nil, accessibility).save(saved("b"))
+        #expect(keychain.accessibility(of: session().item) == accessibility)
+    }
+
+    @Test("an item that another process adds at the same moment is replaced")
+    func duplicate() throws {
+        let other = saved("other")
+        keychain.beforeAdd { keychain in
+            let item = KeychainItem(service: "app", account: "me")
+            _ = keychain.add(item, (try? JSONEncoder().encode(other)) ?? Data())
+        }
+        try session().save(saved("mine"))
+        #expect(try session().load()?.token.access == "mine")
+    }
+
+    @Test("data that is not a session is damaged, and the next sign-in replaces it")
+    func damaged() throws {
+        _ = keychain.add(session().item, Data("?".utf8))
+        let error = #expect(throws: TokenPersistenceError.self) { try session().load() }
+        #expect(error?.kind == .damaged)
+        try session().save(saved("new"))
+        #expect(try session().load()?.token.access == "new")
+    }
+
+    @Test(
+        "a refusal says what to do, when reading, saving and removing",
+        arguments: [
+            (.interactionNotAllowed, .deviceLocked, "has to be unlocked"),
+            (.missingEntitlement, .missingEntitlement, "Keychain Sharing"),
+            (.authenticationFailed, .other, "the user has refused"),
+            (.notAvailable, .other, "there is no Keychain"),
+            (KeychainStatus(rawValue: -50), .other, "it answered -50"),
+        ] as [(KeychainStatus, TokenPersistenceError.Kind, String)])
+    func refusals(status: KeychainStatus, kind: TokenPersistenceError.Kind, words: String) throws {
+        try session().save(saved("a"))
+        keychain.refusal = status
+        let errors = [
+            #expect(throws: TokenPersistenceError.self) { try session().load() },
+            #expect(throws: TokenPersistenceError.self) { try session().save(saved("b")) },
+            #expect(throws: TokenPersistenceError.self) { try session().save(nil) },
+        ]
+        for error in errors {
+            #expect(error?.kind == kind)
+            #expect(error?.message.contains(words) == true)
+        }
+        keychain.refusal = nil
+        #expect(try session().load()?.token.access == "a", "nothing has changed")
+    }
+
+    @Test("an access group that the entitlements do not list is named")
+    func foreignGroup() {
+        let error = #expect(throws: TokenPersistenceError.self) { try session("TEAM.other").load() }
+        #expect(error?.kind == .missingEntitlement)
+        #expect(error?.message.contains("TEAM.other") == true)
+    }
+
+    @Test("a locked device signs nobody out: the call fails for now, and the next one reads again")
+    func locked() async throws {
+        let clock = TestClock()
+        try session().save(saved("ann"))
+        keychain.refusal = .interactionNotAllowed
+        let tokens = TokenStore(persistence: KeychainBehindTest(session: session()), time: clock) { $0 }
+        try await clock.play {
+            let error = await #expect(throws: ServiceError.self) { try await tokens.token() }
+            guard case .transport(let failure) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(failure.kind == .storage)
+            #expect(error?.isTransient == true)
+            keychain.refusal = nil
+            let token = try await tokens.token()
+            #expect(token.access == "ann")
+        }
+    }
+
+    @Test("processes that share a lock take turns: a second one waits, and fails in the end")
+    func sharedLock() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let item = KeychainItem(service: "app", account: "me")
+        let lock = PrivateFile(path: folder.path + "/session")
+        let (first, second) = (
+            KeychainSession(keychain: keychain, item: item, shared: lock, lockTimeout: .seconds(10)),
+            KeychainSession(keychain: keychain, item: item, shared: lock, lockTimeout: .zero)
+        )
+        try await first.exclusively {
+            let error = await #expect(throws: TokenPersistenceError.self) { try await second.exclusively {} }
+            #expect(error?.kind == .locked)
+        }
+        try await second.exclusively {}
+    }
+}
+
+/// What `KeychainTokenPersistence` is on Apple's platforms, with a Keychain for tests.
+private struct KeychainBehindTest: TokenPersistence {
+    let session: KeychainSession
+
+    func load() throws(TokenPersistenceError) -> SavedSession? { try session.load() }
+    func save(_ session: SavedSession?) throws(TokenPersistenceError) { try self.session.save(session) }
+    func exclusively(_ body: @Sendable () async -> Void) async throws(TokenPersistenceError) {
+        try await session.exclusively(body)
+    }
+}
