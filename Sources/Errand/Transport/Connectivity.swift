@@ -15,8 +15,15 @@ public struct Connectivity: Sendable {
     /// The system's view: on Linux the kernel's routing tables, read at most once a second; on Apple's platforms the
     /// path monitor.
     public static var system: Connectivity {
-        Connectivity { SystemNetwork.shared.isOnline }
+        Connectivity { SystemNetwork.shared.isOnline() }
     }
+
+    #if canImport(Network)
+    /// The system's view, which counts only networks of those kinds.
+    static func system(allowing access: NetworkAccess) -> Connectivity {
+        Connectivity { SystemNetwork.shared.isOnline(for: access) }
+    }
+    #endif
 
     /// A check that always finds a network.
     public static let always = Connectivity { true }

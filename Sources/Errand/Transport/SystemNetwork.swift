@@ -1,26 +1,4 @@
-#if canImport(Network)
-import Dispatch
-import Network
-
-/// The state of the system's path monitor.
-final class SystemNetwork: Sendable {
-    static let shared = SystemNetwork()
-
-    private let monitor = NWPathMonitor()
-    /// Until the monitor's first report, there may well be a network.
-    private let latest = Lock(true)
-
-    private init() {
-        monitor.pathUpdateHandler = { [weak self] path in
-            self?.latest.withLock { $0 = path.status != .unsatisfied }
-        }
-        monitor.start(queue: DispatchQueue(label: "errand.network"))
-    }
-
-    /// Whether a path exists, or would exist on demand.
-    var isOnline: Bool { latest.withLock { $0 } }
-}
-#else
+#if !canImport(Network)
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -37,8 +15,8 @@ final class SystemNetwork: Sendable {
 
     private let latest = Lock<(isOnline: Bool, at: ContinuousClock.Instant)?>(nil)
 
-    /// Whether there is a usable route to other machines.
-    var isOnline: Bool {
+    /// Returns whether there is a usable route to other machines.
+    func isOnline() -> Bool {
         latest.withLock { latest in
             // Not a client's clock: the tables belong to the machine, and change in its time.
             let now = ContinuousClock.now

@@ -32,7 +32,7 @@ import Testing
 
     @Test("the tables of this machine can be read")
     func own() {
-        #expect(RouteTable.current.hasWayOut == SystemNetwork.shared.isOnline)
+        #expect(RouteTable.current.hasWayOut == SystemNetwork.shared.isOnline())
     }
 }
 #endif

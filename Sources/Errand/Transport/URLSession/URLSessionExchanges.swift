@@ -83,6 +83,9 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         configuration.httpAdditionalHeaders = ["Accept": "*/*"]
         // The client limits each send; a second limit, in whole seconds, would only interfere.
         configuration.timeoutIntervalForRequest = 7 * 24 * 3600
+        #if canImport(Darwin)
+        options.apply(to: configuration)
+        #endif
         return URLSession(configuration: configuration, delegate: self, delegateQueue: queue)
     }
 

@@ -28,6 +28,11 @@ public final class URLSessionTransport: StoppableTransport {
         /// The number of bytes of a streamed response that may wait for their reader before the request is suspended,
         /// 256 KiB by default. Bytes that are already on their way are added.
         public var readAhead = 256 << 10
+        #if canImport(Darwin)
+        /// The kinds of networks that requests may use; every network by default. Without one that is allowed, a call
+        /// does what ``Configuration/offline`` says.
+        public var network = NetworkAccess.any
+        #endif
         #if canImport(Security)
         /// A closure that decides instead of the system whether to trust a server, from its trust object and its host;
         /// `nil` by default. A closure that pins a key still has to ask the system (`SecTrustEvaluateWithError`). If it
@@ -78,6 +83,11 @@ public final class URLSessionTransport: StoppableTransport {
         try body.check()
         return try outcome.get()
     }
+
+    #if canImport(Darwin)
+    /// The check for a network that the transport may use.
+    public var connectivity: Connectivity { .system(allowing: options.network) }
+    #endif
 
     /// Ends all sessions and their connections. Sends in progress fail, and so do later ones.
     public func shutdown() async {
