@@ -1,0 +1,22 @@
+// What only C can declare: a structure and a function of one name.
+#pragma once
+
+// https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/man2/stat.2.html
+struct stat {
+    int st_dev;
+    unsigned short st_mode;
+    unsigned short st_nlink;
+    unsigned long long st_ino;
+    unsigned int st_uid;
+    unsigned int st_gid;
+    long long st_size;
+};
+int stat(const char *path, struct stat *status);
+int lstat(const char *path, struct stat *status);
+int fstat(int descriptor, struct stat *status);
+
+// https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/man2/flock.2.html
+struct flock {
+    long long l_start;
+};
+int flock(int descriptor, int operation);

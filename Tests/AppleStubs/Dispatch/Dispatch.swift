@@ -1,0 +1,38 @@
+// Declarations of Apple's, without a behavior: see Tests/AppleStubs/README.md.
+// swift-format-ignore-file
+
+// https://developer.apple.com/documentation/dispatch/dispatchqueue
+open class DispatchQueue: @unchecked Sendable {
+    public init(label: String) {}
+    public class var main: DispatchQueue { DispatchQueue(label: "") }
+    public class func global(qos: DispatchQoS.QoSClass = .default) -> DispatchQueue { DispatchQueue(label: "") }
+    public func async(
+        group: DispatchGroup? = nil, qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [],
+        execute work: @escaping @Sendable @convention(block) () -> Void
+    ) {}
+    public func setSpecific<T>(key: DispatchSpecificKey<T>, value: T?) {}
+    public class func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? { nil }
+}
+
+// https://developer.apple.com/documentation/dispatch/dispatchspecifickey
+public final class DispatchSpecificKey<T>: @unchecked Sendable {
+    public init() {}
+}
+
+// https://developer.apple.com/documentation/dispatch/dispatchqos
+public struct DispatchQoS: Sendable {
+    public enum QoSClass: Sendable {
+        case `default`
+    }
+
+    public static let unspecified = DispatchQoS()
+}
+
+// https://developer.apple.com/documentation/dispatch/dispatchgroup
+open class DispatchGroup: @unchecked Sendable {}
+
+// https://developer.apple.com/documentation/dispatch/dispatchworkitemflags
+public struct DispatchWorkItemFlags: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+}
