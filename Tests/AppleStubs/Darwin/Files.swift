@@ -38,6 +38,7 @@ public func open(_ path: UnsafePointer<CChar>, _ oflag: Int32, _ mode: mode_t) -
 public func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer!, _ count: Int) -> Int { -1 }
 public func write(_ descriptor: Int32, _ buffer: UnsafeRawPointer!, _ count: Int) -> Int { -1 }
 public func pread(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer!, _ count: Int, _ offset: off_t) -> Int { -1 }
+public func pwrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer!, _ count: Int, _ offset: off_t) -> Int { -1 }
 public func lseek(_ descriptor: Int32, _ offset: off_t, _ whence: Int32) -> off_t { -1 }
 @discardableResult public func ftruncate(_ descriptor: Int32, _ length: off_t) -> Int32 { -1 }
 @discardableResult public func unlink(_ path: UnsafePointer<CChar>!) -> Int32 { -1 }
@@ -45,6 +46,7 @@ public func lseek(_ descriptor: Int32, _ offset: off_t, _ whence: Int32) -> off_
 @discardableResult public func symlink(_ path: UnsafePointer<CChar>!, _ new: UnsafePointer<CChar>!) -> Int32 { -1 }
 @discardableResult public func rename(_ old: UnsafePointer<CChar>!, _ new: UnsafePointer<CChar>!) -> Int32 { -1 }
 @discardableResult public func mkdir(_ path: UnsafePointer<CChar>!, _ mode: mode_t) -> Int32 { -1 }
+@discardableResult public func fchmod(_ descriptor: Int32, _ mode: mode_t) -> Int32 { -1 }
 @discardableResult public func chmod(_ path: UnsafePointer<CChar>!, _ mode: mode_t) -> Int32 { -1 }
 public func geteuid() -> uid_t { 0 }
 public func getpid() -> pid_t { 0 }

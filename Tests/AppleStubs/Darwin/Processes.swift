@@ -1,12 +1,7 @@
 // Declarations of Apple's, without a behavior: see Tests/AppleStubs/README.md.
 // swift-format-ignore-file
 
-// https://developer.apple.com/documentation/kernel/timespec
-public struct timespec {
-    public var tv_sec: Int = 0
-    public var tv_nsec: Int = 0
-    public init() {}
-}
+public import DarwinTypes
 
 // https://developer.apple.com/documentation/darwin/clockid_t
 public struct clockid_t: RawRepresentable, Sendable {
