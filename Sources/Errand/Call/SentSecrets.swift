@@ -27,7 +27,9 @@ struct SentSecrets {
             add(basic: field.value)
         }
         if let query = request.url.query { addValues(in: query, isQuery: true) }
-        for field in request.body?.fields ?? [] where names.contains(field.name, in: .parameter) { add(field.value) }
+        for field in request.body?.source?.fields ?? [] where names.contains(field.name, in: .parameter) {
+            add(field.value)
+        }
         guard let body = request.body?.bytes, body.count <= Self.largestBody else { return }
         let isForm = request.headers["Content-Type"]?.hasPrefix("application/x-www-form-urlencoded") == true
         addValues(in: String(decoding: body, as: UTF8.self), isQuery: isForm)

@@ -44,7 +44,7 @@ struct BodyFile: Sendable {
                 try await DiskThreads.run(by: time) { () throws(ServiceError) in try reader.next() }
             }
         }
-        body.file = (path, { try translating { () throws(FileProblem) in _ = try open() } })
+        body.source = .init(file: (path, { try translating { () throws(FileProblem) in _ = try open() } }))
         return body
     }
 

@@ -41,10 +41,11 @@ struct MultipartEncoding {
         }
         write("--\(boundary)--\r\n")
         var body = bodies.isEmpty ? HTTPBody.bytes(bytes) : .joined(bodies + [.bytes(bytes)])
-        body.fields = form.parts.compactMap { part in
-            guard case .text(let text) = part.content else { return nil }
-            return (part.name, text)
-        }
+        body.source = .init(
+            fields: form.parts.compactMap { part in
+                guard case .text(let text) = part.content else { return nil }
+                return (part.name, text)
+            })
         return body
     }
 

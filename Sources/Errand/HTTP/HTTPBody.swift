@@ -14,11 +14,25 @@ public struct HTTPBody: Sendable {
         case stream(length: Int?, isReplayable: Bool, open: @Sendable () -> Chunks)
     }
 
+    /// What is known of a body beside its bytes.
+    final class Source: Sendable {
+        /// The file that is the body, for a transport that reads it itself; `check` throws if the file has changed.
+        let file: (path: String, check: @Sendable () throws -> Void)?
+        /// The text fields of a form, by which the secrets among them are recognized.
+        let fields: [(name: String, value: String)]
+
+        init(
+            file: (path: String, check: @Sendable () throws -> Void)? = nil,
+            fields: [(name: String, value: String)] = []
+        ) {
+            self.file = file
+            self.fields = fields
+        }
+    }
+
     let storage: Storage
-    /// The file that is the body, for a transport that reads it itself; `check` throws if the file has changed.
-    var file: (path: String, check: @Sendable () throws -> Void)?
-    /// The text fields of a form, by which the secrets among them are recognized.
-    var fields: [(name: String, value: String)] = []
+    /// An object, because few bodies have one, and each call keeps several copies of its request.
+    var source: Source?
 
     /// An empty body.
     public static let empty = HTTPBody(storage: .bytes(Data()))

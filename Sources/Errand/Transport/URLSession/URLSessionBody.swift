@@ -20,7 +20,7 @@ struct URLSessionBody: Sendable {
         bytes = nil
         #if canImport(Darwin)
         // On Linux, Foundation waits for the rest of a file that has become shorter.
-        if let original = body.file {
+        if let original = body.source?.file {
             (file, spool, check) = (URL(fileURLWithPath: original.path), nil, original.check)
             return
         }
