@@ -101,6 +101,11 @@ final class Call: PhaseReporter {
         state.withLock { $0.phase = phase }
     }
 
+    /// Begins to tell the caller how much of a body has been sent, if the caller wants to know.
+    func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? {
+        upload?.begin(of: length)
+    }
+
     /// Whether the client's events have listeners.
     var isHeard: Bool { events.hasListeners }
 

@@ -1,8 +1,8 @@
 /// Tells the caller how much of the request's body has been sent.
 ///
-/// It counts what the transport takes, which may be a megabyte ahead of the network. Each time the
-/// body is sent from its start, by a retry, a replay or a redirect, a new attempt begins; what an earlier attempt still
-/// reports is ignored.
+/// It counts what the transport takes, which may be a megabyte ahead of the network. Each time the body is sent from
+/// its start, by a retry, a replay or a redirect, a new attempt begins; what an earlier attempt still reports is
+/// ignored.
 final class UploadProgress: Sendable {
     typealias Tell = @Sendable (TransferProgress) -> Void
 

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-package import FoundationEssentials
+import FoundationEssentials
 #else
-package import Foundation
+import Foundation
 #endif
 #if canImport(Glibc)
 import Glibc
@@ -113,37 +113,6 @@ private final class BodyFileReader: Sendable {
         state.position += count
         if state.position == file.length { try file.check(opened) }
         return state.buffers[state.turn].prefix(count)
-    }
-}
-
-/// The place of a file: a path, or a URL that must be one of a file.
-package enum FilePlace: Sendable, CustomStringConvertible {
-    case path(String)
-    case url(URL)
-
-    var path: String {
-        get throws(ServiceError) {
-            switch self {
-            case .path(let path): return path
-            case .url(let url):
-                guard url.isFileURL else {
-                    let reason = "\(HTTPSyntax.quoted(url.absoluteString)) is not the URL of a file"
-                    throw .invalidRequest(InvalidRequest(.file, reason))
-                }
-                return url.path
-            }
-        }
-    }
-
-    /// The last component of the path.
-    var name: String { String(description.split(separator: "/").last ?? "") }
-
-    /// The path as it was given.
-    package var description: String {
-        switch self {
-        case .path(let path): path
-        case .url(let url): url.path
-        }
     }
 }
 

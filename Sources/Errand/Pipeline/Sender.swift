@@ -108,10 +108,9 @@ struct Sender: Sendable {
         _ request: HTTPRequest, in call: Call, _ watch: SilenceWatch
     ) async throws(ServiceError) -> HTTPResponse {
         noteSent(request, in: call)
-        var context = TransportContext(
+        let context = TransportContext(
             delivery: call.delivery, bodyLimit: call.delivery == .stream ? .max : bodyLimit, watch: watch,
             client: ObjectIdentifier(call.events))
-        if countsUploads, let upload = call.upload { context.beginUpload = { upload.begin(of: $0) } }
         do {
             let response = try await transport.send(watched(request, in: call), context: context)
             // The usual case, without another function that waits.

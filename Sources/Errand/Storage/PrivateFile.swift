@@ -242,7 +242,7 @@ struct PrivateFile: Sendable {
 
     /// Ensures that the new name survives a power failure. If the folder cannot be synced, the file itself is still
     /// complete.
-    private func syncFolder() {
+    func syncFolder() {
         let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         _ = fsync(descriptor)

@@ -52,7 +52,7 @@ struct Download {
         defer { download.watch?.cancel() }
         do throws(ServiceError) {
             let file = try await download.run()
-            await DiskThreads.run(by: call.time) { part.close() }
+            await DiskThreads.run(by: call.time) { part.release() }
             return file
         } catch {
             await download.leave(after: error)
@@ -117,7 +117,7 @@ struct Download {
         let isOfUse = (!hasBegun || state.isKept) && !error.isDigestMismatch
         await DiskThreads.run(by: call.time) { [part] in
             if !isOfUse || part.length == 0 { part.remove() }
-            part.close()
+            part.release()
         }
     }
 

@@ -44,7 +44,7 @@ extension APIClient {
         onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> DownloadedFile {
         try await download(
-            endpoint, to: file.localPath, resuming: resuming, expecting: digest, onProgress: onProgress)
+            endpoint, to: FilePlace.url(file).path, resuming: resuming, expecting: digest, onProgress: onProgress)
     }
 
     /// Downloads a file from an address that expires, such as a signed URL: each attempt asks for another.
@@ -79,7 +79,8 @@ extension APIClient {
         expecting digest: FileDigest? = nil, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> DownloadedFile {
         try await download(
-            asking: endpoint, to: file.localPath, resuming: resuming, expecting: digest, onProgress: onProgress)
+            asking: endpoint, to: FilePlace.url(file).path, resuming: resuming, expecting: digest,
+            onProgress: onProgress)
     }
 
     private nonisolated func download(
@@ -118,9 +119,4 @@ struct DownloadOrder: Sendable {
             }
         }
     }
-}
-
-extension URL {
-    /// The path in the file system; empty, which names no file, for another kind of URL.
-    fileprivate var localPath: String { isFileURL ? path(percentEncoded: false) : "" }
 }

@@ -36,7 +36,7 @@ final class PartFile: Sendable {
         path = "\(target).part"
         record = PrivateFile(path: "\(path).json", content: "the record of the download")
         folder = try Self.checkedFolder(of: target)
-        descriptor = try Lock(Self.open(path, in: folder, for: target))
+        descriptor = try Lock(Self.openLocked(path, in: folder, for: target))
     }
 
     /// The number of bytes in the part.
@@ -108,12 +108,7 @@ final class PartFile: Sendable {
         // It may have become a folder or a link meanwhile.
         _ = try Self.checkedFolder(of: target)
         guard rename(path, target) == 0 else { throw failure("put in place") }
-        let opened = Self.systemOpen(folder, O_RDONLY | O_CLOEXEC)
-        if opened >= 0 {
-            // Without it, a power failure may bring back the old name; the file is whole under either.
-            _ = fsync(opened)
-            _ = Self.systemClose(opened)
-        }
+        record.syncFolder()
         // A record without a part counts for nothing.
         try? record.remove()
     }
@@ -126,18 +121,18 @@ final class PartFile: Sendable {
     }
 
     /// Closes and unlocks the part.
-    func close() {
-        let open = descriptor.withLock { descriptor in
+    func release() {
+        let opened = descriptor.withLock { descriptor in
             defer { descriptor = nil }
             return descriptor
         }
-        guard let open else { return }
+        guard let opened else { return }
         // A process that is being started may still hold a copy of the descriptor, and with it the lock.
-        _ = flock(open, LOCK_UN)
-        _ = Self.systemClose(open)
+        _ = flock(opened, LOCK_UN)
+        _ = close(opened)
     }
 
-    deinit { close() }
+    deinit { release() }
 
     private func withDescriptor<Value>(_ body: (CInt) -> Value) -> Value {
         // A closed file has the descriptor -1, with which every function of the system fails.
@@ -173,9 +168,9 @@ extension PartFile {
         }
     }
 
-    private static func open(_ path: String, in folder: String, for target: String) throws(ServiceError) -> CInt {
+    private static func openLocked(_ path: String, in folder: String, for target: String) throws(ServiceError) -> CInt {
         while true {
-            let descriptor = systemOpen(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+            let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
             guard descriptor >= 0 else {
                 switch errno {
                 case EACCES, EPERM, EROFS: throw .badFile("the folder \(folder) is not writable")
@@ -186,10 +181,10 @@ extension PartFile {
             do throws(ServiceError) {
                 if try lock(descriptor, path, for: target) { return descriptor }
             } catch {
-                _ = systemClose(descriptor)
+                _ = close(descriptor)
                 throw error
             }
-            _ = systemClose(descriptor)
+            _ = close(descriptor)
         }
     }
 
@@ -213,27 +208,5 @@ extension PartFile {
         }
         _ = fchmod(descriptor, 0o600)
         return true
-    }
-
-    // Inside of this type, `open` and `close` are its own.
-
-    private static func systemOpen(_ path: String, _ flags: CInt) -> CInt {
-        #if canImport(Darwin)
-        Darwin.open(path, flags, 0o600)
-        #elseif canImport(Musl)
-        Musl.open(path, flags, 0o600)
-        #else
-        Glibc.open(path, flags, 0o600)
-        #endif
-    }
-
-    private static func systemClose(_ descriptor: CInt) -> CInt {
-        #if canImport(Darwin)
-        Darwin.close(descriptor)
-        #elseif canImport(Musl)
-        Musl.close(descriptor)
-        #else
-        Glibc.close(descriptor)
-        #endif
     }
 }

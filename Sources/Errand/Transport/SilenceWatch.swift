@@ -19,7 +19,7 @@ final class SilenceWatch: Sendable {
     let timeout: Duration
     let time: any TimeSource
     private let deadline: Instant
-    private let reporter: any PhaseReporter
+    let reporter: any PhaseReporter
     private let permit: (any SendPermit)?
     private let state = Lock(State())
 
@@ -102,9 +102,11 @@ final class SilenceWatch: Sendable {
     }
 }
 
-/// The receiver of a send's phases: usually the call itself.
+/// The receiver of a send's phases and progress: usually the call itself.
 protocol PhaseReporter: AnyObject, Sendable {
     func note(_ phase: Phase)
+    /// Begins to tell how much of a body of that length has been sent; `nil` if nobody wants to know.
+    func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)?
     /// The error of a send whose time is up.
     func timedOut(_ bound: Timeout.Bound) -> ServiceError
 }

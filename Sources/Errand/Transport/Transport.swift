@@ -52,9 +52,6 @@ public struct TransportContext: Sendable {
     private let watch: SilenceWatch
     /// The client that has created the context, and watches the send; `nil` for a send without a client.
     let client: ObjectIdentifier?
-    /// Begins to tell how much of a body of that length has been sent, for a transport that counts that itself. Returns
-    /// a closure to call with the size of each piece; `nil` if nobody wants to know.
-    var beginUpload: (@Sendable (Int?) -> @Sendable (Int) -> Void)?
     /// The scope of the send. A send without a client has a scope of its own, which only its timeout stops.
     package var scope: CallScope { watch.scope }
 
@@ -106,6 +103,12 @@ public struct TransportContext: Sendable {
         watch.note(phase)
     }
 
+    /// Begins to tell how much of a body of that length has been sent, for a transport that counts that itself. Returns
+    /// a closure to call with the size of each piece; `nil` if nobody wants to know.
+    func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? {
+        watch.reporter.beginUpload(of: length)
+    }
+
     /// Reports that bytes of a body have arrived or left. The timeout begins anew.
     public func noteProgress() {
         watch.noteProgress()
@@ -126,6 +129,8 @@ private final class PhaseClosure: PhaseReporter {
         self.phase.withLock { $0 = phase }
         report(phase)
     }
+
+    func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? { nil }
 
     func timedOut(_ bound: Timeout.Bound) -> ServiceError {
         .timedOut(Timeout(bound, limit: timeout, phase: phase.withLock { $0 }))

@@ -7,13 +7,14 @@ import Testing
 @Suite("Threads for the disk") struct DiskThreadsTests {
     @Test("each piece of work is done once, and its result comes back")
     func results() async {
-        let threads = DiskThreads(limit: 3)
+        // No thread ends before they are counted.
+        let threads = DiskThreads(limit: 3, patience: 60)
         let sum = await withTaskGroup(of: Int.self) { group in
             for number in 1...1000 { group.addTask { await threads.run { number } } }
             return await group.reduce(0, +)
         }
         #expect(sum == 500_500)
-        #expect(threads.counts.threads <= 3)
+        #expect((1...3).contains(threads.counts.threads))
     }
 
     @Test("work that throws throws the same error to its caller")

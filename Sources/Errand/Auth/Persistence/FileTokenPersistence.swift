@@ -94,9 +94,18 @@ public struct FileTokenPersistence: TokenPersistence {
     /// and on a file system without locks. Let only one process use a session there: two may refresh at once, and a
     /// server that replaces refresh tokens ends the session then.
     public func exclusively(_ body: @Sendable () async -> Void) async throws(TokenPersistenceError) {
+        try await file.exclusively(within: lockTimeout, body)
+    }
+}
+
+extension PrivateFile {
+    /// Runs `body` while no other process has the lock beside the file.
+    func exclusively(
+        within timeout: Duration, _ body: @Sendable () async -> Void
+    ) async throws(TokenPersistenceError) {
         let lock: FileLock?
         do throws(StorageError) {
-            lock = try await FileLock.acquire(beside: file, within: lockTimeout)
+            lock = try await FileLock.acquire(beside: self, within: timeout)
         } catch {
             throw TokenPersistenceError(error)
         }

@@ -50,14 +50,7 @@ struct KeychainSession: Sendable {
     /// Runs `body` while no other process that shares the lock does.
     func exclusively(_ body: @Sendable () async -> Void) async throws(TokenPersistenceError) {
         guard let shared else { return await body() }
-        let lock: FileLock?
-        do throws(StorageError) {
-            lock = try await FileLock.acquire(beside: shared, within: lockTimeout)
-        } catch {
-            throw TokenPersistenceError(error)
-        }
-        await body()
-        lock?.release()
+        try await shared.exclusively(within: lockTimeout, body)
     }
 
     private func failure(_ status: KeychainStatus, _ verb: String) -> TokenPersistenceError {

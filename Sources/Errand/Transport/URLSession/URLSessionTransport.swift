@@ -63,7 +63,7 @@ public final class URLSessionTransport: StoppableTransport {
     private func respond(to request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
         let body = try await URLSessionBody(request.body, context)
         let length = request.body?.length
-        let noteSent = length == 0 ? nil : request.body.flatMap { _ in context.beginUpload?(length) }
+        let noteSent = length == 0 ? nil : request.body.flatMap { _ in context.beginUpload(of: length) }
         let exchange = URLSessionExchange(context, readAhead: options.readAhead, noteSent: noteSent)
         let outgoing = try URLRequest(request, body: body)
         let isKept = Self.suitsKeptConnection(request, body)
