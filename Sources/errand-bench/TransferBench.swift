@@ -55,6 +55,7 @@ enum TransferBench {
     private static func seconds(_ first: String, _ second: String) -> (first: Double, second: Double)? {
         func seconds(_ command: String) -> Double? {
             let start = ContinuousClock.now
+            // A command that cannot be started, or fails, gives no figure.
             guard let child = try? Child("sh", ["-c", command]), (try? child.end()) != nil else { return nil }
             return start.duration(to: .now) / .seconds(1)
         }

@@ -27,7 +27,7 @@ enum UploadBench {
         for _ in 0..<cycles {
             let own = try WireBench.worker(["put-file", url, path])
             // Without the program there is nothing to compare with.
-            guard let other = curl(["-o", "/dev/null", "-H", "Expect:", "-T", path, url]) else { break }
+            guard let other = WireBench.curl(["-o", "/dev/null", "-H", "Expect:", "-T", path, url]) else { break }
             ratios.append(other / own.seconds)
         }
         if !ratios.isEmpty {
@@ -58,12 +58,5 @@ enum UploadBench {
         guard FileManager.default.createFile(atPath: path, contents: nil), truncate(path, off_t(size)) == 0 else {
             throw Child.Failure(description: "no file of \(size) bytes could be created at \(path)")
         }
-    }
-
-    /// Returns how long the curl program takes; `nil` if it is not installed.
-    private static func curl(_ arguments: [String]) -> Double? {
-        guard let child = try? Child("curl", ["-s", "-w", "%{time_total}\n"] + arguments) else { return nil }
-        let seconds = child.line().first.flatMap(Double.init)
-        return (try? child.end()) == nil ? nil : seconds
     }
 }

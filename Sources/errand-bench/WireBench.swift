@@ -152,7 +152,7 @@ enum WireBench {
     }
 
     /// Returns how long the curl program takes; `nil` if it is not installed.
-    private static func curl(_ arguments: [String]) -> Double? {
+    static func curl(_ arguments: [String]) -> Double? {
         // A program that cannot be started, or fails, gives no figure.
         guard let child = try? Child("curl", ["-s", "-w", "%{time_total}\n"] + arguments) else { return nil }
         let seconds = child.line().first.flatMap(Double.init)

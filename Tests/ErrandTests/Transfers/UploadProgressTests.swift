@@ -71,7 +71,7 @@ struct UploadProgressTests {
         #expect(told.value.count == 2)
     }
 
-    @Test("D13 when the server refuses early, the last progress is what the transport had taken")
+    @Test("D9 when a body breaks off, the last progress is what the transport had taken")
     func failed() async throws {
         let body = RequestBody.stream(length: 10, contentType: "text/plain") {
             HTTPBody.Chunks {
