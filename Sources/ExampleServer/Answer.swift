@@ -12,10 +12,19 @@ struct Answer: Sendable {
     /// The body; `nil` if there is none.
     var json: JSON?
     var headers: HTTPHeaders = [:]
+    /// A file or a part of it, in place of everything else.
+    private var file: LoopbackReply?
 
     /// Creates an answer with a JSON body.
     static func json(_ json: JSON, status: Int = 200, headers: HTTPHeaders = [:]) -> Answer {
         Answer(status: status, json: json, headers: headers)
+    }
+
+    /// Creates an answer with a file, or the part that is asked for.
+    static func file(_ file: LoopbackFile, for request: ExampleRequest) -> Answer {
+        var answer = Answer()
+        answer.file = file.reply(to: request.original)
+        return answer
     }
 
     /// Success without a body.
@@ -23,6 +32,7 @@ struct Answer: Sendable {
 
     /// The answer as the loopback server writes it.
     var reply: LoopbackReply {
+        if let file { return file }
         guard let json else { return .status(status, headers: headers) }
         var fields = headers
         fields["Content-Type"] = fields["Content-Type"] ?? "application/json"

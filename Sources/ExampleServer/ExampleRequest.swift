@@ -8,6 +8,8 @@ import Foundation
 
 /// A request as a backend sees it: the parsed path below the backend's prefix, the parameters and the time of arrival.
 struct ExampleRequest: Sendable {
+    /// The request as it came.
+    let original: LoopbackRequest
     /// The method and the path, with `#` in place of each number: `PUT users/#/follow`.
     let route: String
     /// The numbers in the path.
@@ -25,6 +27,7 @@ struct ExampleRequest: Sendable {
     init(_ request: LoopbackRequest, segments: ArraySlice<String>, time: any TimeSource) throws(Refusal) {
         // `#` stands for a number in a route.
         guard !segments.contains(where: { $0.contains("#") || $0.contains("/") }) else { throw .notFound }
+        original = request
         ids = segments.compactMap { Int($0) }
         route = "\(request.method) " + segments.map { Int($0) == nil ? $0 : "#" }.joined(separator: "/")
         query = Dictionary(request.query.map { ($0.name, $0.value) }) { first, _ in first }

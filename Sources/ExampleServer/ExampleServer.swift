@@ -53,6 +53,8 @@ public final class ExampleServer: Sendable {
     public var centralURL: String { url(of: CentralBackend.self) }
     /// The base URL of Movies; `popular` is below it.
     public var moviesURL: String { url(of: MoviesBackend.self) }
+    /// The base URL of the posters of Movies; `w500/poster-1.jpg` is below it.
+    public var moviePicturesURL: String { url(of: PicturesBackend.self) }
     /// The base URL of Pins; `oauth/access_token` and `users/self` are below it.
     public var pinsURL: String { url(of: PinsBackend.self) }
 

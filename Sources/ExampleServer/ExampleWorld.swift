@@ -19,7 +19,8 @@ final class ExampleWorld: Sendable {
     init(_ settings: ExampleServer.Settings) {
         time = settings.time
         let backends: [any Backend] = [
-            SocialBackend(), CentralBackend(), MoviesBackend(), PinsBackend(lifetime: settings.accessTokenLifetime),
+            SocialBackend(), CentralBackend(), MoviesBackend(), PicturesBackend(),
+            PinsBackend(lifetime: settings.accessTokenLifetime),
         ]
         state = Lock(State(hosts: backends.map { Host(backend: $0, window: RequestWindow(settings.requestLimit)) }))
     }

@@ -136,6 +136,20 @@ struct ServiceSamples {
             show(film)
         }
         #expect(titles.count == 23)
+        let posterServer = ServerEnvironment("qa", servers.moviePicturesURL)
+        let film = byCase.results[0]
+        let file = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString).jpg").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let bar = Bar()
+        let pictures = Movies.Pictures(posterServer)
+        let poster = try await pictures.downloadPoster(of: film, to: file) { progress in
+            bar.show(progress.fraction)
+        }
+        #expect(poster?.bytes == FileManager.default.contents(atPath: file)?.count)
+    }
+
+    private struct Bar {
+        func show(_ fraction: Double?) {}
     }
 
     private func logging(_ server: ServerEnvironment, key: String) -> APIClient {

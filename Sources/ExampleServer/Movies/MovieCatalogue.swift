@@ -35,11 +35,20 @@ struct MovieCatalogue: Sendable {
         }
     }
 
+    /// Returns the film that has a poster of that name.
+    func movie(withPoster name: String) -> Int? {
+        popular.first { poster(of: $0) == name }
+    }
+
+    private func poster(of id: Int) -> String? {
+        id.isMultiple(of: 4) ? nil : "poster-\(id).jpg"
+    }
+
     /// Returns a film. Every fourth has no poster, and every fifth no backdrop.
     func json(of id: Int) -> JSON {
         [
             "id": .int(id), "title": JSON(titles[id]),
-            "poster_path": id.isMultiple(of: 4) ? .null : "/poster-\(id).jpg",
+            "poster_path": JSON(poster(of: id).map { "/" + $0 }),
             "backdrop_path": id.isMultiple(of: 5) ? .null : "/backdrop-\(id).jpg",
             "release_date": "20\(twoDigits(10 + id % 15))-\(twoDigits(1 + id % 12))-\(twoDigits(1 + id % 28))",
             "vote_average": .double(Double(50 + id % 45) / 10), "overview": "What happens in film number \(id).",

@@ -2,6 +2,6 @@ extension Step {
     /// All of them, in the order in which they are shown.
     static let all = [
         signIn, loadFriends, tapTwice, keepTheLimit, refreshOnce, tryAgain, meetTheDeadline, noticeNoNetwork, readPages,
-        sendPicture, downloadFile, oneAlert, changeSettings, outliveTheView, signOut,
+        sendPicture, downloadFile, followEvents, oneAlert, changeSettings, outliveTheView, signOut,
     ]
 }
