@@ -1,7 +1,52 @@
 import Errand
 import ErrandTesting
 import Foundation
+import Observation
 import Testing
+
+@Observable @MainActor
+final class FeedModel {
+    private(set) var messages: [Message] = []
+    private(set) var problem: String?
+    private let client: APIClient
+
+    init(client: APIClient) { self.client = client }
+
+    func follow() async {
+        do throws(ServiceError) {
+            for try await message in client.events(.get("feed"), of: Message.self) {
+                messages.append(message)
+            }
+        } catch .cancelled {
+            // The view is gone.
+        } catch {
+            problem = error.localizedDescription
+        }
+    }
+}
+
+struct Message: Decodable, Sendable {
+    var text: String
+}
+
+/// What a web framework has for the response that it writes.
+private actor Answer {
+    private(set) var head: (status: Int, type: String?)?
+    private(set) var body = Data()
+
+    func begin(status: Int, type: String?) throws { head = (status, type) }
+    func write(_ chunk: Data) throws { body += chunk }
+}
+
+private struct Proxy {
+    let origin: APIClient
+
+    func passOn(_ id: Int, to answer: Answer) async throws {
+        let video = try await origin.stream(.get("videos/\(id)"))
+        try await answer.begin(status: video.status, type: video.headers["Content-Type"])
+        for try await chunk in video.chunks { try await answer.write(chunk) }
+    }
+}
 
 @Suite("Streams and events") struct StreamSamples {
     private let network = scripted()
@@ -66,6 +111,30 @@ import Testing
         #expect(shown.texts == ["new: a", "Ann"])
     }
 
+    @Test("a server passes a stream on")
+    func passedOn() async throws {
+        script(.get, "/videos/7", "frames", type: "video/mp4")
+        let answer = Answer()
+        try await Proxy(origin: client()).passOn(7, to: answer)
+        #expect(await answer.head?.status == 200)
+        #expect(await answer.head?.type == "video/mp4")
+        #expect(await answer.body == Data("frames".utf8))
+    }
+
+    @Test("an app's model follows a feed until its view is gone")
+    @MainActor func follow() async throws {
+        let server = try LoopbackServer()
+        let feed = "retry: 1\ndata: {\"text\": \"Hello\"}\n\n"
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+        server.on(.get, "/feed", .raw(head + feed, then: .silence))
+        let model = FeedModel(client: APIClient(server.baseURL))
+        let following = Task { await model.follow() }
+        while model.messages.isEmpty && model.problem == nil { await Task.yield() }
+        following.cancel()
+        await following.value
+        #expect(model.messages.map(\.text) == ["Hello"] && model.problem == nil)
+    }
+
     @Test("the answer of a language model")
     func model() async throws {
         script(.post, "/chat", "data: {\"text\": \"Be\"}\n\ndata: {\"text\": \"cause\"}\n\ndata: [DONE]\n\n")
@@ -89,7 +158,6 @@ private final class Shown {
 // The samples of the doc comments.
 
 private struct Row: Decodable, Sendable {}
-private struct Message: Decodable, Sendable {}
 private struct Part: Decodable, Sendable {}
 
 private func comments(_ client: APIClient, _ question: Endpoint<Data>) async throws {

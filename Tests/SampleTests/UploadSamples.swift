@@ -75,7 +75,7 @@ import Testing
 
         try await client.run(.post("photos", body: photo)) { progress in
             guard let fraction = progress.fraction else { return }
-            print("\(Int(fraction * 100)) %", terminator: "\r")
+            FileHandle.standardError.write(Data("\r\(Int(fraction * 100)) %".utf8))
         }
 
         try await client.run(.put("backup", body: .file("backup.tar")))
