@@ -23,33 +23,9 @@ struct DownloadNginxTests {
     private var target: String { scratch.path("file") }
 
     /// Starts nginx with additional settings.
-    private func nginx(_ settings: String) throws -> (url: String, process: ServerProcess) {
-        var failure: any Error = CancellationError()
-        // A port that was free a moment ago may be in use now.
-        for _ in 0..<5 {
-            let probe = try LoopbackServer()
-            let port = probe.port
-            probe.close()
-            try files.write(
-                """
-                daemon off; master_process off; pid "\(files.path("pid"))"; error_log stderr notice;
-                events { worker_connections 64; }
-                http {
-                    access_log off; \(settings)
-                    client_body_temp_path "\(files.path("a"))"; proxy_temp_path "\(files.path("b"))";
-                    fastcgi_temp_path "\(files.path("c"))"; uwsgi_temp_path "\(files.path("d"))";
-                    scgi_temp_path "\(files.path("e"))";
-                    server { listen 127.0.0.1:\(port); root "\(files.folder)"; }
-                }
-                """, to: "nginx.conf")
-            do {
-                let process = try ServerProcess(
-                    .nginx, ["-e", "stderr", "-p", files.folder, "-c", files.path("nginx.conf")],
-                    readyAfter: "event method")
-                return ("http://127.0.0.1:\(port)", process)
-            } catch { failure = error }
-        }
-        throw failure
+    private func nginx(_ settings: String) throws -> (url: String, process: Nginx) {
+        let nginx = try Nginx(in: files, http: settings, server: "root \"\(files.folder)\";")
+        return ("http://127.0.0.1:\(nginx.port)", nginx)
     }
 
     /// Ends the first body after some bytes, as a broken connection does, and runs a closure before the second request.
