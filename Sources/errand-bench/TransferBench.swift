@@ -18,7 +18,7 @@ import Darwin
 /// figures: beside curl as it is, and beside curl and the program `sync`.
 enum TransferBench {
     private static let cycles = 5
-    private static let megabytes = 256
+    private static let megabytes = 1000
 
     static func run(_ base: String, into report: inout Report) throws {
         let url = "\(base)/bytes/\(megabytes << 20)"

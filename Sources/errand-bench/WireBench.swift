@@ -11,7 +11,7 @@ enum WireBench {
     private static let tasks = [1, 16, 64]
     private static let cycles = 3
     private static let seconds = 1.0
-    private static let megabytes = 200
+    private static let megabytes = 1000
 
     private enum Contender: String, CaseIterable {
         case errand, libcurl, urlsession
@@ -161,9 +161,9 @@ enum WireBench {
 
     private static func curlUpload(to url: String) -> Double? {
         let file = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(megabytes)").path
-        guard FileManager.default.createFile(atPath: file, contents: Data(count: megabytes << 20)) else { return nil }
         // A file that cannot be removed stays in a folder that the system empties.
         defer { try? FileManager.default.removeItem(atPath: file) }
+        guard (try? UploadBench.create(file, size: megabytes << 20)) != nil else { return nil }
         return curl(["-o", "/dev/null", "-X", "POST", "-H", "Expect:", "-T", file, url])
     }
 }
