@@ -22,11 +22,21 @@ import Testing
         "a response is cut where the script says",
         arguments: [
             (.beforeHead, 0), (.withinHead, 21), (.afterHead, 42), (.withinBody, 44), (.after(43), 43),
-            (.after(99), 46),
+            (.after(99), 46), (.beforeEnd, 45),
         ] as [(LoopbackReply.Cut, Int)])
     func cut(place: LoopbackReply.Cut, count: Int) {
         server.on(.get, "/x", .status(200, body: Data("abcd".utf8)).cut(place))
         #expect(client().text() == String(Self.whole.prefix(count).utf8.prefix(count)) ?? "")
+    }
+
+    @Test("a body in chunks is cut before its end, and a body in pieces has a whole head")
+    func chunksAndPieces() {
+        let events = LoopbackReply.events([ServerSentEvent("a"), ServerSentEvent("b", id: "2")], retry: .seconds(1))
+        server.on(
+            .get, "/x", events.cut(.beforeEnd), .status(200, body: Data("abcd".utf8)).inPieces(of: 3, every: .zero))
+        let body = "15\r\nretry: 1000\ndata: a\n\n\r\nf\r\nid: 2\ndata: b\n\n\r\n"
+        #expect(client().text()?.hasSuffix("\r\n\r\n\(body)") == true)
+        #expect(client().text(count: Self.whole.utf8.count) == Self.whole)
     }
 
     @Test("a reset is not a regular close, before a response and within it")

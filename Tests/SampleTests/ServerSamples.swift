@@ -46,6 +46,7 @@ struct ServerSamples {
             .json("[1, 2]").cut(.withinHead, by: .reset),
             .json("[1, 2]").cut(.afterHead, by: .silence),
             .json("[1, 2]").dripping(every: .milliseconds(20)),
+            .json("[1, 2]").inPieces(of: 3, every: .milliseconds(50)),
             .json("[1, 2]").preceded(by: 100, 103),
             .json("[1, 2]").after(.milliseconds(200)).thenClose)
         server.on(.get, "/endless", .endless())
@@ -61,7 +62,7 @@ struct ServerSamples {
         }
         let silent = Endpoint<[Int]>.get("broken").timeout(.milliseconds(100))
         await #expect(throws: ServiceError.self) { try await client.run(silent) }
-        for _ in 0..<3 { #expect(try await client.run(Endpoint<[Int]>.get("broken")) == [1, 2]) }
+        for _ in 0..<4 { #expect(try await client.run(Endpoint<[Int]>.get("broken")) == [1, 2]) }
         for path in ["endless", "bomb", "odd"] {
             await #expect(throws: ServiceError.self) { try await client.run(Endpoint<[Int]>.get("\(path)")) }
         }

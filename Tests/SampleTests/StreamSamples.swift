@@ -58,20 +58,9 @@ private struct Proxy {
         }
     }
 
-    /// Scripts a response whose body comes in one piece.
-    private func script(_ method: HTTPMethod, _ path: String, _ text: String, type: String = "text/event-stream") {
-        let body = HTTPBody.stream(opening: {
-            HTTPBody.Chunks { continuation in
-                continuation.yield(Data(text.utf8))
-                continuation.finish()
-            }
-        })
-        network.on(method, path, .response(HTTPResponse(status: 200, headers: ["Content-Type": type], body: body)))
-    }
-
     @Test("the lines of a log")
     func lines() async throws {
-        script(.get, "/logs/today", "a\nb\n", type: "text/plain")
+        network.on(.get, "/logs/today", .chunks([Data("a\nb\n".utf8)]))
         let client = self.client()
         func print(_ line: String) { #expect(["a", "b"].contains(line)) }
         let log = try await client.stream(.get("logs/today"))
@@ -80,7 +69,8 @@ private struct Proxy {
 
     @Test("rows of JSON")
     func rows() async throws {
-        script(.get, "/export", #"{"page": "/", "seconds": 3}"# + "\n" + #"{"page": "/a", "seconds": 4}"#, type: "x/y")
+        let rows = [#"{"page": "/", "seconds": 3}"#, "\n", #"{"page": "/a", "seconds": 4}"#]
+        network.on(.get, "/export", .chunks(rows.map { Data($0.utf8) }))
         let client = self.client()
         struct Visit: Decodable, Sendable {
             var page: String
@@ -96,10 +86,10 @@ private struct Proxy {
 
     @Test("the events of a feed, and the values in them")
     func events() async throws {
-        script(.get, "/feed", "retry: 1\nevent: new\ndata: a\n\n")
-        script(.get, "/friends/new", "retry: 1\ndata: {\"id\": 1, \"name\": \"Ann\"}\n\n")
-        network.on(.get, "/feed", .status(204))
-        network.on(.get, "/friends/new", .status(204))
+        let soon = Duration.milliseconds(1)
+        network.on(.get, "/feed", .events([ServerSentEvent("a", type: "new")], retry: soon), .status(204))
+        let friend = ServerSentEvent(#"{"id": 1, "name": "Ann"}"#)
+        network.on(.get, "/friends/new", .events([friend], retry: soon), .status(204))
         let (client, shown) = (self.client(), Shown())
         func show(_ text: String) { shown.texts.append(text) }
         for try await event in client.events(.get("feed")) {
@@ -113,7 +103,7 @@ private struct Proxy {
 
     @Test("a server passes a stream on")
     func passedOn() async throws {
-        script(.get, "/videos/7", "frames", type: "video/mp4")
+        network.on(.get, "/videos/7", .chunks([Data("frames".utf8)], headers: ["Content-Type": "video/mp4"]))
         let answer = Answer()
         try await Proxy(origin: client()).passOn(7, to: answer)
         #expect(await answer.head?.status == 200)
@@ -124,9 +114,7 @@ private struct Proxy {
     @Test("an app's model follows a feed until its view is gone")
     @MainActor func follow() async throws {
         let server = try LoopbackServer()
-        let feed = "retry: 1\ndata: {\"text\": \"Hello\"}\n\n"
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-        server.on(.get, "/feed", .raw(head + feed, then: .silence))
+        server.on(.get, "/feed", .events([ServerSentEvent(#"{"text": "Hello"}"#)]).cut(.beforeEnd, by: .silence))
         let model = FeedModel(client: APIClient(server.baseURL))
         let following = Task { await model.follow() }
         while model.messages.isEmpty && model.problem == nil { await Task.yield() }
@@ -137,7 +125,8 @@ private struct Proxy {
 
     @Test("the answer of a language model")
     func model() async throws {
-        script(.post, "/chat", "data: {\"text\": \"Be\"}\n\ndata: {\"text\": \"cause\"}\n\ndata: [DONE]\n\n")
+        let parts = [#"{"text": "Be"}"#, #"{"text": "cause"}"#, "[DONE]"]
+        network.on(.post, "/chat", .events(parts.map { ServerSentEvent($0) }))
         let (client, shown) = (self.client(), Shown())
         func show(_ text: String) { shown.texts.append(text) }
         struct Part: Decodable, Sendable {

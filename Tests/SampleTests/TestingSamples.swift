@@ -54,6 +54,31 @@ struct TestingSamples {
         try network.verify()
     }
 
+    @Test("streams, events and slow bodies")
+    func streams() async throws {
+        let network = scripted()
+        network.on(.get, "/log", .chunks([Data("one\n".utf8), Data("two\n".utf8)], every: .seconds(1)))
+        network.on(
+            .get, "/feed",
+            .events([ServerSentEvent("a", id: "1")], retry: .seconds(2)).thenFailure(.reset),
+            .events([ServerSentEvent("b")]).thenSilence)
+        network.on(.get, "/slow", .json(#"["Ann"]"#).inPieces(of: 2, every: .seconds(5)))
+        let clock = TestClock()
+        let client = testClient(network, clock)
+        try await clock.run {
+            var (lines, events): ([String], [String]) = ([], [])
+            for try await line in try await client.stream(.get("log")).lines { lines.append(line) }
+            #expect(lines == ["one", "two"])
+            for try await event in client.events(.get("feed")) {
+                events.append(event.data)
+                if event.data == "b" { break }
+            }
+            #expect(events == ["a", "b"])
+            #expect(try await client.run(Endpoint<[String]>.get("slow")) == ["Ann"])
+        }
+        #expect(clock.elapsed >= .seconds(2 + 2 + 20))
+    }
+
     @Test("offline, nothing is sent")
     func offline() async {
         let network = scripted()

@@ -18,6 +18,8 @@ extension LoopbackReply {
         case withinBody
         /// After that many bytes of its body.
         case inBody(Int)
+        /// Before the end of its body: after the last chunk, if there are chunks, otherwise before the last byte.
+        case beforeEnd
         /// After that many bytes.
         case after(Int)
     }
@@ -50,6 +52,19 @@ extension LoopbackReply {
             reply.steps = reply.steps.map { step in
                 if case .write(let data) = step { .drip(data, every: pause) } else { step }
             }
+        }
+    }
+
+    /// Returns the same response, whose body comes in pieces of that many bytes, with a pause after each.
+    public func inPieces(of count: Int, every pause: Duration) -> LoopbackReply {
+        with { reply in
+            let head = reply.hasHead ? reply.steps.prefix(1) : []
+            reply.steps =
+                head
+                + reply.steps.dropFirst(head.count).flatMap { step -> [Step] in
+                    guard case .write(let data) = step else { return [step] }
+                    return data.pieces(of: count).flatMap { [.write($0), .pause(pause)] }
+                }
         }
     }
 
@@ -112,6 +127,7 @@ extension LoopbackReply {
         case .afterHead: end
         case .withinBody: end + (writes.count - end) / 2
         case .inBody(let count): end + count
+        case .beforeEnd: max(end, writes.count - (writes.suffix(5) == Data("0\r\n\r\n".utf8) ? 5 : 1))
         case .after(let count): count
         }
     }

@@ -40,7 +40,7 @@ public struct LoopbackReply: Sendable {
     /// The number of requests that receive the reply; `nil` for any number.
     var count: Int? = 1
     /// Whether the first write is a head and the others a body, which a response to HEAD does not have.
-    private var hasHead = false
+    private(set) var hasHead = false
 
     /// Creates a reply from steps.
     public init(_ steps: [Step]) {
@@ -113,6 +113,17 @@ extension LoopbackReply {
         }
         let end = Data("0\r\n\(lines(trailer))\r\n".utf8)
         return LoopbackReply(head: head(200, fields), pieces + [.write(end)])
+    }
+
+    /// Creates an event stream with those events, with a pause after each. With `retry`, it begins with the server's
+    /// wish how long a client should wait before it connects again.
+    public static func events(
+        _ events: [ServerSentEvent], every pause: Duration = .zero, retry: Duration? = nil
+    ) -> LoopbackReply {
+        var reply = chunks(events.texts(retry: retry), headers: ["Content-Type": ServerSentEvent.contentType])
+        let end = reply.steps.removeLast()
+        reply.steps = reply.steps.flatMap { [$0, .pause(pause)] } + [end]
+        return reply
     }
 
     /// Creates a response whose body never ends.

@@ -33,6 +33,8 @@ public struct ScriptedReply: Sendable {
     }
 
     var outcome: Outcome
+    /// The body of the response, if it takes time.
+    var body: ScriptedBody?
     var delay = Duration.zero
     /// The number of requests that receive the reply; `nil` for any number, including none.
     var count: Int? = 1
@@ -92,7 +94,7 @@ public struct ScriptedReply: Sendable {
         with { $0.count = nil }
     }
 
-    private func with(_ change: (inout ScriptedReply) -> Void) -> ScriptedReply {
+    func with(_ change: (inout ScriptedReply) -> Void) -> ScriptedReply {
         var copy = self
         change(&copy)
         return copy

@@ -35,17 +35,3 @@ extension Step {
         return "\(downloaded.bytes) bytes in \(downloaded.attempts) attempts, and no byte twice"
     }
 }
-
-extension LoopbackReply {
-    /// Returns the same reply in pieces, with a pause after each, as over a slow network.
-    fileprivate func inPieces(of count: Int, every pause: Duration) -> LoopbackReply {
-        var reply = self
-        reply.steps = steps.flatMap { step -> [Step] in
-            guard case .write(let data) = step else { return [step] }
-            return stride(from: 0, to: data.count, by: count).flatMap { start in
-                [.write(Data(data.dropFirst(start).prefix(count))), .pause(pause)]
-            }
-        }
-        return reply
-    }
-}

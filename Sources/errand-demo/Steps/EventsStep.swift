@@ -1,10 +1,5 @@
 import Errand
 import ErrandSimulation
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
 
 extension Step {
     static let followEvents = Step(
@@ -14,13 +9,12 @@ extension Step {
         defer { server.close() }
         let (last, perConnection) = (24, 10)
         server.on(.get, "/build") { request in
-            // Each connection goes on after the last event that the client has received, and then breaks.
+            // Each connection goes on after the last event that the client has received, and then breaks off.
             let seen = request.headers["Last-Event-ID"].flatMap { Int($0) } ?? 0
-            let events = (seen + 1...last + 1).prefix(perConnection).map { event($0, of: last) }
-            var reply = LoopbackReply.chunks(events, headers: ["Content-Type": "text/event-stream"])
-            // Without the last chunk, the response has broken off.
-            reply.steps = reply.steps.dropLast().flatMap { [$0, .pause(.milliseconds(40))] } + [.close]
-            return reply
+            let events = (seen + 1...last + 1).prefix(perConnection).map { number in
+                number > last ? ServerSentEvent("", type: "done") : ServerSentEvent("step \(number)", id: "\(number)")
+            }
+            return .events(events, every: .milliseconds(40), retry: .milliseconds(100)).cut(.beforeEnd)
         }
         let client = APIClient(server.baseURL) { $0.attemptMiddlewares = [scene.wire] }
         var steps: [String] = []
@@ -31,12 +25,5 @@ extension Step {
         await client.shutdown()
         try expect(steps == (1...last).map { "step \($0)" }, "these events arrived: \(steps)")
         return "\(steps.count) events over \(server.received.count) connections, each once and in order"
-    }
-
-    /// The client connects again after a tenth of a second.
-    private static func event(_ number: Int, of last: Int) -> Data {
-        let lines =
-            number <= last ? "id: \(number)\nretry: 100\ndata: step \(number)" : "id: \(number)\nevent: done\ndata: all"
-        return Data("\(lines)\n\n".utf8)
     }
 }
