@@ -111,18 +111,14 @@ import Testing
     func otherReplies() async throws {
         struct Odd: Error, Equatable {}
         struct User: Codable, Equatable { var name: String }
+        let chunks = HTTPBody.Chunks { continuation in
+            for part in ["one ", "two"] { continuation.yield(Data(part.utf8)) }
+            continuation.finish()
+        }
         network.on(.get, "/a") {
             ScriptedReply.error(Odd())
             ScriptedReply.encoding(User(name: "Ann"), status: 201)
-            ScriptedReply.response(
-                HTTPResponse(
-                    status: 200,
-                    body: .stream {
-                        HTTPBody.Chunks { continuation in
-                            for part in ["one ", "two"] { continuation.yield(Data(part.utf8)) }
-                            continuation.finish()
-                        }
-                    }))
+            ScriptedReply.response(HTTPResponse(status: 200, body: .stream(chunks)))
         }
         network.on(.put, "/b", times: 1, answering: { HTTPResponse(status: $0.method == .put ? 299 : 500) })
         await #expect(throws: Odd()) { _ = try await network.answer(.get, "\(base)/a") }

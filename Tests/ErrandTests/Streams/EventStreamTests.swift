@@ -12,23 +12,14 @@ import Testing
     private enum End { case ends, breaks, isSilent }
 
     private func connection(_ pieces: String..., then end: End = .ends, status: Int = 200) -> ScriptedReply {
-        let body = HTTPBody.stream(opening: { [clock] in
-            let left = Noted(pieces[...])
-            return HTTPBody.Chunks {
-                guard left.value.isEmpty else {
-                    try await clock.sleep(for: .seconds(1))
-                    return Data(left.removeFirst().utf8)
-                }
-                switch end {
-                case .ends: return nil
-                case .breaks: throw ServiceError.transport(TransportFailure(.truncated))
-                case .isSilent:
-                    try await clock.sleep(until: .distantFuture)
-                    return nil
-                }
-            }
-        })
-        return .response(HTTPResponse(status: status, headers: ["Content-Type": "text/event-stream"], body: body))
+        let headers: HTTPHeaders = ["Content-Type": "text/event-stream"]
+        let reply = ScriptedReply.chunks(
+            pieces.map { Data($0.utf8) }, every: .seconds(1), status: status, headers: headers)
+        return switch end {
+        case .ends: reply
+        case .breaks: reply.thenFailure()
+        case .isSilent: reply.thenSilence
+        }
     }
 
     private func client(_ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
