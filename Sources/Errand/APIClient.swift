@@ -109,6 +109,14 @@ public actor APIClient: ConfigurableClient {
         try await answer(to: endpoint, onProgress)
     }
 
+    /// Runs a call that goes on where another has ended: in the same session, or not at all.
+    @concurrent
+    nonisolated func reply<Response>(
+        to endpoint: Endpoint<Response>, in session: UUID?
+    ) async throws(ServiceError) -> Reply<Response> {
+        try await answer(to: endpoint, nil, in: session)
+    }
+
     /// The number of running calls, now and whenever it changes. A slow listener receives only the latest number.
     public nonisolated var activity: AsyncStream<Int> { calls.activity }
 
@@ -169,12 +177,12 @@ extension APIClient {
     /// Not inlined, like the steps that follow: see `Pipeline`.
     @inline(never)
     private nonisolated func answer<Response>(
-        to endpoint: Endpoint<Response>, _ onProgress: UploadProgress.Tell?
+        to endpoint: Endpoint<Response>, _ onProgress: UploadProgress.Tell?, in session: UUID? = nil
     ) async throws(ServiceError) -> Reply<Response> {
         let call = try begin(endpoint, delivery: .whole, onUpload: onProgress)
         do throws(ServiceError) {
-            let (response, url, _) = try await send(endpoint, as: call)
-            return try reply(from: response, at: url, to: endpoint, of: call)
+            let (response, url, session) = try await send(endpoint, as: call, in: session)
+            return try reply(from: response, at: url, in: session, to: endpoint, of: call)
         } catch {
             throw end(call, with: error)
         }
@@ -183,7 +191,7 @@ extension APIClient {
     /// Decodes the response, and ends the call.
     @inline(never)
     private nonisolated func reply<Response>(
-        from response: HTTPResponse, at url: HTTPURL, to endpoint: Endpoint<Response>, of call: Call
+        from response: HTTPResponse, at url: HTTPURL, in session: UUID?, to endpoint: Endpoint<Response>, of call: Call
     ) throws(ServiceError) -> Reply<Response> {
         call.note(.decoding)
         let value = try interpreter.value(
@@ -195,7 +203,7 @@ extension APIClient {
         let reply = Reply(
             value: value, status: response.status, headers: response.headers,
             attempts: call.read { $0.attempts }, duration: call.age, timings: response.timings,
-            source: response.hasLeftOrigin ? nil : response.redirectedTo ?? url)
+            source: response.hasLeftOrigin ? nil : response.redirectedTo ?? url, session: session)
         calls.end(call, telling: .succeeded(attempts: reply.attempts, after: reply.duration))
         return reply
     }

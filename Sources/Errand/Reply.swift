@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// A value with the response that contained it.
 public struct Reply<Value: Sendable>: Sendable {
     /// The value.
@@ -15,4 +21,6 @@ public struct Reply<Value: Sendable>: Sendable {
     /// The URL of the response; `nil` if a redirect led to another origin, which must not choose what the client
     /// requests next with its credentials.
     var source: HTTPURL?
+    /// The session that signed the request; `nil` if none did.
+    var session: UUID?
 }

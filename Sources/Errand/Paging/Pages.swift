@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 extension APIClient {
     /// Returns the pages of a list; each page is requested when the iteration needs it.
     ///
@@ -7,7 +13,8 @@ extension APIClient {
     ///     }
     ///
     /// Each page is a call like any other: it takes a permit, is signed and retried, and ends with `.cancelled` when
-    /// its task is cancelled. No page is kept, and none is requested in advance.
+    /// its task is cancelled. If the user signs out, or another signs in, the next page is `.sessionExpired`. No page is
+    /// kept, and none is requested in advance.
     ///
     /// - Parameters:
     ///   - endpoint: The endpoint of the first page.
@@ -71,6 +78,8 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
         private let list: Pages
         private let hidden: Set<String>
         private var count = 0
+        /// The session of the pages so far: another user's must not follow.
+        private var session: UUID?
         private var cycles: CycleDetector?
         /// The reason why reading cannot continue; it is thrown when the next page is requested.
         private var fault: PagingFault?
@@ -90,8 +99,8 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
             do throws(ServiceError) {
                 try check()
                 let endpoint = try list.paging.endpoint(for: here.place, of: list.endpoint)
-                let reply = try await list.client.reply(to: endpoint)
-                count += 1
+                let reply = try await list.client.reply(to: endpoint, in: session)
+                (count, session) = (count + 1, reply.session)
                 goOn(after: reply, at: here.place)
                 return Page(reply: reply, position: PagePosition(here.place), next: position)
             } catch {

@@ -38,6 +38,25 @@ struct PagingCallTests {
         #expect(signs == ["Bearer old", "Bearer old", "Bearer old", "Bearer new"])
     }
 
+    @Test("a list ends with the session of its first page, and goes on in no other", arguments: [true, false])
+    func ofOneUser(isFollowed: Bool) async throws {
+        let (clock, network) = (TestClock(), scripted())
+        network.on(.get, "/feed", .encoding(Feed(items: [1], next: "/more")))
+        let tokens = TokenStore(time: clock) { _ in Token(access: "new") }
+        await tokens.signIn(Token(access: "ann"))
+        let client = testClient(network, clock) { $0.tokens = tokens }
+        var items = client.items(of: .feed, \.items, by: .nextURL(\.next)).makeAsyncIterator()
+        #expect(try await items.next() == 1)
+        if isFollowed { await tokens.signIn(Token(access: "bo")) } else { await tokens.signOut() }
+        let reason: SessionExpiry.Reason = isFollowed ? .otherSession : .signedOut
+        let error = await #expect(throws: PagingError.self) { try await items.next() }
+        guard case .sessionExpired(let expiry) = error?.error else { throw try #require(error) }
+        #expect(expiry.reason == reason)
+        #expect(network.sent.count == 1)
+        // The position has no session: who reads on there says so.
+        #expect(error?.position == items.position)
+    }
+
     @Test("no page is requested before it is needed")
     func lazily() async throws {
         let network = scripted()
