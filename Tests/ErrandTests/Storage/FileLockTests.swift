@@ -62,12 +62,12 @@ struct FileLockTests {
 
     @Test("holders that work in turn are waited for, although together they exceed the time limit")
     func busy() async throws {
-        let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .seconds(3))
+        let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .seconds(5))
         try file.save(session)
         let other = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
         #expect(flock(other, LOCK_EX) == 0)
         async let waiter = waitProblem { try await patient.exclusively {} }
-        for _ in 0..<8 {
+        for _ in 0..<12 {
             // Far less than the time limit, so the file changes in time; all of them together are longer than it.
             try await Task.sleep(for: .milliseconds(500))
             try file.save(session)

@@ -18,6 +18,8 @@ struct DownloadScene: Sendable {
         client = APIClient(server.baseURL) {
             $0.rateLimit = .unlimited
             $0.retry = RetryPolicy(attempts: 3, base: .zero)
+            // Real time: a busy machine must not fail the test.
+            $0.timeout = .seconds(60)
         }
     }
 

@@ -17,7 +17,7 @@ struct CurlEarlyResponseTests {
             $0.rateLimit = .unlimited
             $0.retry = .never
             // Real time: a busy machine must not fail the test.
-            $0.timeout = .seconds(20)
+            $0.timeout = .seconds(60)
         }
     }
 
