@@ -3,13 +3,6 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// A file that is sent as a body, or as a part of one.
 ///
@@ -26,7 +19,7 @@ struct BodyFile: Sendable {
     init(_ place: FilePlace) throws(ServiceError) {
         path = try place.path
         do throws(FileProblem) {
-            original = try OpenFile(path).status()
+            original = try SentFile(path).status()
         } catch {
             throw .invalidRequest(InvalidRequest(.file, error.reason))
         }
@@ -58,18 +51,18 @@ struct BodyFile: Sendable {
         }
     }
 
-    fileprivate func open() throws(FileProblem) -> OpenFile {
-        let file = try OpenFile(path)
+    fileprivate func open() throws(FileProblem) -> SentFile {
+        let file = try SentFile(path)
         try check(file)
         return file
     }
 
-    fileprivate func check(_ file: OpenFile) throws(FileProblem) {
+    fileprivate func check(_ file: SentFile) throws(FileProblem) {
         let status = try file.status()
         guard status.links > 0 else {
             throw FileProblem("the file \(HTTPSyntax.quoted(path)) was deleted or replaced while it was sent")
         }
-        guard status.isSame(as: original) else { throw .changed(path) }
+        guard status.isUnchanged(since: original) else { throw .changed(path) }
     }
 }
 
@@ -79,7 +72,7 @@ struct BodyFile: Sendable {
 /// whose piece is still being sent is copied before it is written to, like any `Data`.
 private final class BodyFileReader: Sendable {
     private struct State {
-        var opened: OpenFile?
+        var opened: SentFile?
         var position = 0
         var buffers = [Data(), Data()]
         var turn = 0
@@ -128,83 +121,56 @@ private struct FileProblem: Error {
         FileProblem("the file \(HTTPSyntax.quoted(path)) has changed since the call began")
     }
 
-    /// The problem that the system has just reported.
-    static func last(_ what: String, _ path: String) -> FileProblem {
-        FileProblem("the file \(HTTPSyntax.quoted(path)) \(what): \(String(cString: strerror(errno)))")
+    /// Runs `body`, and translates an error of the system.
+    static func translating<Value>(
+        _ what: String, _ path: String, _ body: () throws(SystemError) -> Value
+    ) throws(FileProblem) -> Value {
+        do throws(SystemError) {
+            return try body()
+        } catch {
+            throw FileProblem("the file \(HTTPSyntax.quoted(path)) \(what): \(error.words)")
+        }
     }
 }
 
-/// The facts by which a changed file is told from the original.
-private struct FileStatus: Sendable {
-    let length: Int
-    let links: Int
-    private let identity: [Int64]
-
-    init(_ status: stat) {
-        length = Int(status.st_size)
-        links = Int(status.st_nlink)
-        #if canImport(Darwin)
-        let modified = status.st_mtimespec
-        #else
-        let modified = status.st_mtim
-        #endif
-        identity = [
-            Int64(truncatingIfNeeded: status.st_dev), Int64(truncatingIfNeeded: status.st_ino),
-            Int64(modified.tv_sec), Int64(modified.tv_nsec), Int64(status.st_size),
-        ]
+extension FileStatus {
+    /// Whether the file is still the one that it was.
+    fileprivate func isUnchanged(since original: FileStatus) -> Bool {
+        identity == original.identity && modified == original.modified && length == original.length
     }
-
-    func isSame(as other: FileStatus) -> Bool { identity == other.identity }
 }
 
-/// An open file, which is closed when it is released.
-private final class OpenFile: Sendable {
-    private let path: String
-    private let descriptor: CInt
+/// An open file that is sent.
+private struct SentFile {
+    private let file: OpenFile
 
     init(_ path: String) throws(FileProblem) {
-        self.path = path
-        // Without O_NONBLOCK, opening a pipe would wait for its other end.
-        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw .last("cannot be opened", path) }
+        file = try FileProblem.translating("cannot be opened", path) { () throws(SystemError) in
+            try OpenFile(path, .reading)
+        }
     }
 
     func status() throws(FileProblem) -> FileStatus {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .last("cannot be read", path) }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG: return FileStatus(status)
-        case S_IFDIR: throw FileProblem("\(HTTPSyntax.quoted(path)) is a folder, not a file")
-        default:
-            throw FileProblem("\(HTTPSyntax.quoted(path)) is not a regular file, so its length is not known; stream it")
+        let status = try FileProblem.translating("cannot be read", file.path) { () throws(SystemError) in
+            try file.status()
+        }
+        let name = HTTPSyntax.quoted(file.path)
+        switch status.kind {
+        case .file: return status
+        case .folder: throw FileProblem("\(name) is a folder, not a file")
+        case .link, .other: throw FileProblem("\(name) is not a regular file, so its length is not known; stream it")
         }
     }
 
     /// Reads exactly that many bytes into the beginning of the buffer, which it enlarges if necessary.
     func read(_ count: Int, at position: Int, into buffer: inout Data) throws(FileProblem) {
         if buffer.count < count { buffer = Data(count: count) }
-        try buffer.withUnsafeMutableBytes { bytes -> Result<Void, FileProblem> in
-            do throws(FileProblem) {
-                return .success(try fill(UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]), from: position))
-            } catch {
-                return .failure(error)
-            }
-        }.get()
-    }
-
-    private func fill(_ room: UnsafeMutableRawBufferPointer, from position: Int) throws(FileProblem) {
-        var filled = 0
-        while filled < room.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: room[filled...])
-            let count = pread(descriptor, rest.baseAddress, rest.count, off_t(position + filled))
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw .last("cannot be read", path) }
-            guard count > 0 else { throw .changed(path) }
-            filled += count
+        let filled = try FileProblem.translating("cannot be read", file.path) { () throws(SystemError) in
+            try buffer.withUnsafeMutableBytes { bytes -> Result<Int, SystemError> in
+                let room = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
+                return Result { () throws(SystemError) in try file.fill(room, at: position) }
+            }.get()
         }
-    }
-
-    deinit {
-        if descriptor >= 0 { _ = close(descriptor) }
+        guard filled == count else { throw .changed(file.path) }
     }
 }

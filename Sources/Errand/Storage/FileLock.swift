@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
-
 /// A lock between processes. It ends with the process that holds it.
 ///
 /// It locks two files, in this order: a lock file, which exists before the first session does, and the protected file
@@ -21,19 +13,19 @@ final class FileLock: Sendable {
     private struct Patience {
         let timeout: Duration
         private let file: PrivateFile
-        private var version: ino_t?
+        private var version: FileStatus.Identity?
         // The other process lives in real time, so this wait does too.
         private var end: ContinuousClock.Instant
 
         init(with file: PrivateFile, _ timeout: Duration) {
             self.file = file
             self.timeout = timeout
-            version = file.inode
+            version = file.version
             end = .now.advanced(by: timeout)
         }
 
         mutating func isOver() -> Bool {
-            let present = file.inode
+            let present = file.version
             if present != version {
                 version = present
                 end = .now.advanced(by: timeout)
@@ -42,10 +34,10 @@ final class FileLock: Sendable {
         }
     }
 
-    private let descriptors: [CInt]
+    private let locked: [OpenFile]
 
-    private init(descriptors: [CInt]) {
-        self.descriptors = descriptors
+    private init(_ locked: [OpenFile]) {
+        self.locked = locked
     }
 
     /// Waits for the lock, but no longer than `timeout` for a process that holds it and does not change the file.
@@ -56,71 +48,45 @@ final class FileLock: Sendable {
         var patience = Patience(with: file, timeout)
         var isFirst = true
         while true {
-            guard let descriptor = try file.openLock(makingFolder: isFirst) else { return nil }
+            guard let beside = try file.openLock(makingFolder: isFirst) else { return nil }
             isFirst = false
-            do {
-                guard try await lock(descriptor, of: file, &patience) else {
-                    _ = close(descriptor)
-                    return nil
-                }
-            } catch {
-                _ = close(descriptor)
-                throw error
-            }
-            guard isPresent(descriptor, at: file.lockPath) else {
-                _ = close(descriptor)
-                continue
-            }
-            do {
-                let own = try await lockItself(file, &patience)
-                return FileLock(descriptors: [descriptor] + own)
-            } catch {
-                _ = close(descriptor)
-                throw error
-            }
+            guard try await lock(beside, of: file, &patience) else { return nil }
+            guard beside.isPresent else { continue }
+            return FileLock([beside] + (try await lockItself(file, &patience)))
         }
     }
 
     /// Releases the lock.
     func release() {
-        for descriptor in descriptors.reversed() {
-            _ = flock(descriptor, LOCK_UN)
-            _ = close(descriptor)
-        }
+        for file in locked.reversed() { file.unlockAndClose() }
     }
 
     private static func lockItself(
         _ file: PrivateFile, _ patience: inout Patience
-    ) async throws(StorageError) -> [CInt] {
-        while let descriptor = file.openForLock() {
-            do {
-                // Some file systems lock only files that are open for writing. The lock file is locked all the same.
-                guard try await lock(descriptor, of: file, &patience) else {
-                    _ = close(descriptor)
-                    return []
-                }
-            } catch {
-                _ = close(descriptor)
-                throw error
-            }
-            if isPresent(descriptor, at: file.path) { return [descriptor] }
-            _ = close(descriptor)
+    ) async throws(StorageError) -> [OpenFile] {
+        while let itself = file.openForLock() {
+            // Some file systems lock only files that are open for writing. The lock file is locked all the same.
+            guard try await lock(itself, of: file, &patience) else { return [] }
+            if itself.isPresent { return [itself] }
         }
         return []
     }
 
     /// Waits for the lock on one file. Returns `false` if the file system has no locks.
     private static func lock(
-        _ descriptor: CInt, of file: PrivateFile, _ patience: inout Patience
+        _ opened: OpenFile, of file: PrivateFile, _ patience: inout Patience
     ) async throws(StorageError) -> Bool {
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            switch errno {
-            case EINTR: continue
-            case EOPNOTSUPP, ENOTSUP, ENOSYS, EBADF, EINVAL: return false
-            case EWOULDBLOCK: break
-            case let code:
-                throw file.failure(
-                    .unwritable, "cannot be locked: \(file.lockPath): \(String(cString: strerror(code)))")
+        while true {
+            do throws(SystemError) {
+                try opened.lock()
+                return true
+            } catch {
+                switch error {
+                case .operationNotSupported, .notSupported, .noFunction, .badDescriptor, .invalidArgument: return false
+                case .wouldBlock: break
+                default:
+                    throw file.failure(.unwritable, "cannot be locked: \(file.lockPath): \(error.words)")
+                }
             }
             guard !patience.isOver() else {
                 let holder = "another process has held \(file.lockPath) for \(patience.timeout.displayText)"
@@ -131,13 +97,5 @@ final class FileLock: Sendable {
                 throw file.failure(.locked, "is locked by another process, and the task was cancelled while it waited")
             }
         }
-        return true
-    }
-
-    /// Returns whether the path still leads to the open file.
-    private static func isPresent(_ descriptor: CInt, at path: String) -> Bool {
-        var (mine, present) = (stat(), stat())
-        return fstat(descriptor, &mine) == 0 && lstat(path, &present) == 0 && mine.st_ino == present.st_ino
-            && mine.st_dev == present.st_dev
     }
 }

@@ -3,17 +3,6 @@ public import FoundationEssentials
 #else
 public import Foundation
 #endif
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
-#if URLSession && os(Linux)
-// FoundationNetworking imports this module, which then owns the types of time for the compiler.
-import CDispatch
-#endif
 
 /// The system's clock and random numbers.
 ///
@@ -35,19 +24,7 @@ public final class SystemTime: TimeSource {
     init() {}
 
     /// The current instant. It also advances while the machine sleeps, as the server's time does.
-    public var now: Instant {
-        // The clock of `Task.sleep(clock: .continuous)`, read without converting from 128-bit durations: every step of
-        // a call reads it.
-        var moment = timespec()
-        clock_gettime(Self.clock, &moment)
-        return Instant(nanoseconds: Int64(moment.tv_sec) * 1_000_000_000 + Int64(moment.tv_nsec))
-    }
-
-    #if os(Linux)
-    private static let clock = CLOCK_BOOTTIME
-    #else
-    private static let clock = CLOCK_MONOTONIC_RAW
-    #endif
+    public var now: Instant { SystemClock.now }
     /// The current date and time of the wall clock.
     public var date: Date { Date() }
     /// `nil`: tasks run on the default executor.
