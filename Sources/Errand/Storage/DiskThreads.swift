@@ -35,6 +35,8 @@ final class DiskThreads: Sendable {
 
     /// More would not help a disk, and three let a slow file system hold up one operation without the others.
     static let shared = DiskThreads(limit: 3)
+    /// The Keychain may ask the user before it answers, and no file has to wait for that.
+    static let keychain = DiskThreads(limit: 3)
 
     private let limit: Int
     private let patience: Int
@@ -62,13 +64,14 @@ final class DiskThreads: Sendable {
         }.get()
     }
 
-    /// Runs `work` on one of the threads of the process or, in virtual time, in the current task: time would pass for a
-    /// test while it waits for a thread that the clock does not know.
+    /// Runs `work` on one of the threads or, in virtual time, in the current task: time would pass for a test while it
+    /// waits for a thread that the clock does not know.
     static func run<Value: Sendable, Failure: Error>(
-        by time: any TimeSource, _ work: @escaping @Sendable () throws(Failure) -> Value
+        by time: any TimeSource, on threads: DiskThreads = .shared,
+        _ work: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         guard time.executor == nil else { return try work() }
-        return try await shared.run(work)
+        return try await threads.run(work)
     }
 
     /// Hands over a job, which is run after those before it have begun.

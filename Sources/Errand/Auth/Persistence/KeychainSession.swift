@@ -5,15 +5,28 @@ import Foundation
 #endif
 
 /// A session in a Keychain, whichever that is.
-struct KeychainSession: Sendable {
+///
+/// The Keychain is another process, which may be slow, and its functions block. So they are called on threads of their
+/// own. What has begun there is finished, even if the task is cancelled meanwhile.
+struct KeychainSession: TokenPersistence {
     let keychain: any Keychain
     let item: KeychainItem
     /// A file beside which processes that share the item lock each other out; `nil` if none do.
     let shared: PrivateFile?
     let lockTimeout: Duration
+    var time: any TimeSource = .system
 
     /// Returns the saved session; `nil` if there is none.
-    func load() throws(TokenPersistenceError) -> SavedSession? {
+    func load() async throws(TokenPersistenceError) -> SavedSession? {
+        try await DiskThreads.run(by: time, on: .keychain) { () throws(TokenPersistenceError) in try read() }
+    }
+
+    /// Saves the session, or removes the saved one.
+    func save(_ session: SavedSession?) async throws(TokenPersistenceError) {
+        try await DiskThreads.run(by: time, on: .keychain) { () throws(TokenPersistenceError) in try write(session) }
+    }
+
+    private func read() throws(TokenPersistenceError) -> SavedSession? {
         let (status, data) = keychain.read(item)
         switch status {
         case .success:
@@ -27,8 +40,7 @@ struct KeychainSession: Sendable {
         }
     }
 
-    /// Saves the session, or removes the saved one.
-    func save(_ session: SavedSession?) throws(TokenPersistenceError) {
+    private func write(_ session: SavedSession?) throws(TokenPersistenceError) {
         guard let session else {
             let status = keychain.delete(item)
             guard status == .success || status == .itemNotFound else { throw failure(status, "removed from") }

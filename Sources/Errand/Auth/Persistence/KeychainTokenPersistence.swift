@@ -1,6 +1,9 @@
 #if canImport(Security)
 /// Saves the session in the Keychain of Apple's platforms.
 ///
+/// A Keychain that is slow, or asks the user first, keeps no other task waiting. If the task is cancelled meanwhile,
+/// the session is saved all the same.
+///
 /// On macOS a session without an access group is saved in the Keychain that programs without entitlements can use, too;
 /// it knows no accessibility. A session with one is saved, as on the other platforms, in the data protection Keychain.
 ///
@@ -34,13 +37,13 @@ public struct KeychainTokenPersistence: TokenPersistence {
     }
 
     /// Returns the saved session; `nil` if there is none.
-    public func load() throws(TokenPersistenceError) -> SavedSession? {
-        try session.load()
+    public func load() async throws(TokenPersistenceError) -> SavedSession? {
+        try await session.load()
     }
 
     /// Saves the session, or removes the saved one.
-    public func save(_ session: SavedSession?) throws(TokenPersistenceError) {
-        try self.session.save(session)
+    public func save(_ session: SavedSession?) async throws(TokenPersistenceError) {
+        try await self.session.save(session)
     }
 
     /// Runs `body` while no other process that shares the lock does. Throws, without running it, if the lock cannot be

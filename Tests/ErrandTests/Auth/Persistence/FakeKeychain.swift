@@ -13,6 +13,7 @@ final class FakeKeychain: Keychain {
         var entries: [KeychainItem: Entry] = [:]
         var refusal: KeychainStatus?
         var beforeAdd: (@Sendable (FakeKeychain) -> Void)?
+        var beforeEach: (@Sendable () -> Void)?
     }
 
     private let groups: Set<String>
@@ -34,6 +35,11 @@ final class FakeKeychain: Keychain {
         state.withLock { $0.beforeAdd = action }
     }
 
+    /// Runs `action` before each call, which takes as long as the action does.
+    func beforeEach(_ action: @escaping @Sendable () -> Void) {
+        state.withLock { $0.beforeEach = action }
+    }
+
     /// When the item can be read; `nil` if there is none.
     func accessibility(of item: KeychainItem) -> KeychainAccessibility? {
         state.withLock { $0.entries[item.key]?.accessibility }
@@ -46,9 +52,8 @@ final class FakeKeychain: Keychain {
     }
 
     func add(_ item: KeychainItem, _ data: Data) -> KeychainStatus {
-        let action = state.withLock { $0.beforeAdd.take() }
-        action?(self)
         if let refusal = refusal(for: item) { return refusal }
+        state.withLock { $0.beforeAdd.take() }?(self)
         return state.withLock { state in
             guard state.entries[item.key] == nil else { return .duplicateItem }
             state.entries[item.key] = Entry(data: data, accessibility: item.accessibility)
@@ -71,6 +76,7 @@ final class FakeKeychain: Keychain {
     }
 
     private func refusal(for item: KeychainItem) -> KeychainStatus? {
+        state.withLock { $0.beforeEach }?()
         if let group = item.accessGroup, !groups.contains(group) { return .missingEntitlement }
         return refusal
     }

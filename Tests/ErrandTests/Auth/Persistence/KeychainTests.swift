@@ -7,10 +7,11 @@ import Testing
     private let keychain = FakeKeychain(groups: ["TEAM.shared"])
 
     private func session(
-        _ group: String? = nil, _ accessibility: KeychainAccessibility = .afterFirstUnlockThisDeviceOnly
+        _ group: String? = nil, _ accessibility: KeychainAccessibility = .afterFirstUnlockThisDeviceOnly,
+        time: any TimeSource = .system
     ) -> KeychainSession {
         let item = KeychainItem(service: "app", account: "me", accessGroup: group, accessibility: accessibility)
-        return KeychainSession(keychain: keychain, item: item, shared: nil, lockTimeout: .seconds(10))
+        return KeychainSession(keychain: keychain, item: item, shared: nil, lockTimeout: .seconds(10), time: time)
     }
 
     private func saved(_ access: String) -> SavedSession {
@@ -18,24 +19,24 @@ import Testing
     }
 
     @Test("a session is added, replaced and removed")
-    func life() throws {
-        #expect(try session().load() == nil)
+    func life() async throws {
+        #expect(try await session().load() == nil)
         for access in ["a", "b"] {
             let saved = saved(access)
-            try session().save(saved)
-            #expect(try session().load() == saved)
+            try await session().save(saved)
+            #expect(try await session().load() == saved)
         }
-        try session().save(nil)
-        #expect(try session().load() == nil)
-        try session().save(nil)
+        try await session().save(nil)
+        #expect(try await session().load() == nil)
+        try await session().save(nil)
     }
 
     @Test("another access group is another session")
-    func groups() throws {
-        try session("TEAM.shared").save(saved("shared"))
-        try session().save(saved("own"))
-        #expect(try session("TEAM.shared").load()?.token.access == "shared")
-        #expect(try session().load()?.token.access == "own")
+    func groups() async throws {
+        try await session("TEAM.shared").save(saved("shared"))
+        try await session().save(saved("own"))
+        #expect(try await session("TEAM.shared").load()?.token.access == "shared")
+        #expect(try await session().load()?.token.access == "own")
     }
 
     @Test("only an item with an access group needs the data protection Keychain of macOS")
@@ -45,30 +46,30 @@ import Testing
     }
 
     @Test("a changed accessibility holds from the next save on", arguments: KeychainAccessibility.allCases)
-    func accessibility(_ accessibility: KeychainAccessibility) throws {
-        try session().save(saved("a"))
-        try session(nil, accessibility).save(saved("b"))
+    func accessibility(_ accessibility: KeychainAccessibility) async throws {
+        try await session().save(saved("a"))
+        try await session(nil, accessibility).save(saved("b"))
         #expect(keychain.accessibility(of: session().item) == accessibility)
     }
 
     @Test("an item that another process adds at the same moment is replaced")
-    func duplicate() throws {
+    func duplicate() async throws {
         let other = saved("other")
         keychain.beforeAdd { keychain in
             let item = KeychainItem(service: "app", account: "me")
             _ = keychain.add(item, (try? JSONEncoder().encode(other)) ?? Data())
         }
-        try session().save(saved("mine"))
-        #expect(try session().load()?.token.access == "mine")
+        try await session().save(saved("mine"))
+        #expect(try await session().load()?.token.access == "mine")
     }
 
     @Test("data that is not a session is damaged, and the next sign-in replaces it")
-    func damaged() throws {
+    func damaged() async throws {
         _ = keychain.add(session().item, Data("?".utf8))
-        let error = #expect(throws: TokenPersistenceError.self) { try session().load() }
+        let error = await #expect(throws: TokenPersistenceError.self) { try await session().load() }
         #expect(error?.kind == .damaged)
-        try session().save(saved("new"))
-        #expect(try session().load()?.token.access == "new")
+        try await session().save(saved("new"))
+        #expect(try await session().load()?.token.access == "new")
     }
 
     @Test(
@@ -80,25 +81,25 @@ import Testing
             (.notAvailable, .other, "there is no Keychain"),
             (KeychainStatus(rawValue: -50), .other, "it answered -50"),
         ] as [(KeychainStatus, TokenPersistenceError.Kind, String)])
-    func refusals(status: KeychainStatus, kind: TokenPersistenceError.Kind, words: String) throws {
-        try session().save(saved("a"))
+    func refusals(status: KeychainStatus, kind: TokenPersistenceError.Kind, words: String) async throws {
+        try await session().save(saved("a"))
         keychain.refusal = status
         let errors = [
-            #expect(throws: TokenPersistenceError.self) { try session().load() },
-            #expect(throws: TokenPersistenceError.self) { try session().save(saved("b")) },
-            #expect(throws: TokenPersistenceError.self) { try session().save(nil) },
+            await #expect(throws: TokenPersistenceError.self) { try await session().load() },
+            await #expect(throws: TokenPersistenceError.self) { try await session().save(saved("b")) },
+            await #expect(throws: TokenPersistenceError.self) { try await session().save(nil) },
         ]
         for error in errors {
             #expect(error?.kind == kind)
             #expect(error?.message.contains(words) == true)
         }
         keychain.refusal = nil
-        #expect(try session().load()?.token.access == "a", "nothing has changed")
+        #expect(try await session().load()?.token.access == "a", "nothing has changed")
     }
 
     @Test("an access group that the entitlements do not list is named")
-    func foreignGroup() {
-        let error = #expect(throws: TokenPersistenceError.self) { try session("TEAM.other").load() }
+    func foreignGroup() async {
+        let error = await #expect(throws: TokenPersistenceError.self) { try await session("TEAM.other").load() }
         #expect(error?.kind == .missingEntitlement)
         #expect(error?.message.contains("TEAM.other") == true)
     }
@@ -106,9 +107,9 @@ import Testing
     @Test("a locked device signs nobody out: the call fails for now, and the next one reads again")
     func locked() async throws {
         let clock = TestClock()
-        try session().save(saved("ann"))
+        try await session().save(saved("ann"))
         keychain.refusal = .interactionNotAllowed
-        let tokens = TokenStore(persistence: KeychainBehindTest(session: session()), time: clock) { $0 }
+        let tokens = TokenStore(persistence: session(time: clock), time: clock) { $0 }
         try await clock.play {
             let error = await #expect(throws: ServiceError.self) { try await tokens.token() }
             guard case .transport(let failure) = error else {
@@ -138,16 +139,5 @@ import Testing
             #expect(error?.kind == .locked)
         }
         try await second.exclusively {}
-    }
-}
-
-/// What `KeychainTokenPersistence` is on Apple's platforms, with a Keychain for tests.
-private struct KeychainBehindTest: TokenPersistence {
-    let session: KeychainSession
-
-    func load() throws(TokenPersistenceError) -> SavedSession? { try session.load() }
-    func save(_ session: SavedSession?) throws(TokenPersistenceError) { try self.session.save(session) }
-    func exclusively(_ body: @Sendable () async -> Void) async throws(TokenPersistenceError) {
-        try await session.exclusively(body)
     }
 }
