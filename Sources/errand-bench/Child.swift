@@ -58,7 +58,12 @@ struct Child {
         var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var process: pid_t = 0
-        let result = posix_spawnp(&process, program, &actions, nil, &words, environ)
+        #if canImport(Darwin)
+        let environment = _NSGetEnviron().pointee
+        #else
+        let environment = environ
+        #endif
+        let result = posix_spawnp(&process, program, &actions, nil, &words, environment)
         close(ends[1])
         guard result == 0 else { throw Failure(description: "\(program) could not be started") }
         name = ([program] + arguments).joined(separator: " ")

@@ -3,7 +3,7 @@ import Errand
 import Observation
 import SwiftUI
 
-@MainActor @Observable final class FriendsModel {
+@MainActor @Observable final class FriendListModel {
     private(set) var friends: [User] = []
     private(set) var message: String?
     private let client: APIClient
@@ -24,11 +24,11 @@ import SwiftUI
     }
 }
 
-struct FriendsView: View {
-    @State private var model: FriendsModel
+struct FriendListView: View {
+    @State private var model: FriendListModel
 
     init(client: APIClient) {
-        _model = State(initialValue: FriendsModel(client: client))
+        _model = State(initialValue: FriendListModel(client: client))
     }
 
     var body: some View {

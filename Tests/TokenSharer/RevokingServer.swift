@@ -23,10 +23,12 @@ struct RevokingServer {
         return Token(access: "access.\(next)", refresh: "refresh.\(next)")
     }
 
+    private struct Unlocked: Error {}
+
     private func locked<Value>(_ body: () throws -> Value) throws -> Value {
         let descriptor = open("\(path).lock", O_RDWR | O_CREAT, 0o600)
         defer { close(descriptor) }
-        guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else { throw POSIXError(.EIO) }
+        guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else { throw Unlocked() }
         return try body()
     }
 }

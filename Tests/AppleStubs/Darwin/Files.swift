@@ -35,11 +35,11 @@ public func open(_ path: UnsafePointer<CChar>, _ oflag: Int32) -> Int32 { -1 }
 public func open(_ path: UnsafePointer<CChar>, _ oflag: Int32, _ mode: mode_t) -> Int32 { -1 }
 @discardableResult public func close(_ descriptor: Int32) -> Int32 { -1 }
 @discardableResult public func fsync(_ descriptor: Int32) -> Int32 { -1 }
-public func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer!, _ count: Int) -> Int { -1 }
-public func write(_ descriptor: Int32, _ buffer: UnsafeRawPointer!, _ count: Int) -> Int { -1 }
-public func pread(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer!, _ count: Int, _ offset: off_t) -> Int { -1 }
-public func pwrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer!, _ count: Int, _ offset: off_t) -> Int { -1 }
-public func lseek(_ descriptor: Int32, _ offset: off_t, _ whence: Int32) -> off_t { -1 }
+@discardableResult public func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer!, _ count: Int) -> Int { -1 }
+@discardableResult public func write(_ descriptor: Int32, _ buffer: UnsafeRawPointer!, _ count: Int) -> Int { -1 }
+@discardableResult public func pread(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer!, _ count: Int, _ offset: off_t) -> Int { -1 }
+@discardableResult public func pwrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer!, _ count: Int, _ offset: off_t) -> Int { -1 }
+@discardableResult public func lseek(_ descriptor: Int32, _ offset: off_t, _ whence: Int32) -> off_t { -1 }
 @discardableResult public func ftruncate(_ descriptor: Int32, _ length: off_t) -> Int32 { -1 }
 @discardableResult public func unlink(_ path: UnsafePointer<CChar>!) -> Int32 { -1 }
 @discardableResult public func link(_ path: UnsafePointer<CChar>!, _ new: UnsafePointer<CChar>!) -> Int32 { -1 }
@@ -48,11 +48,15 @@ public func lseek(_ descriptor: Int32, _ offset: off_t, _ whence: Int32) -> off_
 @discardableResult public func mkdir(_ path: UnsafePointer<CChar>!, _ mode: mode_t) -> Int32 { -1 }
 @discardableResult public func fchmod(_ descriptor: Int32, _ mode: mode_t) -> Int32 { -1 }
 @discardableResult public func chmod(_ path: UnsafePointer<CChar>!, _ mode: mode_t) -> Int32 { -1 }
+@discardableResult public func truncate(_ path: UnsafePointer<CChar>!, _ length: off_t) -> Int32 { -1 }
+@discardableResult public func chown(_ path: UnsafePointer<CChar>!, _ user: uid_t, _ group: gid_t) -> Int32 { -1 }
+@discardableResult public func mkfifo(_ path: UnsafePointer<CChar>!, _ mode: mode_t) -> Int32 { -1 }
+@discardableResult public func utimes(_ path: UnsafePointer<CChar>!, _ times: UnsafePointer<timeval>!) -> Int32 { -1 }
 public func geteuid() -> uid_t { 0 }
 public func getpid() -> pid_t { 0 }
 public func isatty(_ descriptor: Int32) -> Int32 { 0 }
-public func fcntl(_ descriptor: Int32, _ command: Int32) -> Int32 { -1 }
-public func fcntl(_ descriptor: Int32, _ command: Int32, _ value: Int32) -> Int32 { -1 }
+@discardableResult public func fcntl(_ descriptor: Int32, _ command: Int32) -> Int32 { -1 }
+@discardableResult public func fcntl(_ descriptor: Int32, _ command: Int32, _ value: Int32) -> Int32 { -1 }
 public var F_SETFD: Int32 { 2 }
 public var F_FULLFSYNC: Int32 { 51 }
 public var FD_CLOEXEC: Int32 { 1 }

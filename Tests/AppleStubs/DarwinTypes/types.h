@@ -5,6 +5,10 @@
 // The same two members everywhere.
 #include <bits/types/struct_timespec.h>
 
+// https://developer.apple.com/documentation/kernel/timeval
+// Its second member is an `int` there.
+#include <bits/types/struct_timeval.h>
+
 // https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/man2/stat.2.html
 struct stat {
     int st_dev;

@@ -14,6 +14,26 @@ open class DispatchQueue: @unchecked Sendable {
     public class func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? { nil }
 }
 
+// https://developer.apple.com/documentation/dispatch/dispatchsemaphore
+open class DispatchSemaphore: @unchecked Sendable {
+    public init(value: Int) {}
+    @discardableResult public func signal() -> Int { 0 }
+    public func wait() {}
+    public func wait(timeout: DispatchTime) -> DispatchTimeoutResult { .success }
+}
+
+// https://developer.apple.com/documentation/dispatch/dispatchtimeoutresult
+public enum DispatchTimeoutResult: Sendable {
+    case success
+    case timedOut
+}
+
+// https://developer.apple.com/documentation/dispatch/dispatchtime
+public struct DispatchTime: Sendable {
+    public static func now() -> DispatchTime { DispatchTime() }
+    public static func + (time: DispatchTime, seconds: Double) -> DispatchTime { time }
+}
+
 // https://developer.apple.com/documentation/dispatch/dispatchspecifickey
 public final class DispatchSpecificKey<T>: @unchecked Sendable {
     public init() {}

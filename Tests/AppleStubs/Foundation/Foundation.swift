@@ -26,12 +26,5 @@ open class OperationQueue: NSObject, @unchecked Sendable {
     open var maxConcurrentOperationCount = 0
 }
 
-// https://developer.apple.com/documentation/foundation/filehandle
-open class FileHandle: NSObject, @unchecked Sendable {
-    public convenience init(forWritingTo url: URL) throws { self.init() }
-    public func write<Bytes: DataProtocol>(contentsOf data: Bytes) throws {}
-    open func close() throws {}
-}
-
 // https://developer.apple.com/documentation/foundation/inputstream
 open class InputStream: NSObject {}

@@ -3,9 +3,16 @@
 
 // https://developer.apple.com/documentation/foundation/urlsession
 open class URLSession: NSObject, @unchecked Sendable {
+    public init(configuration: URLSessionConfiguration) {}
     public init(
         configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?
     ) {}
+    public func data(
+        for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (Data, URLResponse) { (Data(), URLResponse()) }
+    public func data(
+        from url: URL, delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (Data, URLResponse) { (Data(), URLResponse()) }
     open func dataTask(with request: URLRequest) -> URLSessionDataTask { URLSessionDataTask() }
     open func uploadTask(with request: URLRequest, from bodyData: Data) -> URLSessionUploadTask {
         URLSessionUploadTask()
