@@ -23,12 +23,18 @@ static void open_library(void) {
     void *library = dlopen("libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
         // It may be missing, but so may a library that it needs itself: the reason tells which.
-        static char reason[512];
-        const char *own = dlerror();
-        snprintf(reason, sizeof reason,
-                 "libcurl cannot be opened (%s): install it, on Debian and Ubuntu with `apt install libcurl4`, on "
-                 "Fedora with `dnf install libcurl`, on Alpine with `apk add libcurl`",
-                 own ? own : "libcurl.so.4");
+        static char reason[768];
+        char own[256];
+        const char *error = dlerror();
+        // A copy, because the next call takes the text away.
+        snprintf(own, sizeof own, "%s", error ? error : "libcurl.so.4");
+        // With musl, a static program cannot open anything, not even itself.
+        const char *advice = dlopen(NULL, RTLD_LAZY)
+                                 ? "install it, on Debian and Ubuntu with `apt install libcurl4`, on Fedora with `dnf "
+                                   "install libcurl`, on Alpine with `apk add libcurl`"
+                                 : "this program is linked statically, and cannot open any library; link it "
+                                   "dynamically, or set `transport` in the client's configuration to your own";
+        snprintf(reason, sizeof reason, "libcurl cannot be opened (%s): %s", own, advice);
         problem = reason;
         return;
     }

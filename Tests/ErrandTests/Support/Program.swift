@@ -5,10 +5,11 @@ import Foundation
 /// A program of the system that tests use; if it is not installed, these tests are skipped.
 enum Program: String {
     case openssl, nginx, clang, gzip, bash, curl, python3, sha256sum
+    case muslCompiler = "musl-gcc"
 
     /// The program ended with a status other than 0.
     struct Failure: Error {
-        let program: Program
+        let program: String
         let said: String
     }
 
@@ -25,20 +26,26 @@ enum Program: String {
     /// Runs the program to its end and returns its standard output.
     @discardableResult
     func run(_ arguments: [String], input: Data = Data()) throws -> Data {
-        let process = try Subprocess(found, arguments, errors: .apart)
+        try Self.run(found, arguments, input: input)
+    }
+
+    /// Runs the program at that path.
+    @discardableResult
+    static func run(_ path: String, _ arguments: [String] = [], input: Data = Data()) throws -> Data {
+        let process = try Subprocess(path, arguments, errors: .apart)
         // All of the output, and of the errors, fits into a pipe.
         process.input.write(input)
         try process.input.close()
         let data = try process.said()
         let words = try process.errors?.readToEnd() ?? Data()
-        guard process.end() == 0 else { throw Failure(program: self, said: String(decoding: words, as: UTF8.self)) }
+        guard process.end() == 0 else { throw Failure(program: path, said: String(decoding: words, as: UTF8.self)) }
         return data
     }
 
     /// Its path, if it is installed.
     fileprivate var found: String {
         get throws {
-            guard let path else { throw Failure(program: self, said: "it is not installed") }
+            guard let path else { throw Failure(program: rawValue, said: "it is not installed") }
             return path
         }
     }
@@ -58,7 +65,7 @@ final class ServerProcess: Sendable {
         var said = ""
         while !said.contains(word) || said.last != "\n" {
             let more = process.output.availableData
-            guard !more.isEmpty else { throw Program.Failure(program: program, said: said) }
+            guard !more.isEmpty else { throw Program.Failure(program: program.rawValue, said: said) }
             said += String(decoding: more, as: UTF8.self)
         }
         greeting = said

@@ -1,0 +1,48 @@
+#if os(Linux)
+import Foundation
+import Testing
+
+/// The file of the package that opens libcurl, in small programs of their own.
+@Suite("A static program") struct StaticProgramTests {
+    private static let main = """
+        #include "ccurl.h"
+        #include <stdio.h>
+        #ifdef WITHOUT_LIBRARIES
+        void *dlopen(const char *name, int flags) { return NULL; }
+        char *dlerror(void) { return "Dynamic loading not supported"; }
+        #endif
+        int main(void) { printf("%s", ccurl_open() ? "opened" : ccurl_problem()); }
+        """
+
+    private static let shim = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../../Sources/CCurl").path
+
+    private func said(_ compiler: Program, _ option: String) throws -> String {
+        let scratch = try Scratch()
+        try scratch.write(Self.main, to: "main.c")
+        try compiler.run([
+            option, "-I\(Self.shim)/include", "-o", scratch.path("main"), scratch.path("main.c"),
+            "\(Self.shim)/library.c",
+        ])
+        return String(decoding: try Program.run(scratch.path("main")), as: UTF8.self)
+    }
+
+    private func expectAdvice(_ said: String) {
+        #expect(said.contains("(Dynamic loading not supported): this program is linked statically"), "\(said)")
+        #expect(said.contains("link it dynamically, or set `transport`"), "\(said)")
+        #expect(!said.contains("install"), "\(said)")
+    }
+
+    @Test("it is not told to install libcurl", .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+    func advice() throws {
+        expectAdvice(try said(.clang, "-DWITHOUT_LIBRARIES"))
+    }
+
+    @Test(
+        "that is what a static program with musl says",
+        .enabled(if: Program.muslCompiler.isInstalled, "musl-gcc is not installed"))
+    func musl() throws {
+        expectAdvice(try said(.muslCompiler, "-static"))
+    }
+}
+#endif
