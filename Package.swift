@@ -8,6 +8,15 @@ let house: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+// The privacy manifest is for apps. As a resource it brings a bundle, and code that imports Foundation, so it is one only
+// where apps are built.
+let privacyManifest = "PrivacyInfo.xcprivacy"
+#if os(macOS)
+let (resources, excluded): ([Resource], [String]) = ([.copy(privacyManifest)], [])
+#else
+let (resources, excluded): ([Resource], [String]) = ([], [privacyManifest])
+#endif
+
 let package = Package(
     name: "Errand",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -23,7 +32,7 @@ let package = Package(
         .target(name: "CCurl"),
         .target(
             name: "Errand", dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux]))],
-            swiftSettings: house),
+            exclude: excluded, resources: resources, swiftSettings: house),
         // The test kit is for programs too: only ErrandTesting imports the frameworks for tests, which no app may link.
         .target(name: "ErrandSimulation", dependencies: ["Errand"], swiftSettings: house),
         .target(name: "ErrandTesting", dependencies: ["Errand", "ErrandSimulation"], swiftSettings: house),

@@ -84,7 +84,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         // The client limits each send; a second limit, in whole seconds, would only interfere.
         configuration.timeoutIntervalForRequest = 7 * 24 * 3600
         #if canImport(Darwin)
-        options.apply(to: configuration)
+        configuration.apply(options.network)
         #endif
         return URLSession(configuration: configuration, delegate: self, delegateQueue: queue)
     }
@@ -139,17 +139,11 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        #if canImport(Security)
-        if let trusts = options.trusts, let trust = challenge.protectionSpace.serverTrust {
-            guard trusts(trust, challenge.protectionSpace.host) else {
-                exchange(of: task)?.stop(.transport(TransportFailure(.untrustedCertificate, "it was refused")))
-                return completionHandler(.cancelAuthenticationChallenge, nil)
-            }
-            return completionHandler(.useCredential, URLCredential(trust: trust))
-        }
-        #endif
         #if canImport(Darwin)
-        completionHandler(.performDefaultHandling, nil)
+        let verdict = options.serverTrust.verdict(on: challenge)
+        if let error = verdict.error { exchange(of: task)?.stop(error) }
+        let (disposition, credential) = verdict.disposition(of: challenge)
+        completionHandler(disposition, credential)
         #else
         // The whole 401 has arrived. Default handling would never end the task; every other disposition would discard
         // the 401.

@@ -3,9 +3,6 @@ import Foundation
 #if canImport(FoundationNetworking)
 import FoundationNetworking
 #endif
-#if canImport(Security)
-public import Security
-#endif
 
 /// A transport that uses Foundation's `URLSession`: the default on Apple's platforms. On Linux it is available with the
 /// package trait `URLSession`, for tests rather than for use: because of Foundation's own faults there, `CurlTransport`
@@ -32,12 +29,11 @@ public final class URLSessionTransport: StoppableTransport {
         /// The kinds of networks that requests may use; every network by default. Without one that is allowed, a call
         /// does what ``Configuration/offline`` says.
         public var network = NetworkAccess.any
-        #endif
-        #if canImport(Security)
-        /// A closure that decides instead of the system whether to trust a server, from its trust object and its host;
-        /// `nil` by default. A closure that pins a key still has to ask the system (`SecTrustEvaluateWithError`). If it
-        /// returns `false`, the call fails with `.transport` of the kind `.untrustedCertificate`.
-        public var trusts: (@Sendable (SecTrust, String) -> Bool)?
+        /// Whether the servers are known to support HTTP/3, so that the first request to one tries it at once; `false`
+        /// by default. Without it, `URLSession` uses HTTP/3 once the DNS or a response has announced it. A server
+        /// without HTTP/3 is reached all the same, after a vain attempt.
+        public var assumesHTTP3 = false
+        var serverTrust = ServerTrust()
         #endif
 
         /// Creates the default options, which trust what the system trusts.
@@ -65,7 +61,7 @@ public final class URLSessionTransport: StoppableTransport {
         let length = request.body?.length
         let noteSent = length == 0 ? nil : request.body.flatMap { _ in context.beginUpload(of: length) }
         let exchange = URLSessionExchange(context, readAhead: options.readAhead, noteSent: noteSent)
-        let outgoing = try URLRequest(request, body: body)
+        let outgoing = try self.outgoing(request, body)
         let isKept = Self.suitsKeptConnection(request, body)
         let outcome = await context.scope.wait { () async -> Result<HTTPResponse, ServiceError> in
             // A stop before this point found no task to cancel.
@@ -82,6 +78,16 @@ public final class URLSessionTransport: StoppableTransport {
         // Foundation reads a file by itself, and may have sent one that changed meanwhile.
         try body.check()
         return try outcome.get()
+    }
+
+    private func outgoing(_ request: HTTPRequest, _ body: URLSessionBody) throws(ServiceError) -> URLRequest {
+        #if canImport(Darwin)
+        var outgoing = try URLRequest(request, body: body)
+        outgoing.assumeHTTP3(options.assumesHTTP3, at: request.url)
+        return outgoing
+        #else
+        return try URLRequest(request, body: body)
+        #endif
     }
 
     #if canImport(Darwin)

@@ -1,0 +1,37 @@
+#if canImport(Security)
+import Foundation
+public import Security
+
+/// A user's closure that judges servers.
+struct ServerTrust: Sendable {
+    var judge: (@Sendable (SecTrust, String) -> Bool)?
+
+    func verdict(on challenge: URLAuthenticationChallenge) -> ServerVerdict {
+        let space = challenge.protectionSpace
+        return ServerVerdict(on: space.serverTrust, of: space.host, by: judge)
+    }
+}
+
+extension URLSessionTransport.Options {
+    /// A closure that decides instead of the system whether to trust a server, from its trust object and its host;
+    /// `nil` by default. A closure that pins a key still has to ask the system (`SecTrustEvaluateWithError`). If it
+    /// returns `false`, the call fails with `.transport` of the kind `.untrustedCertificate`.
+    public var trusts: (@Sendable (SecTrust, String) -> Bool)? {
+        get { serverTrust.judge }
+        set { serverTrust.judge = newValue }
+    }
+}
+
+extension ServerVerdict {
+    /// The verdict as a session takes it.
+    func disposition(
+        of challenge: URLAuthenticationChallenge
+    ) -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+        switch self {
+        case .leftToSystem: (.performDefaultHandling, nil)
+        case .trusted: (.useCredential, challenge.protectionSpace.serverTrust.map { URLCredential(trust: $0) })
+        case .refused: (.cancelAuthenticationChallenge, nil)
+        }
+    }
+}
+#endif
