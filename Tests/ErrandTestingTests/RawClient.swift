@@ -17,10 +17,10 @@ final class RawClient {
     let isConnected: Bool
 
     init(port: Int) {
-        #if canImport(Darwin)
-        descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #else
+        #if canImport(Glibc)
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        #else
+        descriptor = socket(AF_INET, SOCK_STREAM, 0)
         #endif
         // Every operation is fast here; a test that waited for ever would not say for what.
         var patience = timeval(tv_sec: 60, tv_usec: 0)

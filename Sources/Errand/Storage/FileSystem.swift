@@ -59,9 +59,8 @@ enum FileSystem {
         _ buffer: UnsafeMutableRawBufferPointer, from descriptor: CInt, at offset: Int
     ) throws(SystemError) -> Int {
         var done = 0
-        while done < buffer.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-            let count = try result { pread(descriptor, rest.baseAddress, rest.count, off_t(offset + done)) }
+        while done < buffer.count, let rest = buffer.baseAddress?.advanced(by: done) {
+            let count = try result { pread(descriptor, rest, buffer.count - done, off_t(offset + done)) }
             if count == 0 { break }
             done += count
         }
@@ -73,9 +72,8 @@ enum FileSystem {
         _ buffer: UnsafeRawBufferPointer, to descriptor: CInt, at offset: Int
     ) throws(SystemError) {
         var done = 0
-        while done < buffer.count {
-            let rest = UnsafeRawBufferPointer(rebasing: buffer[done...])
-            let count = try result { pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done)) }
+        while done < buffer.count, let rest = buffer.baseAddress?.advanced(by: done) {
+            let count = try result { pwrite(descriptor, rest, buffer.count - done, off_t(offset + done)) }
             guard count > 0 else { throw SystemError(EIO) }
             done += count
         }

@@ -8,6 +8,8 @@ import Synchronization
 import Glibc
 #elseif canImport(Musl)
 import Musl
+#elseif canImport(Android)
+import Android
 #else
 import Darwin
 #endif
@@ -20,11 +22,14 @@ final class LoopbackTraffic: Sendable {
 
 /// A TCP socket on this machine, used from one thread that may block.
 final class LoopbackSocket: Sendable {
-    #if canImport(Darwin)
+    #if canImport(Glibc)
+    private static let stream = CInt(SOCK_STREAM.rawValue)
+    #else
     private static let stream = SOCK_STREAM
+    #endif
+    #if canImport(Darwin)
     private static let sendFlags: CInt = 0
     #else
-    private static let stream = CInt(SOCK_STREAM.rawValue)
     // A peer that has closed the connection causes an error, not a signal that ends the process.
     private static let sendFlags = CInt(MSG_NOSIGNAL)
     #endif
@@ -131,11 +136,7 @@ final class LoopbackSocket: Sendable {
 
     /// Wakes all threads that wait on the socket, now and later.
     func shut() {
-        #if canImport(Darwin)
-        _ = shutdown(descriptor, SHUT_RDWR)
-        #else
         _ = shutdown(descriptor, CInt(SHUT_RDWR))
-        #endif
     }
 
     private func setOption<Value: BitwiseCopyable>(_ level: CInt, _ name: CInt, _ value: Value) {

@@ -2,6 +2,8 @@
 import Glibc
 #elseif canImport(Musl)
 import Musl
+#elseif canImport(Android)
+import Android
 #else
 import Darwin
 #endif
@@ -39,6 +41,15 @@ enum LoopbackThread {
             { context in
                 LoopbackThread.run(context)()
                 return nil
+            }, work)
+        #elseif canImport(Android)
+        var thread = pthread_t()
+        let result = pthread_create(
+            &thread, &attributes,
+            { context in
+                LoopbackThread.run(context)()
+                // A result is not optional there; nobody reads it.
+                return context
             }, work)
         #else
         var thread = pthread_t()

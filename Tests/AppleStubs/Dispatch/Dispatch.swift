@@ -10,8 +10,8 @@ open class DispatchQueue: @unchecked Sendable {
         group: DispatchGroup? = nil, qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [],
         execute work: @escaping @Sendable @convention(block) () -> Void
     ) {}
-    public func setSpecific<T>(key: DispatchSpecificKey<T>, value: T?) {}
-    public class func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? { nil }
+    @preconcurrency public func setSpecific<T: Sendable>(key: DispatchSpecificKey<T>, value: T?) {}
+    @preconcurrency public class func getSpecific<T: Sendable>(key: DispatchSpecificKey<T>) -> T? { nil }
 }
 
 // https://developer.apple.com/documentation/dispatch/dispatchsemaphore

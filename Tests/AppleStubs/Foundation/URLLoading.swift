@@ -120,7 +120,7 @@ public struct URLError: Error, Hashable, Sendable {
         public static var clientCertificateRequired: Code { Code(rawValue: -1206) }
     }
 
-    // https://developer.apple.com/documentation/foundation/urlerror/networkunavailablereason-swift.property
+    // https://developer.apple.com/documentation/foundation/urlerror/networkunavailablereason-swift.enum
     public enum NetworkUnavailableReason: Int, Sendable {
         case cellular = 0
         case expensive = 1
@@ -129,5 +129,6 @@ public struct URLError: Error, Hashable, Sendable {
 
     public init(_ code: Code) { self.code = code }
     public let code: Code
+    // https://developer.apple.com/documentation/foundation/urlerror/networkunavailablereason-swift.property
     public var networkUnavailableReason: NetworkUnavailableReason? { nil }
 }

@@ -55,9 +55,10 @@ public struct List<Content: View>: View {
 extension View {
     // https://developer.apple.com/documentation/swiftui/view/overlay(alignment:content:)
     public func overlay<Content: View>(@ViewBuilder content: () -> Content) -> some View { self }
-    // https://developer.apple.com/documentation/swiftui/view/task(priority:_:)
-    public func task(
-        priority: TaskPriority = .userInitiated, @_inheritActorContext _ action: sending @escaping () async -> Void
+    // https://developer.apple.com/documentation/swiftui/view/task(name:priority:file:line:_:)
+    nonisolated public func task(
+        name: String? = nil, priority: TaskPriority = .userInitiated, file: String = #fileID, line: Int = #line,
+        @_inheritActorContext _ action: sending @escaping @isolated(any) () async -> Void
     ) -> some View { self }
     // https://developer.apple.com/documentation/swiftui/view/refreshable(action:)
     public func refreshable(action: @escaping @Sendable () async -> Void) -> some View { self }

@@ -13,9 +13,9 @@ public struct UIBackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
     open class var shared: UIApplication { UIApplication() }
     init() {}
     // https://developer.apple.com/documentation/uikit/uiapplication/beginbackgroundtask(withname:expirationhandler:)
-    open func beginBackgroundTask(
+    nonisolated open func beginBackgroundTask(
         withName taskName: String?, expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil
     ) -> UIBackgroundTaskIdentifier { .invalid }
     // https://developer.apple.com/documentation/uikit/uiapplication/endbackgroundtask(_:)
-    open func endBackgroundTask(_ identifier: UIBackgroundTaskIdentifier) {}
+    nonisolated open func endBackgroundTask(_ identifier: UIBackgroundTaskIdentifier) {}
 }

@@ -20,19 +20,20 @@ open class XCTestCase {
     open func record(_ issue: XCTIssue) {}
 }
 
-// https://developer.apple.com/documentation/xctest/xctissue
+// https://developer.apple.com/documentation/xctest/xctissue-swift.struct
 public struct XCTIssue {
     public var compactDescription: String { "" }
     public var sourceCodeContext: XCTSourceCodeContext { XCTSourceCodeContext() }
 }
 
 // https://developer.apple.com/documentation/xctest/xctsourcecodecontext
-public struct XCTSourceCodeContext {
-    public var location: XCTSourceCodeLocation? { nil }
+open class XCTSourceCodeContext {
+    public init() {}
+    open var location: XCTSourceCodeLocation? { nil }
 }
 
 // https://developer.apple.com/documentation/xctest/xctsourcecodelocation
-public struct XCTSourceCodeLocation {
-    public var fileURL: URL { URL(fileURLWithPath: "") }
-    public var lineNumber: Int { 0 }
+open class XCTSourceCodeLocation {
+    open var fileURL: URL { URL(fileURLWithPath: "") }
+    open var lineNumber: Int { 0 }
 }

@@ -7,23 +7,24 @@ import Testing
     private static let main = """
         #include "ccurl.h"
         #include <stdio.h>
-        #ifdef WITHOUT_LIBRARIES
+        int main(void) { printf("%s", ccurl_open() ? "opened" : ccurl_problem()); }
+
+        """
+    /// What the C library does then.
+    private static let withoutLibraries = """
         void *dlopen(const char *name, int flags) { return NULL; }
         char *dlerror(void) { return "Dynamic loading not supported"; }
-        #endif
-        int main(void) { printf("%s", ccurl_open() ? "opened" : ccurl_problem()); }
+
         """
 
     private static let shim = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../../Sources/CCurl").path
 
-    private func said(_ compiler: Program, _ option: String) throws -> String {
+    private func said(_ compiler: Program, _ options: [String] = [], and more: String = "") throws -> String {
         let scratch = try Scratch()
-        try scratch.write(Self.main, to: "main.c")
-        try compiler.run([
-            option, "-I\(Self.shim)/include", "-o", scratch.path("main"), scratch.path("main.c"),
-            "\(Self.shim)/library.c",
-        ])
+        try scratch.write(Self.main + more, to: "main.c")
+        let files = [scratch.path("main.c"), "\(Self.shim)/library.c"]
+        try compiler.run(options + files + ["-I\(Self.shim)/include", "-o", scratch.path("main")])
         return String(decoding: try Program.run(scratch.path("main")), as: UTF8.self)
     }
 
@@ -35,14 +36,14 @@ import Testing
 
     @Test("it is not told to install libcurl", .enabled(if: Program.clang.isInstalled, "clang is not installed"))
     func advice() throws {
-        expectAdvice(try said(.clang, "-DWITHOUT_LIBRARIES"))
+        expectAdvice(try said(.clang, and: Self.withoutLibraries))
     }
 
     @Test(
         "that is what a static program with musl says",
         .enabled(if: Program.muslCompiler.isInstalled, "musl-gcc is not installed"))
     func musl() throws {
-        expectAdvice(try said(.muslCompiler, "-static"))
+        expectAdvice(try said(.muslCompiler, ["-static"]))
     }
 }
 #endif
