@@ -7,6 +7,10 @@ import Android
 #else
 import Darwin
 #endif
+#if URLSession && os(Linux)
+// FoundationNetworking imports this module, which then owns the types of time for the compiler.
+import CDispatch
+#endif
 
 /// The functions of the C library for files. No other file of the library imports the C library for them.
 ///
