@@ -1,6 +1,5 @@
 @testable import Errand
 import Foundation
-import Synchronization
 
 /// A Keychain in memory, which answers as Apple documents it, and can be told to refuse.
 final class FakeKeychain: Keychain {
@@ -17,7 +16,7 @@ final class FakeKeychain: Keychain {
     }
 
     private let groups: Set<String>
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Creates a Keychain for a program whose entitlements list those access groups.
     init(groups: Set<String> = []) {

@@ -2,7 +2,6 @@ import Dispatch
 @testable import Errand
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 
 @Suite("A slow Keychain") struct SlowKeychainTests {
@@ -31,7 +30,7 @@ import Testing
 
     @Test("it is asked on threads that no task uses")
     func threads() async throws {
-        let tasks = Mutex(0)
+        let tasks = Lock(0)
         keychain.beforeEach {
             if withUnsafeCurrentTask(body: { $0 != nil }) { tasks.withLock { $0 += 1 } }
         }
