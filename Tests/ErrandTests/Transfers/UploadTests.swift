@@ -54,6 +54,39 @@ struct UploadTests {
         #expect(error.status == status && error.localizedDescription == "no")
     }
 
+    /// A body of 32 MB that can be sent again, or once.
+    enum Large: CaseIterable {
+        case file, form, stream
+    }
+
+    @Test("D11 a connection that breaks in the middle of a body is a failure like any other", arguments: Large.allCases)
+    func broken(large: Large) async throws {
+        let path = try file(32 << 20)
+        let body: RequestBody =
+            switch large {
+            case .file: .file(path)
+            case .form: .multipart { $0.add("file", file: path) }
+            case .stream: .stream(contentType: "a/b", HTTPBody.Chunks { Data(count: 1 << 16) })
+            }
+        let requests = Noted(0)
+        server.onHead(.put, "/x") { _ in
+            requests.update { $0 += 1 }
+            // The third attempt of a body that can be sent again is read and answered.
+            return requests.value < 3 ? LoopbackReply([.pause(.milliseconds(20)), .reset]) : nil
+        }
+        server.on(.put, "/x", .status(204))
+        let client = client { $0.retry = RetryPolicy(attempts: 3, base: .zero) }
+        do throws(ServiceError) {
+            let reply = try await client.reply(to: Endpoint<NoContent>.put("x", body: body))
+            #expect(reply.attempts == 3 && large != .stream)
+            #expect(requests.value == 3)
+        } catch {
+            guard case .transport(let failure) = error else { throw error }
+            #expect(failure.kind == .reset && failure.mayHaveReachedServer && large == .stream)
+            #expect(requests.value == 1)
+        }
+    }
+
     @Test("D14 with Expect, nothing of a file is sent to a server that refuses", arguments: [401, 413, 417])
     func expectation(status: Int) async throws {
         server.onHead(.put, "/x") { _ in LoopbackReply.status(status).thenClose }

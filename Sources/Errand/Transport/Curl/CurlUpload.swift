@@ -107,7 +107,8 @@ final class CurlUpload: Sendable {
             ending = .failure(ServiceError(error) { .streamFailed(foreignName(of: $0)) })
         }
         let wasPaused = state.withLock { state in
-            state.ending = ending
+            // What ends after it was cancelled has ended because of that, which is no reason of its own.
+            if !state.isCancelled { state.ending = ending }
             defer { state.isPaused = false }
             return state.isPaused
         }
