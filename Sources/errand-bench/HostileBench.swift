@@ -147,7 +147,7 @@ enum HostileBench {
         let isCancelled = number.isMultiple(of: 13)
         let start = ContinuousClock.now
         let outcome = await call(number, client, isCancelled: isCancelled)
-        tally.latest = max(tally.latest, start.duration(to: .now) - limit)
+        tally.latest = max(tally.latest, start.duration(to: .now) - longest(number))
         tally.ended[outcomeName(of: outcome), default: 0] += 1
         guard let complaint = complaint(about: outcome, reply, isCancelled: isCancelled) else { return }
         let example = "\(number): \(outcome)"
@@ -162,10 +162,13 @@ enum HostileBench {
         if !isOfItsOwn(error) { tally.complain(lateSurplus, example) }
     }
 
+    /// How long a call may take.
+    private static func longest(_ number: Int) -> Duration { number.isMultiple(of: 2) ? limit : limit * 2 }
+
     private static func call(_ number: Int, _ client: APIClient, isCancelled: Bool) async -> Result<Int, ServiceError> {
-        // Either limit may apply: that of the attempt or that of the whole call.
-        let endpoint = Endpoint<Model>.get("\(number)")
-        let bound = number.isMultiple(of: 2) ? endpoint.deadline(limit) : endpoint.timeout(limit)
+        // Either limit may apply: that of silence or that of the whole call, which ends a drip too.
+        var bound = Endpoint<Model>.get("\(number)").deadline(longest(number))
+        if !number.isMultiple(of: 2) { bound = bound.timeout(limit) }
         let task = Task { () -> Result<Int, ServiceError> in
             do throws(ServiceError) {
                 return .success(try await client.run(bound).id)
