@@ -88,7 +88,7 @@ import Testing
 
     @Test("an event stream is read as it was scripted, over a second connection too")
     func events() async throws {
-        let first = [ServerSentEvent("two\nlines", id: "7"), ServerSentEvent("", type: "new", id: "8")]
+        let first = [ServerSentEvent("three\nlines\n\u{2028}", id: "7"), ServerSentEvent("", type: "new", id: "8")]
         network.on(.get, "/feed", .events(first, every: .seconds(1), retry: .seconds(3)).thenFailure(.reset))
         network.on(.get, "/feed", headers: ["Last-Event-ID": "8"], .events([]), .status(204))
         let (client, clock) = (client(), clock)
@@ -100,6 +100,15 @@ import Testing
         #expect(events == first)
         #expect(clock.elapsed >= .seconds(5))
         try network.verify()
+    }
+
+    @Test("whatever ends a line in an event, no line is lost")
+    func lineBreaks() async throws {
+        network.on(.get, "/feed", .events([ServerSentEvent("a\r\nb\rc")]))
+        let client = client()
+        var data: [String] = []
+        for try await event in client.events(.get("feed")).reconnecting(false) { data.append(event.data) }
+        #expect(data == ["a\nb\nc"])
     }
 
     @Test("a stream that nobody has read to its end leaves nothing behind")

@@ -96,7 +96,11 @@ extension ServerSentEvent {
     var text: Data {
         var lines = id.isEmpty ? "" : "id: \(id)\n"
         if type != "message" { lines += "event: \(type)\n" }
-        for line in data.split(separator: "\n", omittingEmptySubsequences: false) { lines += "data: \(line)\n" }
+        // CR, LF and CRLF, which is one character, all end a line.
+        for line in data.split(omittingEmptySubsequences: false, whereSeparator: { ["\n", "\r", "\r\n"].contains($0) })
+        {
+            lines += "data: \(line)\n"
+        }
         return Data("\(lines)\n".utf8)
     }
 }
