@@ -47,17 +47,19 @@ extension APIClient {
         endpoint.headers["Accept"] = "text/event-stream"
         endpoint.headers["Cache-Control"] = endpoint.headers["Cache-Control"] ?? "no-store"
         endpoint.options.timeout = endpoint.options.timeout ?? .seconds(60)
-        let (time, limit) = (configuration.time, endpoint.options.deadline ?? configuration.deadline)
-        let (call, end) = (endpoint, limit.map(time.now.advanced(by:)))
+        let (time, call) = (configuration.time, endpoint)
         return ServerSentEvents(
-            open: { lastID, pause async throws(ServiceError) in
+            open: { lastID, end, pause async throws(ServiceError) in
                 var call = call
-                if !lastID.isEmpty { call.headers["Last-Event-ID"] = lastID }
+                // Spaces and tabs around a field's value are not part of it. An identifier that cannot be sent at all
+                // is left out: the server has chosen it, so the call is not to blame.
+                let id = lastID.trimmed
+                if !id.isEmpty, HTTPSyntax.isFieldValue(id) { call.headers["Last-Event-ID"] = id }
                 if let end { call.options.deadline = max(.zero, time.now.duration(to: end)) }
                 return try await self.open(call, after: pause)
             },
             time: time, longestPause: configuration.longestServerPause, lastID: lastID,
-            isResumed: endpoint.method == .get)
+            deadline: endpoint.options.deadline ?? configuration.deadline, isResumed: endpoint.method == .get)
     }
 }
 
@@ -124,6 +126,15 @@ extension StreamedResponse {
 }
 
 extension ServiceError {
+    /// The same error, with the deadline that was set: that of a single connection is what was left of it.
+    func limited(to deadline: Duration?) -> ServiceError {
+        guard case .timedOut(let timeout) = self, timeout.bound == .deadline, let deadline else { return self }
+        var whole = Timeout(
+            .deadline, limit: deadline, phase: timeout.phase, mayHaveReachedServer: timeout.mayHaveReachedServer)
+        whole.call = timeout.call
+        return .timedOut(whole)
+    }
+
     /// Whether an event stream that ended so may go on with another connection.
     var isWorthReconnecting: Bool {
         switch self {

@@ -16,12 +16,16 @@ import Foundation
 ///
 /// While nobody reads the events, the connection is not read either.
 public struct ServerSentEvents: AsyncSequence, Sendable {
-    /// Opens the stream, with the last identifier, after a pause if it is opened again.
-    let open: @Sendable (_ lastID: String, _ pause: StreamPause?) async throws(ServiceError) -> StreamedResponse
+    /// Opens the stream, with the last identifier, until an instant, after a pause if it is opened again.
+    let open:
+        @Sendable (_ lastID: String, _ end: Instant?, _ pause: StreamPause?) async throws(ServiceError)
+            -> StreamedResponse
     let time: any TimeSource
     /// The longest pause that the server may ask for.
     let longestPause: Duration
     let lastID: String
+    /// The limit for one iteration, over all its connections.
+    let deadline: Duration?
     var isResumed: Bool
     var limit = 1 << 20
     var isEnd: @Sendable (ServerSentEvent) -> Bool = { _ in false }
@@ -66,6 +70,8 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         private(set) var decoding: StreamDecoding?
         /// Why the last connection ended; `nil` before the first.
         private var lastEnd: ClientEvent.RetryReason?
+        /// When the iteration has to end.
+        private var deadline: Instant?
         /// How many connections in a row have brought no event.
         private var failures = 0
         /// The session of the first connection.
@@ -82,11 +88,12 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(ServiceError) -> ServerSentEvent? {
             guard !isOver else { return nil }
+            deadline = deadline ?? events.deadline.map(events.time.now.advanced(by:))
             do throws(ServiceError) {
                 if let event = try await event(isolation: actor) { return event }
             } catch {
                 end()
-                throw error
+                throw error.limited(to: events.deadline)
             }
             end()
             return nil
@@ -126,7 +133,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
                 let before = lastEnd.map { StreamPause(duration: pause, reason: $0, session: session) }
                 do throws(ServiceError) {
                     failures += 1
-                    let response = try await events.open(parser.lastID, before)
+                    let response = try await events.open(parser.lastID, deadline, before)
                     guard response.status != 204 else { return false }
                     try response.checkIsEventStream()
                     (decoding, session) = (response.decoding, response.session)

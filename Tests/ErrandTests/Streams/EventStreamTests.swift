@@ -111,6 +111,33 @@ import Testing
         #expect(timeout.bound == .deadline && clock.elapsed <= .seconds(10))
     }
 
+    @Test("the deadline begins with each iteration, and the error names all of it")
+    func deadlineOfIteration() async throws {
+        network.onAny { connection("data: a\n\n", then: .isSilent).always }
+        let events = client().events(.get("feed").deadline(.seconds(30)))
+        for _ in 0..<2 {
+            try await clock.run { try await clock.sleep(for: .seconds(60)) }
+            let (data, error) = await data(of: events)
+            #expect(data == ["a"])
+            guard case .timedOut(let timeout) = error else { throw try #require(error) }
+            #expect(timeout.bound == .deadline && timeout.limit == .seconds(30))
+        }
+    }
+
+    @Test(
+        "an identifier that is no value of a header is sent without its spaces, or not at all",
+        arguments: [("42 ", "42"), (" \t7", "7"), ("a\u{1}b", nil)] as [(String, String?)])
+    func oddIdentifier(id: String, header: String?) async throws {
+        network.on(.get, "/feed") {
+            connection("id: \(id)\ndata: a\n\n")
+            connection("data: b\n\n")
+            ScriptedReply.status(204)
+        }
+        let (data, error) = await data(of: client().events(.get("feed")))
+        #expect(data == ["a", "b"] && error == nil)
+        #expect(network.sent.map { $0.request.headers["Last-Event-ID"] } == [nil, header, header])
+    }
+
     @Test("another content type is an error")
     func contentType() async throws {
         network.onAny { .json("{}") }
