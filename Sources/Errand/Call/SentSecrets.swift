@@ -30,6 +30,9 @@ struct SentSecrets {
         for field in request.body?.source?.fields ?? [] where names.contains(field.name, in: .parameter) {
             add(field.value)
         }
+        for document in request.body?.source?.documents ?? [] where document.count <= Self.largestBody {
+            addValues(in: String(decoding: document, as: UTF8.self), isQuery: false)
+        }
         guard let body = request.body?.bytes, body.count <= Self.largestBody else { return }
         let isForm = request.headers["Content-Type"]?.hasPrefix("application/x-www-form-urlencoded") == true
         addValues(in: String(decoding: body, as: UTF8.self), isQuery: isForm)

@@ -27,13 +27,19 @@ struct MultipartEncoding {
 
     /// Returns the body of the form. Looks at its files, and throws `.invalidRequest` if one of them cannot be read.
     mutating func body(of form: MultipartForm) throws -> HTTPBody {
+        var documents: [Data] = []
         for part in form.parts {
             write("--\(boundary)\r\n\(try head(of: part))\r\n\r\n")
             switch part.content {
             case .text(let text): write(text)
             // Large data is not copied.
-            case .data(let data): if data.count > HTTPBody.pieceSize { write(.bytes(data)) } else { bytes.append(data) }
-            case .json(let value): bytes.append(try encoder.encode(value))
+            case .data(let data):
+                if data.count > HTTPBody.pieceSize { write(.bytes(data)) } else { bytes.append(data) }
+                // A document that was encoded before.
+                if part.contentType?.lowercased().contains("json") == true { documents.append(data) }
+            case .json(let value):
+                documents.append(try encoder.encode(value))
+                bytes.append(documents[documents.count - 1])
             case .file(let place): write(try BodyFile(place).body(time: time))
             case .stream(let body): write(body)
             }
@@ -45,7 +51,7 @@ struct MultipartEncoding {
             fields: form.parts.compactMap { part in
                 guard case .text(let text) = part.content else { return nil }
                 return (part.name, text)
-            })
+            }, documents: documents)
         return body
     }
 

@@ -20,13 +20,16 @@ public struct HTTPBody: Sendable {
         let file: (path: String, check: @Sendable () throws -> Void)?
         /// The text fields of a form, by which the secrets among them are recognized.
         let fields: [(name: String, value: String)]
+        /// The JSON parts of a form, in which there may be secrets too.
+        let documents: [Data]
 
         init(
             file: (path: String, check: @Sendable () throws -> Void)? = nil,
-            fields: [(name: String, value: String)] = []
+            fields: [(name: String, value: String)] = [], documents: [Data] = []
         ) {
             self.file = file
             self.fields = fields
+            self.documents = documents
         }
     }
 

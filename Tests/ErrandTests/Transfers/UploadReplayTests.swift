@@ -40,12 +40,16 @@ struct UploadReplayTests {
         #expect(scene.sentTokens == ["ann.0"])
     }
 
-    @Test("C90: a secret in a form that the server repeats is in no error")
-    func secret() async throws {
+    @Test("C90: a secret in a form that the server repeats is in no error", arguments: [true, false])
+    func secret(isJSON: Bool) async throws {
         let network = scripted()
         network.on(.post, "/x", .json(#"{"message": "hunter2 is no password"}"#, status: 400))
         let body = RequestBody.multipart {
-            $0.add("password", "hunter2")
+            if isJSON {
+                $0.add("user", json: ["name": "ann", "password": "hunter2"])
+            } else {
+                $0.add("password", "hunter2")
+            }
             $0.add("log", stream: .bytes(Data("a".utf8)))
         }
         let error = await #expect(throws: ServiceError.self) {
