@@ -79,6 +79,20 @@ public struct HTTPHeaders: Sendable, Hashable {
     }
 }
 
+extension HTTPHeaders {
+    /// Whether the body is not compressed.
+    var hasPlainBody: Bool {
+        values("Content-Encoding").allSatisfy { $0.lowercased() == "identity" }
+    }
+
+    /// The length of the body; `nil` if it is not known, or is that of compressed bytes.
+    var bodyLength: Int? {
+        guard hasPlainBody, self["Transfer-Encoding"] == nil, let length = self["Content-Length"].flatMap({ Int($0) })
+        else { return nil }
+        return length >= 0 ? length : nil
+    }
+}
+
 extension HTTPHeaders: ExpressibleByDictionaryLiteral, Sequence {
     /// Creates headers from a dictionary literal. A name may repeat.
     public init(dictionaryLiteral elements: (String, String)...) {

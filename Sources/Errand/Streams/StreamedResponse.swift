@@ -25,6 +25,10 @@ public struct StreamedResponse: Sendable {
     let decoding: StreamDecoding
     /// The session that signed the request.
     let session: UUID?
+
+    /// The number of bytes in the body; `nil` if the server has not told it, or has told that of a compressed body, which
+    /// is decompressed.
+    public var length: Int? { headers.bodyLength }
 }
 
 extension StreamedResponse {

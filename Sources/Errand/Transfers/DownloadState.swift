@@ -35,7 +35,7 @@ struct DownloadState: Sendable, Hashable {
 
     /// Returns the state at the beginning of a whole body with those headers.
     func begun(again headers: HTTPHeaders, total: Int?, isRepeatable: Bool) -> DownloadState {
-        let version = isRepeatable && Self.isPlain(headers) ? FileVersion(headers) : nil
+        let version = isRepeatable && headers.hasPlainBody ? FileVersion(headers) : nil
         return DownloadState(version: version, total: total, distrustsRanges: distrustsRanges)
     }
 
@@ -53,7 +53,9 @@ struct DownloadState: Sendable, Hashable {
         case 206:
             guard let part = part(headers) else { return isResumable ? .requestWhole : .fail }
             return isResumable ? .append(upTo: part.end) : .beginAgain(total: part.total)
-        case 200..<300: return .beginAgain(total: Self.length(headers))
+        // Their content, if there is any, tells about the request: it is accepted, or there is nothing (RFC 9110, 15.3).
+        case 202, 204, 205: return .fail
+        case 200..<300: return .beginAgain(total: headers.bodyLength)
         case 416 where isResumable: return isWhole(headers) ? .complete : .requestWhole
         default: return .fail
         }
@@ -63,10 +65,10 @@ struct DownloadState: Sendable, Hashable {
     private func part(_ headers: HTTPHeaders) -> (end: Int, total: Int)? {
         // Several parts in one body have no Content-Range; that of a body which also has one is not to be trusted.
         guard headers["Content-Type"]?.lowercased().hasPrefix("multipart/byteranges") != true,
-            Self.isPlain(headers), headers.values("Content-Range").count == 1,
+            headers.hasPlainBody, headers.values("Content-Range").count == 1,
             let text = headers["Content-Range"],
             case .part(let range, let length?)? = ContentRange(text), range.lowerBound == (isResumable ? offset : 0),
-            Self.length(headers) ?? range.count == range.count
+            headers.bodyLength ?? range.count == range.count
         else { return nil }
         guard isResumable else { return (range.upperBound, length) }
         guard version?.matchesPart(with: headers) == true, total ?? length == length else { return nil }
@@ -79,18 +81,5 @@ struct DownloadState: Sendable, Hashable {
         if case .tag(let tag)? = version, headers["ETag"] ?? tag != tag { return false }
         guard let text = headers["Content-Range"] else { return total == offset }
         return ContentRange(text) == .unsatisfied(length: offset) && total ?? offset == offset
-    }
-
-    /// The length of a body; `nil` if it is not known, or is that of compressed bytes.
-    private static func length(_ headers: HTTPHeaders) -> Int? {
-        guard isPlain(headers), headers["Transfer-Encoding"] == nil, let text = headers["Content-Length"],
-            let length = Int(text), length >= 0
-        else { return nil }
-        return length
-    }
-
-    /// Whether the body has not been compressed.
-    static func isPlain(_ headers: HTTPHeaders) -> Bool {
-        headers.values("Content-Encoding").allSatisfy { $0.lowercased() == "identity" }
     }
 }

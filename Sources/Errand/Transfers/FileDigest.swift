@@ -51,7 +51,7 @@ public struct FileDigest: Sendable, Hashable, CustomStringConvertible {
     /// Returns the SHA-256 that a response names for the whole file; `nil` if it names none.
     init?(of status: Int, _ headers: HTTPHeaders) {
         // A digest of compressed bytes is not that of the file.
-        guard DownloadState.isPlain(headers) else { return nil }
+        guard headers.hasPlainBody else { return nil }
         // The content of a 206 is only a part of the file, but its representation is the whole.
         let names = status == 206 ? ["Repr-Digest"] : ["Repr-Digest", "Content-Digest"]
         let found = names.lazy.compactMap { DigestFields(headers.values($0))?.sha256 }.first

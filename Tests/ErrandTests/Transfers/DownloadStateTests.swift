@@ -48,6 +48,9 @@ import Testing
         Case("D3 the file is longer", 416, ["Content-Range": "bytes */100"], .requestWhole),
         Case("D3 nothing is said", 416, [:], .requestWhole),
         Case("not found", 404, [:], .fail),
+        Case("the file is not ready", 202, ["Content-Length": "20"], .fail),
+        Case("there is nothing", 204, [:], .fail),
+        Case("a whole file by way of a proxy", 203, ["Content-Length": "100"], .beginAgain(total: 100)),
         Case("the server fails", 503, [:], .fail),
         Case("nothing has changed", 304, [:], .fail),
     ]

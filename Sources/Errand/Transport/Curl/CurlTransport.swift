@@ -167,7 +167,7 @@ public final class CurlTransport: StoppableTransport {
         guard !exchange.context.scope.isStopped, var response = try download.head.outcome?.get() else {
             throw ServiceError.cancelled
         }
-        response.body = .stream(length: response.lengthOnTheWire, HTTPBody.Chunks { try await reader.next() })
+        response.body = .stream(length: response.headers.bodyLength, HTTPBody.Chunks { try await reader.next() })
         return response
     }
 
@@ -231,13 +231,6 @@ public final class CurlTransport: StoppableTransport {
 
     deinit {
         if case .success(let loop) = loop { loop.close() }
-    }
-}
-
-extension HTTPResponse {
-    /// The length of the body if the head gives it. That of a compressed body is not known before it is decompressed.
-    fileprivate var lengthOnTheWire: Int? {
-        headers["Content-Encoding"] == nil ? headers["Content-Length"].flatMap { Int($0) } : nil
     }
 }
 #endif
