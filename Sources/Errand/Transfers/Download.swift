@@ -71,6 +71,7 @@ struct Download {
     private mutating func run() async throws(ServiceError) -> DownloadedFile {
         await findPart()
         while true {
+            try await askForEndpoint()
             let response: HTTPResponse
             do throws(ServiceError) {
                 response = try await send()
@@ -90,7 +91,7 @@ struct Download {
                 state.distrustsRanges = true
                 continue
             case .complete: return try await finish(with: response)
-            case .fail: throw .unexpectedPart
+            case .fail: throw .unexpected(response.status)
             }
             if breakOff == nil, state.total ?? state.offset == state.offset { return try await finish(with: response) }
             try await pause(after: breakOff ?? .brokenOff(after: state.offset, of: state.total), isRefused: false)
@@ -129,14 +130,18 @@ struct Download {
 // MARK: Requests
 
 extension Download {
+    /// Asks for the endpoint of the next attempt. What the closure throws is final: its own calls have had their
+    /// retries.
+    private mutating func askForEndpoint() async throws(ServiceError) {
+        defer { isUsed = true }
+        guard isUsed, let ask = order.ask else { return }
+        endpoint = try await call.runInChild { () async throws(ServiceError) in
+            try await DownloadOrder.translating(ask)
+        }
+    }
+
     /// Sends the next request. An error status is thrown.
     private mutating func send() async throws(ServiceError) -> HTTPResponse {
-        if isUsed, let ask = order.ask {
-            endpoint = try await call.runInChild { () async throws(ServiceError) in
-                try await DownloadOrder.translating(ask)
-            }
-        }
-        isUsed = true
         var endpoint = endpoint
         endpoint.headers.merge(isRepeatable ? state.headers : DownloadState().headers)
         let (response, _, session) = try await client.send(endpoint, as: call, in: session)
@@ -189,6 +194,8 @@ extension Download {
 
     private mutating func goOn(with response: HTTPResponse) async throws(ServiceError) {
         hasBegun = true
+        // Every byte from here on is new, also if there were more of an earlier version.
+        best = state.offset
         digest = FileDigest(of: response.status, response.headers) ?? digest
         guard state.total == nil,
             case .part(_, let total?)? = response.headers["Content-Range"].flatMap(ContentRange.init)
@@ -235,7 +242,9 @@ extension Download {
             }
         }
         try call.throwIfStopped()
-        try await DiskThreads.run(by: call.time) { [part] () throws(ServiceError) in try part.putInPlace() }
+        try await DiskThreads.run(by: call.time) { [part, state] () throws(ServiceError) in
+            try part.putInPlace(state.offset)
+        }
         state.total = state.offset
         tell(isEnd: true)
         return DownloadedFile(

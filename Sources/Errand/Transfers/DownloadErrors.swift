@@ -30,8 +30,9 @@ extension ServiceError {
         return .transport(TransportFailure(.malformed, "the server has sent more than it announced, beyond \(end)"))
     }
 
-    static var unexpectedPart: ServiceError {
-        let message = "the server has sent a part of the file that was not requested"
-        return .transport(TransportFailure(.malformed, message))
+    /// A success that does not hold what was requested.
+    static func unexpected(_ status: Int) -> ServiceError {
+        let what = status == 206 ? "a part of the file that was not requested" : "the status \(status) and not the file"
+        return .transport(TransportFailure(.malformed, "the server has sent \(what)"))
     }
 }

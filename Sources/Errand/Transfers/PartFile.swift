@@ -12,7 +12,8 @@ import Foundation
 /// is there whole or not at all; a record that is left without a part counts for nothing.
 ///
 /// The part is locked as long as it is open, so two downloads to one place do not mix (`D5`). A part that was renamed
-/// or removed before its lock was acquired is not the one that the path leads to; then the path is opened again.
+/// or removed before its lock was acquired is not the one that the path leads to; then the path is opened again. What
+/// happens to the path later is checked before anything is done with it.
 ///
 /// All methods block: they are called on a thread for the disk.
 final class PartFile: Sendable {
@@ -21,14 +22,19 @@ final class PartFile: Sendable {
     private let record: PrivateFile
     private let folder: String
     private let file: OpenFile
+    private let identity: FileStatus.Identity
+    private let isHeld = Lock(true)
+
+    /// The parts that are open in this process: not every file system has locks.
+    private static let open = Lock<Set<FileStatus.Identity>>([])
 
     /// Opens the part of a file, and creates it if there is none.
     init(of target: String) throws(ServiceError) {
         self.target = target
-        path = "\(target).part"
+        path = Self.path(beside: target)
         record = PrivateFile(path: "\(path).json", content: "the record of the download")
         folder = try Self.checkedFolder(of: target)
-        file = try Self.openLocked(path, in: folder, for: target)
+        (file, identity) = try Self.openLocked(path, in: folder, for: target)
     }
 
     /// The number of bytes in the part.
@@ -59,6 +65,7 @@ final class PartFile: Sendable {
 
     /// Writes bytes at that offset, which is the end of the part.
     func write(_ data: Data, at offset: Int) throws(ServiceError) {
+        guard length == offset else { throw .unusableFile("\(path) has been changed by somebody else") }
         try or("written") { () throws(SystemError) in try file.write(data, at: offset) }
         WriteBack.begin(file.descriptor, from: offset, count: data.count)
     }
@@ -68,27 +75,52 @@ final class PartFile: Sendable {
         try or("read") { () throws(SystemError) in try file.read(upTo: count, at: offset) }
     }
 
-    /// Puts the file in place, once its bytes are on the disk.
-    func putInPlace() throws(ServiceError) {
-        try or("written") { () throws(SystemError) in try file.sync() }
+    /// Puts the file in place, which has that many bytes, once they are on the disk.
+    func putInPlace(_ count: Int) throws(ServiceError) {
+        do throws(ServiceError) {
+            try or("written") { () throws(SystemError) in try file.sync() }
+        } catch {
+            // The system says once that bytes were lost. Whoever went on after them would not learn of it.
+            remove()
+            throw error
+        }
         // It may have become a folder or a link meanwhile.
         _ = try Self.checkedFolder(of: target)
+        guard file.isPresent, length == count else {
+            throw .unusableFile("\(path) has been changed or removed by somebody else")
+        }
         try or("put in place") { () throws(SystemError) in try FileSystem.move(path, to: target) }
         record.syncFolder()
-        // A record without a part counts for nothing.
-        try? record.remove()
+        removeRecord()
     }
 
-    /// Removes the part and its record.
+    /// Removes the part and its record, unless they have become those of somebody else.
     func remove() {
+        guard file.isPresent else { return }
         // Whatever cannot be removed is not used again: without a record a part counts for nothing.
+        try? record.remove()
+        try? FileSystem.remove(path)
+    }
+
+    /// Removes the record of a part that has gone, unless another download has the place by now: then it is that one's.
+    private func removeRecord() {
+        // A record that stays counts for nothing without a part.
+        guard let place = try? OpenFile(path, .updating) else { return }
+        defer { place.unlockAndClose() }
+        guard (try? place.lock()) != nil, place.isPresent, (try? place.status().length) == 0 else { return }
         try? record.remove()
         try? FileSystem.remove(path)
     }
 
     /// Closes and unlocks the part.
     func release() {
+        let wasHeld = isHeld.withLock { isHeld in
+            defer { isHeld = false }
+            return isHeld
+        }
+        guard wasHeld else { return }
         file.unlockAndClose()
+        Self.open.withLock { _ = $0.remove(identity) }
     }
 
     deinit { release() }
@@ -132,7 +164,7 @@ extension PartFile {
 
     private static func openLocked(
         _ path: String, in folder: String, for target: String
-    ) throws(ServiceError) -> OpenFile {
+    ) throws(ServiceError) -> (OpenFile, FileStatus.Identity) {
         while true {
             let file: OpenFile
             do throws(SystemError) {
@@ -140,32 +172,52 @@ extension PartFile {
             } catch {
                 switch error {
                 case .permissionDenied, .notPermitted, .readOnlyFileSystem:
-                    throw .badFile("the folder \(folder) is not writable")
+                    let isThere = (try? FileSystem.status(of: path, followingLinks: false)) != nil
+                    throw isThere ? notOwn(path) : .badFile("the folder \(folder) is not writable")
                 case .symbolicLink: throw .badFile("\(path) is a symbolic link, which is not followed; remove it")
                 default: throw .unusableFile("\(path) cannot be created: \(error.words)")
                 }
             }
-            if try lock(file, for: target) { return file }
+            if let identity = try lock(file, for: target) { return (file, identity) }
         }
     }
 
-    /// Locks an open part. Returns `false` if the path leads to another file by now.
-    private static func lock(_ file: OpenFile, for target: String) throws(ServiceError) -> Bool {
+    /// Locks an open part. Returns `nil` if the path leads to another file by now.
+    private static func lock(_ file: OpenFile, for target: String) throws(ServiceError) -> FileStatus.Identity? {
         do throws(SystemError) {
             try file.lock()
         } catch {
-            guard error != .wouldBlock else {
-                throw .badFile("another download writes to \(target); wait for its end, or choose another name")
-            }
-            // The file system has no locks; there the second download is not noticed.
+            guard error != .wouldBlock else { throw occupied(target) }
+            // The file system has no locks; there a download of another process is noticed when it writes.
         }
-        guard file.isPresent, let status = try? file.status() else { return false }
+        guard file.isPresent, let status = try? file.status() else { return nil }
         // A name that somebody else has put there may lead to a file that must not be overwritten.
-        guard status.kind == .file, status.owner == FileSystem.user, status.links == 1 else {
-            throw .badFile("\(file.path) is not a file of this user's own; remove it")
-        }
+        guard status.kind == .file, status.owner == FileSystem.user, status.links == 1 else { throw notOwn(file.path) }
+        guard open.withLock({ $0.insert(status.identity).inserted }) else { throw occupied(target) }
         // If that fails, the file keeps the mode that its owner has given it.
         try? file.setMode(0o600)
-        return true
+        return status.identity
+    }
+
+    private static func occupied(_ target: String) -> ServiceError {
+        .badFile("another download writes to \(target); wait for its end, or choose another name")
+    }
+
+    private static func notOwn(_ path: String) -> ServiceError {
+        .badFile("\(path) is not a file of this user's own; remove it")
+    }
+
+    /// The greatest number of bytes in the name of a part: a name may have 255, and its record's draft adds 9.
+    private static let longestName = 246
+
+    /// Returns the path of the part of a file: its name with `.part`, shortened if that would be too long.
+    private static func path(beside target: String) -> String {
+        let name = target.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        let end = ".part"
+        guard name.utf8.count + end.utf8.count > longestName else { return target + end }
+        let hash = FileDigest.hexadecimal(Array(SHA256.hash(of: Data(name.utf8)).prefix(8)))
+        var short = name
+        while short.utf8.count + hash.utf8.count + 1 + end.utf8.count > longestName { short.removeLast() }
+        return "\(target.dropLast(name.count))\(short)-\(hash)\(end)"
     }
 }

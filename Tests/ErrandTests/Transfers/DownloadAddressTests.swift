@@ -83,6 +83,24 @@ import Testing
         #expect(try scene.names == [])
     }
 
+    @Test("D8: when the closure itself is refused after a break, the download ends, and what has come is kept")
+    func refusedLater() async throws {
+        let scene = try DownloadScene()
+        scene.serve { reply, _ in reply.cut(.inBody(1000)) }
+        scene.server.on(.get, "/address", .status(403).always)
+        let asked = Noted(0)
+        let error = await #expect(throws: ServiceError.self) {
+            try await scene.client.download(
+                asking: {
+                    asked.update { $0 += 1 }
+                    guard asked.value > 1 else { return .get("app.zip") }
+                    return .get(url: try await scene.client.run(Endpoint<String>.get("address")))
+                }, to: scene.target)
+        }
+        #expect(error?.status == 403 && asked.value == 2)
+        #expect(scene.part == scene.file.content.prefix(1000))
+    }
+
     @Test("a redirect to another server takes the range along, on each attempt anew")
     func redirected() async throws {
         let (scene, front) = (try DownloadScene(), try LoopbackServer())

@@ -44,6 +44,19 @@ import Testing
         #expect(try scene.scratch.read("file") == "precious")
     }
 
+    @Test("a name may be as long as the file system allows; its part has a shorter one", arguments: [240, 242, 255])
+    func longName(count: Int) async throws {
+        let scene = try DownloadScene()
+        scene.serve { $1 == 1 ? $0.cut(.inBody(1000)) : $1 == 2 ? .status(404) : $0 }
+        let name = "ä" + String(repeating: "x", count: count - 2)
+        let target = scene.scratch.path(name)
+        await #expect(throws: ServiceError.self) { try await scene.client.download(.get("app.zip"), to: target) }
+        #expect(try scene.names.allSatisfy { $0.utf8.count <= 255 } && scene.names.count == 2)
+        #expect(try await scene.client.download(.get("app.zip"), to: target).resumedAfter == 1000)
+        #expect(FileManager.default.contents(atPath: target) == scene.file.content)
+        #expect(try scene.names == [name])
+    }
+
     @Test("D7: a folder that is not writable is named", .disabled(if: geteuid() == 0, "root may write everywhere"))
     func unwritable() async throws {
         let scene = try DownloadScene()

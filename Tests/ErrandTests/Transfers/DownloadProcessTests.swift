@@ -78,6 +78,76 @@ import Testing
         #expect(FileManager.default.contents(atPath: target) == file.content)
     }
 
+    /// Compiles a library that replaces a function of the system in a child process.
+    private func replacing(_ function: String) throws -> [String: String] {
+        try scratch.write(
+            """
+            #define _GNU_SOURCE
+            #include <dlfcn.h>
+            #include <errno.h>
+            #include <stdio.h>
+            #include <string.h>
+            #include <unistd.h>
+            \(function)
+            """, to: "function.c")
+        try Program.clang.run(
+            ["-shared", "-fPIC", "-o", scratch.path("function.so"), scratch.path("function.c"), "-ldl"])
+        return ["LD_PRELOAD": scratch.path("function.so")]
+    }
+
+    @Test(
+        "D5: where the file system has no locks, a download notices that another process has written to its part",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+    func withoutLocks() async throws {
+        let environment = try replacing("int flock(int file, int how) { errno = ENOLCK; return -1; }")
+        let (arrived, goOn) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0))
+        let isFirst = Noted(true)
+        server.on(.get, "/file") { [file] request in
+            guard isFirst.value else { return file.reply(to: request) }
+            isFirst.value = false
+            arrived.continuation.yield()
+            goOn.wait()
+            return file.reply(to: request)
+        }
+        let client = APIClient(server.baseURL) { $0.rateLimit = .unlimited }
+        let mine = Task { [target] in try await client.download(.get("file"), to: target) }
+        for await _ in arrived.stream { break }
+        let (lines, status) = try await Child(
+            "TransportProbe", ["download", server.baseURL, target], environment: environment
+        ).end()
+        #expect(status == 0 && lines.last == "after 0", "\(lines)")
+        #expect(FileManager.default.contents(atPath: target) == file.content)
+        goOn.signal()
+        // It has written to a file that is no longer at its path.
+        let error = await #expect(throws: ServiceError.self) { try await mine.value }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .file && failure.message.contains("changed"))
+        #expect(FileManager.default.contents(atPath: target) == file.content)
+    }
+
+    @Test(
+        "D7: bytes that could not be brought to the disk are not kept: the system says only once that they are lost",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+    func lostBytes() async throws {
+        let environment = try replacing(
+            """
+            int fsync(int file) {
+                char link[64], path[4096] = {0};
+                snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+                if (readlink(link, path, sizeof path - 1) > 5 && !strcmp(path + strlen(path) - 5, ".part")) {
+                    errno = EIO;
+                    return -1;
+                }
+                return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(file);
+            }
+            """)
+        serve()
+        let child = try Child("TransportProbe", ["download", server.baseURL, target], environment: environment)
+        let (lines, _) = try await child.end()
+        #expect(lines.last?.contains("\(target).part cannot be written: Input/output error") == true, "\(lines)")
+        #expect(part == nil && !scratch.exists("file.part.json") && !scratch.exists("file"))
+    }
+
     @Test("D7: on a full disk the error says so, and what has come is kept for the next download")
     func fullDisk() async throws {
         serve()

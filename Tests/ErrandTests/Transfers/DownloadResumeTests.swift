@@ -79,6 +79,40 @@ import Testing
         #expect(try scene.names == ["app.zip"])
     }
 
+    @Test("a new version counts from its own beginning: each of its bytes is progress")
+    func progressOfNewVersion() async throws {
+        let scene = try DownloadScene()
+        let other = LoopbackFile(DownloadScene.content(100_000), headers: ["ETag": "\"2\""])
+        let count = Noted(0)
+        scene.server.on(.get, "/app.zip") { [first = scene.file] request in
+            count.update { $0 += 1 }
+            switch count.value {
+            case 1: return first.reply(to: request).cut(.inBody(150_000))
+            case 2: return .status(404)
+            case 3..<12: return other.reply(to: request).cut(.inBody(10_000))
+            default: return other.reply(to: request)
+            }
+        }
+        await #expect(throws: ServiceError.self) { try await scene.client.download(.get("app.zip"), to: scene.target) }
+        let file = try await scene.client.download(.get("app.zip"), to: scene.target)
+        #expect(scene.downloaded == other.content && file.attempts == 10 && !file.isResumed)
+    }
+
+    @Test("a success that is not the file leaves the old file and what has come of the new one", arguments: [202, 204])
+    func notTheFile(status: Int) async throws {
+        let scene = try DownloadScene()
+        try scene.scratch.write("old", to: "app.zip")
+        scene.serve { $1 == 1 ? $0.cut(.inBody(1000)) : $1 == 2 ? .status(status, body: Data("{}".utf8)) : $0 }
+        let error = await #expect(throws: ServiceError.self) {
+            try await scene.client.download(.get("app.zip"), to: scene.target)
+        }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .malformed && failure.message.contains("the status \(status)"))
+        #expect(try scene.scratch.read("app.zip") == "old")
+        #expect(try await scene.client.download(.get("app.zip"), to: scene.target).resumedAfter == 1000)
+        #expect(scene.downloaded == scene.file.content)
+    }
+
     /// What a server may answer to a range, and must not be appended.
     enum Misfit: CaseIterable {
         case whole, otherRange, otherTotal, otherVersion, weakVersion, noVersion, multipart, tooMuch
