@@ -8,8 +8,8 @@ let house: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-// The privacy manifest is for apps. As a resource it brings a bundle, and code that imports Foundation, so it is one only
-// where apps are built.
+// The privacy manifest is for apps. As a resource it brings a bundle, and code that imports Foundation, so it is one
+// only where apps are built.
 let privacyManifest = "PrivacyInfo.xcprivacy"
 #if os(macOS)
 let (resources, excluded): ([Resource], [String]) = ([.copy(privacyManifest)], [])

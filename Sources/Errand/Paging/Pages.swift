@@ -13,8 +13,8 @@ extension APIClient {
     ///     }
     ///
     /// Each page is a call like any other: it takes a permit, is signed and retried, and ends with `.cancelled` when
-    /// its task is cancelled. If the user signs out, or another signs in, the next page is `.sessionExpired`. No page is
-    /// kept, and none is requested in advance.
+    /// its task is cancelled. If the user signs out, or another signs in, the next page is `.sessionExpired`. No page
+    /// is kept, and none is requested in advance.
     ///
     /// - Parameters:
     ///   - endpoint: The endpoint of the first page.

@@ -26,8 +26,8 @@ public struct StreamedResponse: Sendable {
     /// The session that signed the request.
     let session: UUID?
 
-    /// The number of bytes in the body; `nil` if the server has not told it, or has told that of a compressed body, which
-    /// is decompressed.
+    /// The number of bytes in the body; `nil` if the server has not told it, or has told that of a compressed body,
+    /// which is decompressed.
     public var length: Int? { headers.bodyLength }
 }
 

@@ -53,7 +53,7 @@ struct DownloadState: Sendable, Hashable {
         case 206:
             guard let part = part(headers) else { return isResumable ? .requestWhole : .fail }
             return isResumable ? .append(upTo: part.end) : .beginAgain(total: part.total)
-        // Their content, if there is any, tells about the request: it is accepted, or there is nothing (RFC 9110, 15.3).
+        // What they bring, if anything, is about the request: it is accepted, or there is nothing (RFC 9110, 15.3).
         case 202, 204, 205: return .fail
         case 200..<300: return .beginAgain(total: headers.bodyLength)
         case 416 where isResumable: return isWhole(headers) ? .complete : .requestWhole

@@ -23,8 +23,8 @@ extension Movies {
             client = APIClient(configuration)
         }
 
-        /// Downloads the poster of a film to that file, which appears whole or not at all. Returns `nil` if the film has
-        /// no poster.
+        /// Downloads the poster of a film to that file, which appears whole or not at all. Returns `nil` if the film
+        /// has no poster.
         public func downloadPoster(
             of movie: Movie, width: Width = .medium, to path: String,
             onProgress: (@Sendable (TransferProgress) -> Void)? = nil

@@ -110,7 +110,8 @@ public func posix_spawnattr_setflags(_ attributes: UnsafeMutablePointer<posix_sp
 public func posix_spawn(
     _ process: UnsafeMutablePointer<pid_t>!, _ path: UnsafePointer<CChar>!,
     _ actions: UnsafePointer<posix_spawn_file_actions_t?>!, _ attributes: UnsafePointer<posix_spawnattr_t?>!,
-    _ arguments: UnsafePointer<UnsafeMutablePointer<CChar>?>!, _ environment: UnsafePointer<UnsafeMutablePointer<CChar>?>!
+    _ arguments: UnsafePointer<UnsafeMutablePointer<CChar>?>!,
+    _ environment: UnsafePointer<UnsafeMutablePointer<CChar>?>!
 ) -> Int32 { -1 }
 @discardableResult
 public func posix_spawn_file_actions_addclose(
@@ -120,7 +121,8 @@ public func posix_spawn_file_actions_addclose(
 public func posix_spawnp(
     _ process: UnsafeMutablePointer<pid_t>!, _ name: UnsafePointer<CChar>!,
     _ actions: UnsafePointer<posix_spawn_file_actions_t?>!, _ attributes: UnsafePointer<posix_spawnattr_t?>!,
-    _ arguments: UnsafePointer<UnsafeMutablePointer<CChar>?>!, _ environment: UnsafePointer<UnsafeMutablePointer<CChar>?>!
+    _ arguments: UnsafePointer<UnsafeMutablePointer<CChar>?>!,
+    _ environment: UnsafePointer<UnsafeMutablePointer<CChar>?>!
 ) -> Int32 { -1 }
 // No header declares `environ`.
 public func _NSGetEnviron() -> UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>! { nil }

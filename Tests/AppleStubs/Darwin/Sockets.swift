@@ -54,8 +54,10 @@ public var SHUT_RDWR: Int32 { 2 }
 public var POLLIN: Int32 { 0x0001 }
 
 @discardableResult public func socket(_ domain: Int32, _ type: Int32, _ number: Int32) -> Int32 { -1 }
-@discardableResult public func bind(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>!, _ length: socklen_t) -> Int32 { -1 }
-@discardableResult public func connect(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>!, _ length: socklen_t) -> Int32 { -1 }
+@discardableResult
+public func bind(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>!, _ length: socklen_t) -> Int32 { -1 }
+@discardableResult
+public func connect(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>!, _ length: socklen_t) -> Int32 { -1 }
 @discardableResult public func listen(_ descriptor: Int32, _ backlog: Int32) -> Int32 { -1 }
 @discardableResult public func accept(
     _ descriptor: Int32, _ address: UnsafeMutablePointer<sockaddr>!, _ length: UnsafeMutablePointer<socklen_t>!
@@ -63,10 +65,13 @@ public var POLLIN: Int32 { 0x0001 }
 @discardableResult public func getsockname(
     _ descriptor: Int32, _ address: UnsafeMutablePointer<sockaddr>!, _ length: UnsafeMutablePointer<socklen_t>!
 ) -> Int32 { -1 }
-@discardableResult public func recv(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer!, _ count: Int, _ flags: Int32) -> Int { -1 }
-@discardableResult public func send(_ descriptor: Int32, _ buffer: UnsafeRawPointer!, _ count: Int, _ flags: Int32) -> Int { -1 }
+@discardableResult
+public func recv(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer!, _ count: Int, _ flags: Int32) -> Int { -1 }
+@discardableResult
+public func send(_ descriptor: Int32, _ buffer: UnsafeRawPointer!, _ count: Int, _ flags: Int32) -> Int { -1 }
 @discardableResult public func shutdown(_ descriptor: Int32, _ how: Int32) -> Int32 { -1 }
 @discardableResult public func setsockopt(
     _ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: UnsafeRawPointer!, _ length: socklen_t
 ) -> Int32 { -1 }
-@discardableResult public func poll(_ entries: UnsafeMutablePointer<pollfd>!, _ count: nfds_t, _ timeout: Int32) -> Int32 { -1 }
+@discardableResult
+public func poll(_ entries: UnsafeMutablePointer<pollfd>!, _ count: nfds_t, _ timeout: Int32) -> Int32 { -1 }
