@@ -107,7 +107,12 @@ final class PartFile: Sendable {
         // A record that stays counts for nothing without a part.
         guard let place = try? OpenFile(path, .updating) else { return }
         defer { place.unlockAndClose() }
-        guard (try? place.lock()) != nil, place.isPresent, (try? place.status().length) == 0 else { return }
+        do throws(SystemError) {
+            try place.lock()
+        } catch {
+            guard error != .wouldBlock else { return }
+        }
+        guard place.isPresent, (try? place.status().length) == 0 else { return }
         try? record.remove()
         try? FileSystem.remove(path)
     }
@@ -119,8 +124,9 @@ final class PartFile: Sendable {
             return isHeld
         }
         guard wasHeld else { return }
-        file.unlockAndClose()
+        // First, because a file that is closed may leave its number to the next one.
         Self.open.withLock { _ = $0.remove(identity) }
+        file.unlockAndClose()
     }
 
     deinit { release() }

@@ -41,6 +41,21 @@ extension TransportConformance {
             try scene.expect("the same body", bodies[0] == bodies[1], seen: bodies.map(\.count))
             try scene.expect("the file in it", bodies[0].firstRange(of: content) != nil, seen: bodies[0].count)
         },
+        Case("D11", "a connection that breaks while a file is sent is a failure, and the file is sent again") { scene in
+            let file = try UploadFile(Data(count: UploadFile.large))
+            let sends = Lock(0)
+            scene.server.onHead(.put, "/x") { _ in
+                let isBroken = sends.withLock { sends in
+                    sends += 1
+                    return sends < 3
+                }
+                return isBroken ? LoopbackReply([.pause(.milliseconds(20)), .reset]) : nil
+            }
+            scene.server.on(.put, "/x", .status(204))
+            let client = scene.client { $0.retry = .standard }
+            let reply = try await client.reply(to: Endpoint<NoContent>.put("x", body: .file(file.path)))
+            try scene.expect("attempts", reply.attempts, is: 3)
+        },
         changing("shrinks") { try UploadFile.write(Data(count: 1), to: $0, isAtomic: false) },
         changing("is replaced") { try UploadFile.write(Data(count: UploadFile.large), to: $0, isAtomic: true) },
         changing("vanishes") { try FileManager.default.removeItem(atPath: $0) },

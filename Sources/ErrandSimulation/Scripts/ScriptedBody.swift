@@ -117,6 +117,8 @@ extension [ServerSentEvent] {
 extension Data {
     /// The bytes in pieces of that size; the last may be smaller.
     func pieces(of count: Int) -> [Data] {
-        stride(from: 0, to: self.count, by: Swift.max(1, count)).map { dropFirst($0).prefix(Swift.max(1, count)) }
+        let size = Swift.max(1, count)
+        // Not slices, whose first index is not 0.
+        return stride(from: 0, to: self.count, by: size).map { Data(dropFirst($0).prefix(size)) }
     }
 }
