@@ -30,9 +30,12 @@
 #define MOST_EVENTS 256
 // How many origins that want HTTP/1.1 are remembered.
 #define MOST_HTTP1_ORIGINS 64
-// What the thread works on, where it is no connection: nothing; what libcurl's timers asked for, on any connection.
+// What the thread works on, where it is no connection: nothing; what libcurl's timers asked for, on any connection; the
+// same, or a connection on which nothing has come, while a connection over TLS begins: to read and check certificates
+// takes a slow machine long, and is no flood.
 #define NOTHING -1
 #define TIMERS -2
+#define BEGINNING -3
 // How long the thread may work on one of them, in microseconds of its own time, until that is done or has brought
 // ENOUGH_BYTES of a body. Plain http has no frames to flood with; but what is decompressed in one go there, for a slow
 // reader, may be 64 megabytes.
@@ -62,6 +65,8 @@ struct ccurl_loop {
     int64_t watched_from;
     // The bytes of bodies since a turn was last counted.
     size_t taken;
+    // How many transfers over TLS are not connected yet.
+    int connecting;
     // The origins that asked for HTTP/1.1. One too many displaces the oldest, which can ask again.
     uint64_t http1_origins[MOST_HTTP1_ORIGINS];
     size_t http1_count;
@@ -260,7 +265,8 @@ void ccurl_loop_wait(ccurl_loop *loop, bool may_wait) {
 static void act(ccurl_loop *loop, int socket, int ready, int worked_on) {
     int running;
     atomic_fetch_add_explicit(&loop->turn, 1, memory_order_relaxed);
-    atomic_store_explicit(&loop->worked_on, worked_on, memory_order_release);
+    bool may_begin = loop->connecting > 0 && (worked_on == TIMERS || !loop->sockets.watches[worked_on].heard);
+    atomic_store_explicit(&loop->worked_on, may_begin ? BEGINNING : worked_on, memory_order_release);
     ccurl_api.multi_socket_action(loop->multi, socket, ready, &running);
     atomic_store_explicit(&loop->worked_on, NOTHING, memory_order_relaxed);
 }
@@ -296,6 +302,8 @@ void ccurl_loop_work(ccurl_loop *loop) {
     act(loop, CCURL_SOCKET_TIMEOUT, 0, TIMERS);
 }
 
+void ccurl_loop_note_connecting(ccurl_loop *loop, int change) { loop->connecting += change; }
+
 // MARK: For other threads
 
 void ccurl_loop_wake(ccurl_loop *loop) {
@@ -330,11 +338,11 @@ bool ccurl_loop_watch(ccurl_loop *loop) {
         return true;
     }
     int64_t spent = now - loop->watched_from;
-    if (spent < LONGEST_TURN) return true;
+    if (spent < (worked_on == BEGINNING ? LONGEST_PLAIN_TURN : LONGEST_TURN)) return true;
     ccurl_sockets *sockets = &loop->sockets;
     pthread_mutex_lock(&sockets->guard);
     if (atomic_load(&loop->turn) == turn && atomic_load(&loop->worked_on) == worked_on) {
-        int socket = worked_on == TIMERS ? ccurl_sockets_fullest(sockets) : worked_on;
+        int socket = worked_on < 0 ? ccurl_sockets_fullest(sockets) : worked_on;
         if (socket >= 0 && (sockets->watches[socket].is_encrypted || spent > LONGEST_PLAIN_TURN))
             shutdown(socket, SHUT_RDWR);
     }

@@ -11,5 +11,7 @@ ccurl_sessions *ccurl_loop_sessions(ccurl_loop *loop);
 ccurl_answered *ccurl_loop_answered(ccurl_loop *loop);
 // Notes that bytes of a body have come: the loop's thread has not worked in vain.
 void ccurl_loop_note_body(ccurl_loop *loop, size_t count);
+// One more or one less transfer over TLS is not connected yet.
+void ccurl_loop_note_connecting(ccurl_loop *loop, int change);
 
 #endif

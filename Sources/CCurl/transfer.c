@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // As libcurl lays it out.
 typedef struct field_line {
@@ -214,6 +215,14 @@ void ccurl_transfer_set_special_long(ccurl_transfer *transfer, ccurl_option opti
 void ccurl_set_hooks(ccurl_transfer *transfer, ccurl_hooks hooks) {
     assert(transfer->state == PREPARING);
     transfer->hooks = hooks;
+}
+
+void ccurl_trust_file_alone(ccurl_transfer *transfer) {
+    assert(transfer->state == PREPARING);
+    const char *file = NULL;
+    // Before 7.84 libcurl does not tell.
+    if (ccurl_api.easy_getinfo(transfer->easy, CCURLINFO_CAINFO, &file) != CCURLE_OK) return;
+    if (file && access(file, R_OK) == 0) ccurl_api.easy_setopt(transfer->easy, CCURLOPT_CAPATH, NULL);
 }
 
 ccurl_code ccurl_set_long(ccurl_transfer *transfer, ccurl_option option, long value) {

@@ -122,6 +122,9 @@ void ccurl_transfer_free(ccurl_transfer *transfer);
 bool ccurl_transfer_begin(ccurl_transfer *transfer, const ccurl_request *request);
 // Has the options that are set now kept for the next requests.
 void ccurl_transfer_keep_shared_options(ccurl_transfer *transfer);
+// Trusts the certificates in the system's file, if there is one, and in no folder: libcurl 7.87 and later then keep
+// them in memory. With a folder, each connection reads the file anew, which takes tens of milliseconds.
+void ccurl_trust_file_alone(ccurl_transfer *transfer);
 ccurl_code ccurl_set_long(ccurl_transfer *transfer, ccurl_option option, long value);
 ccurl_code ccurl_set_offset(ccurl_transfer *transfer, ccurl_option option, int64_t value);
 ccurl_code ccurl_set_text(ccurl_transfer *transfer, ccurl_option option, const char *value);

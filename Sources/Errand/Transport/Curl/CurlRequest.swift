@@ -79,6 +79,10 @@ struct CurlRequest {
     private func prepareConnection(_ transfer: OpaquePointer) throws(ServiceError) {
         if let file = options.certificateAuthorities {
             try require(set(CCURLOPT_CAINFO, to: file, on: transfer), "a file of trusted certificates")
+            // Otherwise the system's folder of certificates would be trusted too.
+            set(CCURLOPT_CAPATH, to: nil, on: transfer)
+        } else {
+            ccurl_trust_file_alone(transfer)
         }
         if !options.pinnedPublicKeys.isEmpty {
             // A malformed pin matches no key, and libcurl would blame the server.

@@ -51,6 +51,29 @@ struct CurlTLSTests {
         return failure
     }
 
+    @Test("certificates that take long to load are no flood: no connection is shut down because of them")
+    func manyAuthorities() async throws {
+        let server = try TLSServer(authority.issue())
+        let scratch = try Scratch()
+        // Some tenths of a second of work before a connection can begin.
+        let copies = String(repeating: try String(contentsOfFile: authority.file, encoding: .utf8), count: 3000)
+        try scratch.write(copies, to: "authorities.pem")
+        var options = trusting
+        options.certificateAuthorities = scratch.path("authorities.pem")
+        let client = APIClient(server.url) {
+            $0.transport = CurlTransport(options)
+            $0.rateLimit = .unlimited
+            $0.retry = .never
+            // Real time: a busy machine must not fail the test.
+            $0.timeout = .seconds(60)
+        }
+        try await withThrowingTaskGroup(of: Data.self) { group in
+            for _ in 0..<8 { group.addTask { try await client.run(Endpoint<Data>.get("")) } }
+            for try await page in group { #expect(!page.isEmpty) }
+        }
+        await client.shutdown()
+    }
+
     // MARK: The server's certificate
 
     enum Refusal: CaseIterable {
