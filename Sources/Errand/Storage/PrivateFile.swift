@@ -61,6 +61,7 @@ struct PrivateFile: Sendable {
                 try file.close()
                 try FileSystem.move(draft, to: path)
             } catch {
+                // The next write removes it, if this does not.
                 try? FileSystem.remove(draft)
                 throw error
             }
@@ -130,6 +131,7 @@ struct PrivateFile: Sendable {
         do throws(SystemError) {
             return try OpenFile(lockPath, .updating)
         } catch {
+            // What cannot be looked at counts as missing; then the folder is to blame.
             let isThere = (try? FileSystem.status(of: lockPath, followingLinks: false)) != nil
             switch error {
             case .noSuchFile: throw missingFolder

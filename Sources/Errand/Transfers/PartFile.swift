@@ -37,7 +37,7 @@ final class PartFile: Sendable {
         (file, identity) = try Self.openLocked(path, in: folder, for: target)
     }
 
-    /// The number of bytes in the part.
+    /// The number of bytes in the part; 0 if the system does not tell, so that nothing is taken for there.
     var length: Int { (try? file.status().length) ?? 0 }
 
     /// Returns the record, if there is one.
@@ -104,7 +104,7 @@ final class PartFile: Sendable {
 
     /// Removes the record of a part that has gone, unless another download has the place by now: then it is that one's.
     private func removeRecord() {
-        // A record that stays counts for nothing without a part.
+        // Whatever fails here leaves a record without bytes, which counts for nothing.
         guard let place = try? OpenFile(path, .updating) else { return }
         defer { place.unlockAndClose() }
         do throws(SystemError) {
@@ -160,6 +160,7 @@ extension PartFile {
             throw .badFile("the folder \(path) \(reason)")
         }
         guard status.kind == .folder else { throw .badFile("\(path) is not a folder") }
+        // What cannot be looked at is not there; if it is there all the same, putting the file in place says so.
         switch (try? FileSystem.status(of: target, followingLinks: false))?.kind {
         case nil, .file: return path
         case .folder: throw .badFile("\(target) is a folder")
@@ -178,6 +179,7 @@ extension PartFile {
             } catch {
                 switch error {
                 case .permissionDenied, .notPermitted, .readOnlyFileSystem:
+                    // A part that cannot even be looked at lies in a folder that is not writable either.
                     let isThere = (try? FileSystem.status(of: path, followingLinks: false)) != nil
                     throw isThere ? notOwn(path) : .badFile("the folder \(folder) is not writable")
                 case .symbolicLink: throw .badFile("\(path) is a symbolic link, which is not followed; remove it")
@@ -196,6 +198,7 @@ extension PartFile {
             guard error != .wouldBlock else { throw occupied(target) }
             // The file system has no locks; there a download of another process is noticed when it writes.
         }
+        // A file without a status is opened again, as one that has gone.
         guard file.isPresent, let status = try? file.status() else { return nil }
         // A name that somebody else has put there may lead to a file that must not be overwritten.
         guard status.kind == .file, status.owner == FileSystem.user, status.links == 1 else { throw notOwn(file.path) }
