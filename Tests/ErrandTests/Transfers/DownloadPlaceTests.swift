@@ -57,6 +57,25 @@ import Testing
         #expect(try scene.names == [name])
     }
 
+    @Test("D5: a part that somebody else has put in place of its own is neither used nor removed")
+    func replacedPart() async throws {
+        let scene = try DownloadScene()
+        let part = scene.target + ".part"
+        scene.serve { reply, number in
+            guard number > 1 else { return reply.cut(.inBody(1000)) }
+            // The client waits for the rest meanwhile. A test that cannot replace the part fails below.
+            try? FileManager.default.removeItem(atPath: part)
+            try? Data("other".utf8).write(to: URL(filePath: part))
+            return reply
+        }
+        let error = await #expect(throws: ServiceError.self) {
+            try await scene.client.download(.get("app.zip"), to: scene.target)
+        }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .file && failure.message.contains("changed or removed by somebody else"))
+        #expect(scene.downloaded == nil && scene.part == Data("other".utf8))
+    }
+
     @Test("D7: a folder that is not writable is named", .disabled(if: geteuid() == 0, "root may write everywhere"))
     func unwritable() async throws {
         let scene = try DownloadScene()
