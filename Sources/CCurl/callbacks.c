@@ -100,6 +100,7 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
         transfer->objection = CCURL_STALE;
         return CCURL_PREREQFUNC_ABORT;
     }
+    if (is_new && transfer->request.is_encrypted) ccurl_loop_note_certificates(transfer->loop);
     if (is_new && transfer->request.is_encrypted && speaks_http2(transfer)) ccurl_transfer_tell(transfer, CCURL_SHARED);
     ccurl_transfer_tell(transfer, CCURL_CONNECTED);
     return CCURL_PREREQFUNC_OK;

@@ -75,5 +75,7 @@ bool ccurl_shares_sessions(void);
 
 // Whether libcurl can remove a transfer without waiting for the thread that looks up its host (7.87 and later).
 bool ccurl_leaves_lookups(void);
+// Whether libcurl keeps the trusted certificates in memory (7.87 and later).
+bool ccurl_keeps_certificates(void);
 
 #endif

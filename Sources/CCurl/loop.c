@@ -31,8 +31,8 @@
 // How many origins that want HTTP/1.1 are remembered.
 #define MOST_HTTP1_ORIGINS 64
 // What the thread works on, where it is no connection: nothing; what libcurl's timers asked for, on any connection; the
-// same, or a connection on which nothing has come, while a connection over TLS begins: to read and check certificates
-// takes a slow machine long, and is no flood.
+// same, or a connection on which nothing has come, while a connection over TLS begins for which certificates may have
+// to be read: that takes a slow machine long, and is no flood.
 #define NOTHING -1
 #define TIMERS -2
 #define BEGINNING -3
@@ -42,6 +42,9 @@
 #define LONGEST_TURN 50000
 #define LONGEST_PLAIN_TURN 2000000
 #define ENOUGH_BYTES (1 << 20)
+// How long libcurl has the certificates in memory, from 7.87 on: a day, of which an hour is left out here. In
+// microseconds.
+#define CERTIFICATES_KEPT (INT64_C(23) * 3600 * 1000000)
 
 struct ccurl_loop {
     void *multi;
@@ -67,6 +70,8 @@ struct ccurl_loop {
     size_t taken;
     // How many transfers over TLS are not connected yet.
     int connecting;
+    // When the first of them was, since when libcurl has the certificates; 0 before.
+    int64_t has_certificates;
     // The origins that asked for HTTP/1.1. One too many displaces the oldest, which can ask again.
     uint64_t http1_origins[MOST_HTTP1_ORIGINS];
     size_t http1_count;
@@ -262,10 +267,16 @@ void ccurl_loop_wait(ccurl_loop *loop, bool may_wait) {
     loop->count = epoll_wait(loop->sockets.epoll, loop->events, MOST_EVENTS, (int)wait);
 }
 
+static bool may_read_certificates(const ccurl_loop *loop) {
+    bool is_kept = ccurl_keeps_certificates() && loop->has_certificates;
+    return !is_kept || ccurl_now() - loop->has_certificates > CERTIFICATES_KEPT;
+}
+
 static void act(ccurl_loop *loop, int socket, int ready, int worked_on) {
     int running;
     atomic_fetch_add_explicit(&loop->turn, 1, memory_order_relaxed);
-    bool may_begin = loop->connecting > 0 && (worked_on == TIMERS || !loop->sockets.watches[worked_on].heard);
+    bool may_begin = loop->connecting > 0 && may_read_certificates(loop) &&
+                     (worked_on == TIMERS || !loop->sockets.watches[worked_on].heard);
     atomic_store_explicit(&loop->worked_on, may_begin ? BEGINNING : worked_on, memory_order_release);
     ccurl_api.multi_socket_action(loop->multi, socket, ready, &running);
     atomic_store_explicit(&loop->worked_on, NOTHING, memory_order_relaxed);
@@ -300,6 +311,10 @@ void ccurl_loop_work(ccurl_loop *loop) {
     if (loop->due < 0 || loop->due > ccurl_now()) return;
     loop->due = -1;
     act(loop, CCURL_SOCKET_TIMEOUT, 0, TIMERS);
+}
+
+void ccurl_loop_note_certificates(ccurl_loop *loop) {
+    if (may_read_certificates(loop)) loop->has_certificates = ccurl_now();
 }
 
 void ccurl_loop_note_connecting(ccurl_loop *loop, int change) { loop->connecting += change; }

@@ -13,5 +13,7 @@ ccurl_answered *ccurl_loop_answered(ccurl_loop *loop);
 void ccurl_loop_note_body(ccurl_loop *loop, size_t count);
 // One more or one less transfer over TLS is not connected yet.
 void ccurl_loop_note_connecting(ccurl_loop *loop, int change);
+// A new connection over TLS has begun; libcurl has the certificates in memory, if it keeps any.
+void ccurl_loop_note_certificates(ccurl_loop *loop);
 
 #endif

@@ -179,6 +179,7 @@ enum {
     CCURL_VERSION_WITH_PREREQ = 0x075000,
     // CCURLOPT_QUICK_EXIT.
     CCURL_VERSION_WITH_QUICK_EXIT = 0x075700,
+    CCURL_VERSION_WITH_KEPT_CERTIFICATES = 0x075700,
     // From the first to before the second, a handle that has had a response is not safe to use again.
     CCURL_VERSION_WITH_HEADER_FAULT = 0x075300,
     CCURL_VERSION_WITHOUT_HEADER_FAULT = 0x080100,
