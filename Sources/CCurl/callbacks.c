@@ -38,13 +38,20 @@ static bool speaks_http2(const ccurl_transfer *transfer) {
     return name.length == 2 && memcmp(name.bytes, "h2", 2) == 0;
 }
 
-// Whether the TLS library holds bytes of the other side that nobody has read.
-static bool has_unread(const ccurl_transfer *transfer) {
+// Whether the TLS library can be asked for bytes that nobody has read. It cannot if it is linked into libcurl, so that
+// its functions are not found, and if it is one that the shim does not know.
+static bool can_ask(const tls_session *session) {
+    return (session->library == CCURLSSLBACKEND_OPENSSL && ccurl_api.openssl_has_pending) ||
+           (session->library == CCURLSSLBACKEND_GNUTLS && ccurl_api.gnutls_pending);
+}
+
+// Whether the TLS library may hold bytes of the other side that nobody has read.
+static bool may_have_unread(const ccurl_transfer *transfer) {
     const tls_session *session = tls_session_of(transfer);
-    if (!session) return false;
-    if (session->library == CCURLSSLBACKEND_OPENSSL && ccurl_api.openssl_has_pending)
-        return ccurl_api.openssl_has_pending(session->connection);
-    if (session->library != CCURLSSLBACKEND_GNUTLS || !ccurl_api.gnutls_pending) return false;
+    // Plain http has a session if its proxy is reached over TLS.
+    if (!session) return transfer->request.is_encrypted;
+    if (!can_ask(session)) return true;
+    if (session->library == CCURLSSLBACKEND_OPENSSL) return ccurl_api.openssl_has_pending(session->connection);
     return ccurl_api.gnutls_pending(session->connection) > 0;
 }
 
@@ -55,7 +62,7 @@ static bool has_unread(const ccurl_transfer *transfer) {
 static bool is_stale(ccurl_transfer *transfer) {
     if (transfer->connection.kind == CCURL_ON_NEW_CONNECTION) return false;
     return ccurl_sockets_is_stale(ccurl_loop_sockets(transfer->loop), transfer) ||
-           (transfer->connection.kept_socket && transfer->request.is_encrypted && has_unread(transfer));
+           (transfer->connection.may_be_http1 && may_have_unread(transfer));
 }
 
 static bool is_refusal(const ccurl_transfer *transfer) {
@@ -97,6 +104,8 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
     connection->to_port = to_port;
     connection->from_port = from_port;
     if (is_stale(transfer)) {
+        // A connection that libcurl closes now has not died.
+        ccurl_sockets_release(ccurl_loop_sockets(transfer->loop), transfer);
         transfer->objection = CCURL_STALE;
         return CCURL_PREREQFUNC_ABORT;
     }
@@ -114,6 +123,15 @@ static size_t object(ccurl_transfer *transfer, ccurl_objection objection) {
     return 0;
 }
 
+// A connection about which the next request could not ask is closed with the response, instead of being kept in vain.
+// Over HTTP/2 a surplus does no harm.
+static void forbid_reuse_if_unsure(ccurl_transfer *transfer) {
+    if (!transfer->request.is_encrypted) return;
+    if (ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION) == CCURL_HTTP_VERSION_2_0) return;
+    const tls_session *session = tls_session_of(transfer);
+    if (session && !can_ask(session)) ccurl_transfer_set_special_long(transfer, CCURLOPT_FORBID_REUSE, 1);
+}
+
 static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     ccurl_head *head = &transfer->head;
@@ -128,6 +146,7 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
         return object(transfer, objection);
     if (was_complete || !head->is_complete) return length;
     if (!ccurl_head_is_interim(head)) {
+        forbid_reuse_if_unsure(transfer);
         ccurl_transfer_tell(transfer, CCURL_HEAD_COMPLETE);
         ccurl_upload_note_response(transfer, !ccurl_head_has_status(head, "2"));
     }
@@ -143,7 +162,6 @@ static bool reserve_body(ccurl_transfer *transfer, size_t more) {
     if (wanted <= transfer->body_capacity) return true;
     size_t capacity = transfer->body_capacity * 2;
     int64_t announced = transfer->head.content_length;
-    // A length that is exceeded was that of a compressed body.
     if (announced >= (int64_t)wanted) {
         if (capacity < FIRST_BODY_CAPACITY) capacity = FIRST_BODY_CAPACITY;
         if (capacity > (size_t)announced) capacity = (size_t)announced;
@@ -159,10 +177,17 @@ static bool reserve_body(ccurl_transfer *transfer, size_t more) {
 static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     size_t length = size * count;
-    if (length > transfer->request.body_limit - transfer->body_length) return object(transfer, CCURL_BODY_TOO_LARGE);
+    size_t limit = transfer->is_coded ? SIZE_MAX : transfer->request.body_limit;
+    if (length > limit - transfer->body_length) return object(transfer, CCURL_BODY_TOO_LARGE);
+    if (!ccurl_shares_note(transfer, length)) {
+        transfer->is_paused = true;
+        return CCURL_WRITEFUNC_PAUSE;
+    }
     ccurl_loop_note_body(transfer->loop, length);
-    if (transfer->hooks.on_body) {
-        ptrdiff_t taken = transfer->hooks.on_body(transfer->hooks.context, (uint8_t *)bytes, length);
+    const ccurl_hooks *hooks = &transfer->hooks;
+    ptrdiff_t (*hook)(void *, const uint8_t *, size_t) = transfer->is_coded ? hooks->on_coded_body : hooks->on_body;
+    if (hook) {
+        ptrdiff_t taken = hook(hooks->context, (uint8_t *)bytes, length);
         transfer->is_paused = taken == CCURL_PAUSE;
         if (transfer->is_paused) return CCURL_WRITEFUNC_PAUSE;
         if (taken < 0) return 0;

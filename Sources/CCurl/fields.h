@@ -33,11 +33,14 @@ struct ccurl_transfer {
     size_t body_length, body_capacity;
     ccurl_upload upload;
     ccurl_connection connection;
+    ccurl_rest rest;
     // The header fields of the request, which libcurl reads here.
     void *fields;
     size_t fields_capacity;
-    // Whether a hook has paused the response.
+    // Whether the response is paused: by a hook, or because it has used up its share.
     bool is_paused;
+    // Whether the bytes of the body are coded, and others decode them.
+    bool is_coded;
     ccurl_objection objection;
     ccurl_repetition repetition;
     // Microseconds of the monotonic clock. libcurl itself takes the first byte that is sent for the first that comes.

@@ -12,15 +12,17 @@ typedef struct {
     bool is_complete;
     // The Content-Length; -1 without one.
     int64_t content_length;
-    // Whether the last line was a Content-Length: a folded line after it continues it.
-    bool is_within_length;
+    // The last line, which a folded line after it continues.
+    enum { ANOTHER_FIELD = 0, CONTENT_LENGTH, TRANSFER_ENCODING } field;
+    // Whether there is a line about content codings.
+    bool may_be_coded;
     // How many bytes of lines have come after the body.
     size_t trailer_length;
 } ccurl_head;
 
 // Takes a line of a head or, after it, of a trailer, each of which may have `limit` bytes. Returns false if the
-// transfer has to end: because of the objection, or because there is no memory.
-bool ccurl_head_take(ccurl_head *head, const char *line, size_t length, size_t limit, ccurl_objection *objection);
+// transfer has to end: because of the problem, or because there is no memory.
+bool ccurl_head_take(ccurl_head *head, const char *line, size_t length, size_t limit, ccurl_objection *problem);
 // Whether the status begins with these digits.
 bool ccurl_head_has_status(const ccurl_head *head, const char *digits);
 // Whether the status is 1xx: another head follows.

@@ -1,3 +1,6 @@
+// For secure_getenv.
+#define _GNU_SOURCE
+
 #include "ccurl.h"
 
 #if defined(__linux__)
@@ -8,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,8 +23,11 @@ static ccurl_version_info *version;
 struct ccurl_api ccurl_api;
 
 static void open_library(void) {
+    // For a machine with several. A program that runs with the rights of another user ignores its environment.
+    const char *chosen = secure_getenv("ERRAND_LIBCURL");
+    bool is_chosen = chosen && *chosen;
     // Lazily: most functions of its thirty libraries are never called, and to look them all up takes a millisecond.
-    void *library = dlopen("libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
+    void *library = dlopen(is_chosen ? chosen : "libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
         // It may be missing, but so may a library that it needs itself: the reason tells which.
         static char reason[768];
@@ -29,7 +36,8 @@ static void open_library(void) {
         // A copy, because the next call takes the text away.
         snprintf(own, sizeof own, "%s", error ? error : "libcurl.so.4");
         // With musl, a static program cannot open anything, not even itself.
-        const char *advice = dlopen(NULL, RTLD_LAZY)
+        const char *advice = is_chosen ? "the environment variable ERRAND_LIBCURL names this file"
+                             : dlopen(NULL, RTLD_LAZY)
                                  ? "install it, on Debian and Ubuntu with `apt install libcurl4`, on Fedora with `dnf "
                                    "install libcurl`, on Alpine with `apk add libcurl`"
                                  : "this program is linked statically, and cannot open any library; link it "

@@ -10,7 +10,9 @@
 
 #if defined(__linux__)
 
+#include "http1.h"
 #include "library.h"
+#include "orphans.h"
 #include "transfer.h"
 
 #include <pthread.h>
@@ -26,10 +28,10 @@
 
 // The longest wait, in milliseconds. It only matters if a wakeup and libcurl's own timers were lost.
 #define LONGEST_WAIT 10000
+// The milliseconds until the system is asked again to watch a socket that it has refused.
+#define RETRY_PAUSE 10
 // How many events are taken at once.
 #define MOST_EVENTS 256
-// How many origins that want HTTP/1.1 are remembered.
-#define MOST_HTTP1_ORIGINS 64
 // What the thread works on, where it is no connection: nothing; what libcurl's timers asked for, on any connection; the
 // same, or a connection on which nothing has come, while a connection over TLS begins for which certificates may have
 // to be read: that takes a slow machine long, and is no flood.
@@ -37,11 +39,15 @@
 #define TIMERS -2
 #define BEGINNING -3
 // How long the thread may work on one of them, in microseconds of its own time, until that is done or has brought
-// ENOUGH_BYTES of a body. Plain http has no frames to flood with; but what is decompressed in one go there, for a slow
-// reader, may be 64 megabytes.
+// ENOUGH_BYTES of a body. Plain http has no frames to flood with, so it is given the time in which a burst of requests
+// begins, or in which certificates are read.
 #define LONGEST_TURN 50000
 #define LONGEST_PLAIN_TURN 2000000
 #define ENOUGH_BYTES (1 << 20)
+// A connection that keeps the thread for longer, in microseconds, is served after the others from then on; and for how
+// long the thread may work on all such connections in a turn.
+#define LONG 2000
+#define LONGEST_FOR_ALL 10000
 // How long libcurl has the certificates in memory, from 7.87 on: a day, of which an hour is left out here. In
 // microseconds.
 #define CERTIFICATES_KEPT (INT64_C(23) * 3600 * 1000000)
@@ -55,10 +61,10 @@ struct ccurl_loop {
     ccurl_sockets sockets;
     ccurl_sessions *sessions;
     ccurl_answered answered;
+    ccurl_shares shares;
     int count;
     struct epoll_event events[MOST_EVENTS];
-    // How many handles were left to libcurl, which looks up their hosts.
-    int orphans;
+    ccurl_orphans orphans;
     // See ccurl_loop_watch.
     atomic_uint turn;
     atomic_int worked_on;
@@ -70,16 +76,17 @@ struct ccurl_loop {
     size_t taken;
     // How many transfers over TLS are not connected yet.
     int connecting;
+    // Whether the system has refused to watch a socket.
+    bool has_unwatched;
     // When the first of them was, since when libcurl has the certificates; 0 before.
     int64_t has_certificates;
-    // The origins that asked for HTTP/1.1. One too many displaces the oldest, which can ask again.
-    uint64_t http1_origins[MOST_HTTP1_ORIGINS];
-    size_t http1_count;
+    ccurl_http1_list http1;
 };
 
 ccurl_sockets *ccurl_loop_sockets(ccurl_loop *loop) { return &loop->sockets; }
 ccurl_sessions *ccurl_loop_sessions(ccurl_loop *loop) { return loop->sessions; }
 ccurl_answered *ccurl_loop_answered(ccurl_loop *loop) { return &loop->answered; }
+ccurl_shares *ccurl_loop_shares(ccurl_loop *loop) { return &loop->shares; }
 
 // MARK: What libcurl asks for
 
@@ -91,7 +98,20 @@ static int note_wish(void *easy, int socket, int wish, void *context, void *unus
     watch->wanted = (wish & CCURL_POLL_IN ? EPOLLIN : 0) | (wish & CCURL_POLL_OUT ? EPOLLOUT : 0);
     // A connection that is kept will be wanted again, most often before anything comes on it.
     if (!watch->wanted && watch->is_own) return 0;
-    return ccurl_sockets_watch(&loop->sockets, socket, watch, watch->wanted) ? 0 : -1;
+    // Not -1: libcurl would end every transfer of the loop, and then use some of them.
+    if (!ccurl_sockets_watch(&loop->sockets, socket, watch, watch->wanted)) loop->has_unwatched = true;
+    return 0;
+}
+
+// What the system has refused for want of memory it may allow later. Until then, the timeouts of calls hold.
+static void watch_again(ccurl_loop *loop) {
+    if (!loop->has_unwatched) return;
+    loop->has_unwatched = false;
+    for (size_t i = 0; i < loop->sockets.capacity; i++) {
+        ccurl_watch *watch = &loop->sockets.watches[i];
+        if (!watch->wanted || watch->watched) continue;
+        if (!ccurl_sockets_watch(&loop->sockets, (int)i, watch, watch->wanted)) loop->has_unwatched = true;
+    }
 }
 
 static int note_timer(void *multi, long milliseconds, void *context) {
@@ -127,7 +147,15 @@ ccurl_loop *ccurl_loop_new(void) {
     return loop;
 }
 
+// Lets go of a handle that was left to libcurl.
+static void drop_orphan(ccurl_loop *loop, void *easy, ccurl_code result) {
+    ccurl_api.multi_remove_handle(loop->multi, easy);
+    ccurl_orphans_end(&loop->orphans, easy, result);
+}
+
 void ccurl_loop_free(ccurl_loop *loop) {
+    for (void *easy; (easy = ccurl_orphans_first(&loop->orphans));) drop_orphan(loop, easy, CCURLE_OK);
+    for (ccurl_lookup lookup; ccurl_orphans_take_ended(&loop->orphans, &lookup);) {}
     // First, because closing a TLS connection still writes to it.
     if (loop->multi) ccurl_api.multi_cleanup(loop->multi);
     if (loop->sockets.epoll >= 0) close(loop->sockets.epoll);
@@ -151,20 +179,6 @@ void ccurl_loop_enter(ccurl_loop *loop, const char *name) {
 
 // MARK: Transfers come and go
 
-static bool wants_http1(const ccurl_loop *loop, uint64_t origin) {
-    size_t known = loop->http1_count < MOST_HTTP1_ORIGINS ? loop->http1_count : MOST_HTTP1_ORIGINS;
-    for (size_t i = 0; i < known; i++)
-        if (loop->http1_origins[i] == origin) return true;
-    return false;
-}
-
-// A server sends HTTP_1_1_REQUIRED where it cannot serve a request over HTTP/2 (RFC 9113, 7), for instance one for
-// which it needs the client's certificate.
-static void note_http1(ccurl_loop *loop, uint64_t origin) {
-    if (wants_http1(loop, origin)) return;
-    loop->http1_origins[loop->http1_count++ % MOST_HTTP1_ORIGINS] = origin;
-}
-
 // Gives libcurl a transfer that is started.
 static bool give(ccurl_loop *loop, ccurl_transfer *transfer) {
     if (ccurl_api.multi_add_handle(loop->multi, ccurl_transfer_easy(transfer)) == 0) return true;
@@ -173,23 +187,28 @@ static bool give(ccurl_loop *loop, ccurl_transfer *transfer) {
 }
 
 bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer) {
-    if (wants_http1(loop, ccurl_transfer_request(transfer).origin))
+    if (ccurl_http1_contains(&loop->http1, ccurl_transfer_request(transfer).origin))
         ccurl_transfer_set_special_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_1_1);
     ccurl_transfer_start(transfer);
     return give(loop, transfer);
 }
 
+bool ccurl_loop_next_lookup(ccurl_loop *loop, ccurl_lookup *lookup) {
+    return ccurl_orphans_take_ended(&loop->orphans, lookup);
+}
+
+bool ccurl_loop_leave_lookup(ccurl_loop *loop, ccurl_transfer *transfer) {
+    return ccurl_transfer_may_look_up(transfer) && ccurl_orphans_add(&loop->orphans, transfer);
+}
+
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
-    if (!ccurl_leaves_lookups() && ccurl_transfer_may_look_up(transfer)) {
-        // If it were removed, libcurl would wait for the end of the lookup, and all other transfers with it. Left where
-        // it is, the handle finds that it may not open a socket; then it ends.
-        ccurl_transfer_orphan(transfer);
-        loop->orphans++;
-        return;
-    }
+    // If it were removed, an older libcurl would wait for the end of the lookup, and all other transfers with it. Left
+    // where it is, the handle finds that it may not open a socket; then it ends.
+    if (!ccurl_leaves_lookups() && ccurl_loop_leave_lookup(loop, transfer)) return;
     // First, because a connection that libcurl closes now has not died.
     ccurl_sockets_release(&loop->sockets, transfer);
     ccurl_upload_forget(transfer);
+    ccurl_shares_forget(transfer);
     ccurl_api.multi_remove_handle(loop->multi, ccurl_transfer_easy(transfer));
     ccurl_transfer_end(transfer, false);
 }
@@ -198,20 +217,17 @@ void ccurl_loop_distrust(ccurl_loop *loop, ccurl_transfer *transfer) {
     ccurl_sockets_distrust(&loop->sockets, transfer);
 }
 
-bool ccurl_loop_is_busy(const ccurl_loop *loop) { return loop->orphans > 0; }
+bool ccurl_loop_is_busy(const ccurl_loop *loop) {
+    return ccurl_orphans_first(&loop->orphans) && !ccurl_leaves_lookups();
+}
 
 ccurl_code ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
+    ccurl_shares_forget(transfer);
     ccurl_code result = ccurl_transfer_resume(transfer);
     // Not every version sets its timer then.
     loop->due = ccurl_now();
     // A transfer that is about to start again, on another connection, has nothing to resume yet.
     return result == CCURLE_BAD_FUNCTION_ARGUMENT ? CCURLE_OK : result;
-}
-
-static void drop_orphan(ccurl_loop *loop, void *easy) {
-    ccurl_api.multi_remove_handle(loop->multi, easy);
-    ccurl_api.easy_cleanup(easy);
-    loop->orphans--;
 }
 
 // Has libcurl let go of a transfer that it has ended with `result`. Returns what the result is to the caller.
@@ -222,8 +238,9 @@ static ccurl_code finish(ccurl_loop *loop, ccurl_transfer *transfer, ccurl_code 
     bool is_settled = ccurl_transfer_objection(transfer) == CCURL_SETTLED;
     if (is_settled || ccurl_upload_is_response(transfer, result)) result = CCURLE_OK;
     ccurl_upload_forget(transfer);
+    ccurl_shares_forget(transfer);
     if (ccurl_transfer_repetition(transfer) == CCURL_DOWNGRADED)
-        note_http1(loop, ccurl_transfer_request(transfer).origin);
+        ccurl_http1_add(&loop->http1, ccurl_transfer_request(transfer).origin);
     ccurl_transfer_end(transfer, result == CCURLE_OK);
     return result;
 }
@@ -236,7 +253,7 @@ ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, ccurl_code *result) {
         ccurl_transfer *transfer = NULL;
         ccurl_api.easy_getinfo(message->easy, CCURLINFO_PRIVATE, &transfer);
         if (!transfer) {
-            drop_orphan(loop, message->easy);
+            drop_orphan(loop, message->easy, message->data.result);
             continue;
         }
         *result = finish(loop, transfer, message->data.result);
@@ -264,6 +281,9 @@ void ccurl_loop_wait(ccurl_loop *loop, bool may_wait) {
         int64_t left = (due - ccurl_now() + 999) / 1000;
         wait = left < 0 ? 0 : left < wait ? left : wait;
     }
+    if (loop->has_unwatched && wait > RETRY_PAUSE) wait = RETRY_PAUSE;
+    // Those that rest are resumed in the next turn.
+    if (loop->shares.first) wait = 0;
     loop->count = epoll_wait(loop->sockets.epoll, loop->events, MOST_EVENTS, (int)wait);
 }
 
@@ -278,6 +298,7 @@ static void act(ccurl_loop *loop, int socket, int ready, int worked_on) {
     bool may_begin = loop->connecting > 0 && may_read_certificates(loop) &&
                      (worked_on == TIMERS || !loop->sockets.watches[worked_on].heard);
     atomic_store_explicit(&loop->worked_on, may_begin ? BEGINNING : worked_on, memory_order_release);
+    ccurl_shares_begin(loop);
     ccurl_api.multi_socket_action(loop->multi, socket, ready, &running);
     atomic_store_explicit(&loop->worked_on, NOTHING, memory_order_relaxed);
 }
@@ -295,19 +316,51 @@ static void handle(ccurl_loop *loop, struct epoll_event event) {
         ccurl_sockets_watch(&loop->sockets, socket, watch, 0);
         return;
     }
+    int64_t now = ccurl_now();
     if (event.events & EPOLLIN) {
-        watch->heard = ccurl_now();
+        watch->heard = now;
         watch->is_doubtful = false;
     }
     int ready = (event.events & EPOLLIN ? CCURL_CSELECT_IN : 0) | (event.events & EPOLLOUT ? CCURL_CSELECT_OUT : 0);
     // With 0 libcurl finds out by itself what is wrong.
     if (event.events & (EPOLLERR | EPOLLHUP)) ready = 0;
     act(loop, socket, ready, socket);
+    // It may have moved.
+    watch = &loop->sockets.watches[socket];
+    watch->served = ccurl_now();
+    watch->is_busy = watch->served - now > LONG;
+}
+
+static bool is_busy(const ccurl_loop *loop, int i) {
+    int socket = loop->events[i].data.fd;
+    return socket != loop->alarm && loop->sockets.watches[socket].is_busy;
+}
+
+static int64_t served(const ccurl_loop *loop, int i) { return loop->sockets.watches[loop->events[i].data.fd].served; }
+
+// Handles the first `count` events, which are those of busy connections: first those that have waited for longest, and
+// as many as there is time for, one at least. epoll reports the others again.
+static void handle_busy(ccurl_loop *loop, int count) {
+    int64_t end = ccurl_now() + LONGEST_FOR_ALL;
+    do {
+        int next = 0;
+        for (int i = 1; i < count; i++)
+            if (served(loop, i) < served(loop, next)) next = i;
+        handle(loop, loop->events[next]);
+        loop->events[next] = loop->events[--count];
+    } while (count > 0 && ccurl_now() < end);
 }
 
 void ccurl_loop_work(ccurl_loop *loop) {
-    for (int i = 0; i < loop->count; i++) handle(loop, loop->events[i]);
+    watch_again(loop);
+    ccurl_shares_begin_turn(loop);
+    int busy = 0;
+    for (int i = 0; i < loop->count; i++) {
+        if (is_busy(loop, i)) loop->events[busy++] = loop->events[i];
+        else handle(loop, loop->events[i]);
+    }
     loop->count = 0;
+    if (busy > 0) handle_busy(loop, busy);
     if (loop->due < 0 || loop->due > ccurl_now()) return;
     loop->due = -1;
     act(loop, CCURL_SOCKET_TIMEOUT, 0, TIMERS);

@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // As libcurl lays it out.
@@ -62,6 +63,12 @@ static uint64_t hash_of(const void *bytes, size_t count) {
     uint64_t hash = 0xcbf29ce484222325;
     for (size_t i = 0; i < count; i++) hash = (hash ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3;
     return hash;
+}
+
+// Returns the number of the socket behind the descriptor, which no other open file has; 0 if there is none.
+static uint64_t inode_of(int socket) {
+    struct stat status;
+    return fstat(socket, &status) == 0 && S_ISSOCK(status.st_mode) ? status.st_ino : 0;
 }
 
 // MARK: The lists by port
@@ -117,8 +124,14 @@ static int open_socket(void *context, int purpose, socket_address *address) {
     if (!watch) return opened;
     // libcurl closes a socket that was never connected by itself, and then this descriptor may come again.
     if (watch->is_own) leave_list(sockets, opened);
-    *watch = (ccurl_watch){.is_own = true, .is_encrypted = ccurl_transfer_is_encrypted(transfer)};
-    watch->server = hash_of(&address->address, address->length);
+    pthread_mutex_lock(&sockets->guard);
+    *watch = (ccurl_watch){
+        .is_own = true,
+        .is_encrypted = ccurl_transfer_is_encrypted(transfer),
+        .inode = inode_of(opened),
+        .server = hash_of(&address->address, address->length),
+    };
+    pthread_mutex_unlock(&sockets->guard);
     join_list(sockets, opened);
     return opened;
 }
@@ -233,13 +246,16 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     char byte;
     for (int i = next_socket(sockets, connection, -1); i >= 0; i = next_socket(sockets, connection, i)) {
         const ccurl_watch *watch = &sockets->watches[i];
+        connection->may_be_http1 |= watch->is_http1;
         // Of two candidates, surplus bytes or the end of either count.
         if (watch->is_doubtful) return true;
         if (watch->is_http1 && recv(i, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return true;
         found = i;
         count++;
     }
-    if (count != 1 || !sockets->watches[found].is_http1) return false;
+    // Of a connection that the shim does not know, nobody can tell.
+    if (count == 0) return true;
+    if (count > 1 || !sockets->watches[found].is_http1) return false;
     sockets->watches[found].user = transfer;
     sockets->watches[found].acknowledged = acknowledged(found);
     connection->kept_socket = found + 1;
@@ -263,8 +279,12 @@ void ccurl_sockets_distrust(ccurl_sockets *sockets, ccurl_transfer *transfer) {
 int ccurl_sockets_fullest(const ccurl_sockets *sockets) {
     int found = -1, most = 0;
     for (size_t i = 0; i < sockets->capacity; i++) {
+        const ccurl_watch *watch = &sockets->watches[i];
         int count = 0;
-        if (!sockets->watches[i].is_own || ioctl((int)i, FIONREAD, &count) != 0 || count <= most) continue;
+        if (!watch->is_own || ioctl((int)i, FIONREAD, &count) != 0 || count <= most) continue;
+        // libcurl closes a socket that never became a connection by itself, and then the program may open another
+        // file under this descriptor. Only a connection has bytes to read, and it is closed under the guard.
+        if (inode_of((int)i) != watch->inode) continue;
         found = (int)i;
         most = count;
     }

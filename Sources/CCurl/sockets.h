@@ -13,6 +13,8 @@ typedef struct {
     uint32_t wanted, watched;
     // Whether the shim opened it, and so knows it until it is closed; whether that was for a request over TLS.
     bool is_own, is_encrypted;
+    // The socket's own number, which no other open file has: the descriptor may be another file by now.
+    uint64_t inode;
     // Its ports, once the system has been asked for them: libcurl names a connection by them.
     int to_port, from_port;
     // The next socket of the list that it is in, plus one; 0 at the end.
@@ -27,6 +29,9 @@ typedef struct {
     bool is_doubtful;
     // When bytes last came, in microseconds.
     int64_t heard;
+    // When the thread last worked on it, in microseconds, and whether that took long.
+    int64_t served;
+    bool is_busy;
     // The request that runs on it, if the connection was kept; and how many bytes the other side had acknowledged
     // before.
     ccurl_transfer *user;
@@ -41,7 +46,8 @@ typedef struct {
     // Those that the shim opened, in lists by their own port; each entry is a descriptor plus one. The first list is
     // of those whose port is not known yet: they are few, since it is known as soon as they are connected.
     int *lists;
-    // Held while a socket is closed: a descriptor that another thread looks at does not become another file meanwhile.
+    // Held while a socket is closed, and while what another thread reads of a watch is written: a descriptor that the
+    // thread looks at does not become another file meanwhile.
     pthread_mutex_t guard;
 } ccurl_sockets;
 
@@ -59,6 +65,8 @@ typedef struct {
     int kept_socket;
     // Whether it ran on one.
     bool was_kept;
+    // Whether the kept connection that it runs on is one of HTTP/1, or may be.
+    bool may_be_http1;
     // Whether the server has certainly seen nothing of the request, although it was sent.
     bool is_unseen;
 } ccurl_connection;
@@ -82,6 +90,7 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // See ccurl_loop_distrust.
 void ccurl_sockets_distrust(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Returns the connection with the most unread bytes: a flood comes faster than it can be read. -1 if there is none.
+// Another thread calls it, and holds the guard.
 int ccurl_sockets_fullest(const ccurl_sockets *sockets);
 
 #endif

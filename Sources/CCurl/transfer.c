@@ -5,6 +5,7 @@
 #include "fields.h"
 #include "loop.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ const ccurl_hooks *ccurl_transfer_hooks(const ccurl_transfer *transfer) { return
 const ccurl_head *ccurl_transfer_lines(const ccurl_transfer *transfer) { return &transfer->head; }
 ccurl_upload *ccurl_transfer_upload(ccurl_transfer *transfer) { return &transfer->upload; }
 ccurl_connection *ccurl_transfer_connection(ccurl_transfer *transfer) { return &transfer->connection; }
+ccurl_rest *ccurl_transfer_rest(ccurl_transfer *transfer) { return &transfer->rest; }
 const char *ccurl_transfer_words(const ccurl_transfer *transfer) { return transfer->words; }
 ccurl_objection ccurl_transfer_objection(const ccurl_transfer *transfer) { return transfer->objection; }
 ccurl_repetition ccurl_transfer_repetition(const ccurl_transfer *transfer) { return transfer->repetition; }
@@ -50,13 +52,19 @@ bool ccurl_transfer_was_sent(const ccurl_transfer *transfer) {
 }
 
 bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer) {
-    return transfer->state == CONNECTING && transfer->connection.opened == 0;
+    // Before 7.80 it is CONNECTING until the response comes, and on a kept connection no socket is opened for it.
+    return transfer->state == CONNECTING && transfer->connection.opened == 0 && !ccurl_transfer_was_sent(transfer);
 }
+
+bool ccurl_transfer_has_opened(const ccurl_transfer *transfer) { return transfer->connection.opened > 0; }
 
 bool ccurl_transfer_has_whole_body(const ccurl_transfer *transfer) {
     return transfer->head.is_complete && transfer->head.content_length >= 0 && !transfer->is_paused &&
            ccurl_transfer_get_offset(transfer, CCURLINFO_SIZE_DOWNLOAD_T) >= transfer->head.content_length;
 }
+
+bool ccurl_transfer_may_be_coded(const ccurl_transfer *transfer) { return transfer->head.may_be_coded; }
+void ccurl_transfer_note_coded(ccurl_transfer *transfer) { transfer->is_coded = true; }
 
 // MARK: From the first request to the last
 
@@ -174,10 +182,10 @@ static size_t refuse_to_read(char *bytes, size_t size, size_t count, void *conte
     return CCURL_READFUNC_ABORT;
 }
 
-void ccurl_transfer_orphan(ccurl_transfer *transfer) {
+void ccurl_transfer_orphan(ccurl_transfer *transfer, char *words) {
     void *easy = transfer->easy;
     ccurl_api.easy_setopt(easy, CCURLOPT_PRIVATE, NULL);
-    ccurl_api.easy_setopt(easy, CCURLOPT_ERRORBUFFER, NULL);
+    ccurl_api.easy_setopt(easy, CCURLOPT_ERRORBUFFER, words);
     ccurl_api.easy_setopt(easy, CCURLOPT_HTTPHEADER, NULL);
     ccurl_api.easy_setopt(easy, CCURLOPT_HEADERFUNCTION, refuse_bytes);
     ccurl_api.easy_setopt(easy, CCURLOPT_WRITEFUNCTION, refuse_bytes);
@@ -293,6 +301,10 @@ ccurl_timings ccurl_transfer_timings(const ccurl_transfer *transfer) {
 long ccurl_transfer_http_version(const ccurl_transfer *transfer) {
     bool has_response = transfer->state == ENDED && transfer->head.is_complete;
     return has_response ? ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION) : 0;
+}
+
+void ccurl_transfer_set_words(ccurl_transfer *transfer, const char *words) {
+    snprintf(transfer->words, sizeof transfer->words, "%s", words);
 }
 
 ccurl_failure ccurl_transfer_failure(const ccurl_transfer *transfer) {

@@ -30,9 +30,10 @@ void *ccurl_transfer_easy(const ccurl_transfer *transfer);
 ccurl_loop *ccurl_transfer_loop(const ccurl_transfer *transfer);
 const ccurl_hooks *ccurl_transfer_hooks(const ccurl_transfer *transfer);
 const ccurl_head *ccurl_transfer_lines(const ccurl_transfer *transfer);
-// What belongs to upload.c and to sockets.c.
+// What belongs to upload.c, to sockets.c and to share.c.
 ccurl_upload *ccurl_transfer_upload(ccurl_transfer *transfer);
 ccurl_connection *ccurl_transfer_connection(ccurl_transfer *transfer);
+ccurl_rest *ccurl_transfer_rest(ccurl_transfer *transfer);
 // libcurl's own words about a failure; they may be empty.
 const char *ccurl_transfer_words(const ccurl_transfer *transfer);
 ccurl_objection ccurl_transfer_objection(const ccurl_transfer *transfer);
@@ -40,12 +41,10 @@ ccurl_repetition ccurl_transfer_repetition(const ccurl_transfer *transfer);
 // When it was added to the loop, in microseconds.
 int64_t ccurl_transfer_started(const ccurl_transfer *transfer);
 bool ccurl_transfer_is_encrypted(const ccurl_transfer *transfer);
-// Whether a hook has paused the response.
+// Whether the response is paused: by a hook, or because it has used up its share.
 bool ccurl_transfer_is_paused(const ccurl_transfer *transfer);
 // Whether libcurl has begun to send the request on some connection.
 bool ccurl_transfer_was_sent(const ccurl_transfer *transfer);
-// Whether it may still be looking up its host.
-bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer);
 // Whether bytes of a response have come, be it interim.
 bool ccurl_transfer_is_receiving(const ccurl_transfer *transfer);
 // Whether all bytes of the response's body have come by its Content-Length, and none is kept back.
@@ -67,7 +66,8 @@ void ccurl_transfer_start(ccurl_transfer *transfer);
 void ccurl_transfer_end(ccurl_transfer *transfer, bool is_regular);
 // Notes that a transfer whose kept connection was stale is given to libcurl again, for a new one.
 void ccurl_transfer_restart(ccurl_transfer *transfer);
-// Leaves the handle to libcurl: it can neither open a connection nor use one, and no longer knows the transfer.
-void ccurl_transfer_orphan(ccurl_transfer *transfer);
+// Leaves the handle to libcurl: it can neither open a connection nor use one, and no longer knows the transfer. Its
+// words about a failure go where the argument says.
+void ccurl_transfer_orphan(ccurl_transfer *transfer, char *words);
 
 #endif

@@ -1,9 +1,11 @@
 // Over HTTP/2 a server may respond completely and then ask, with RST_STREAM(NO_ERROR), that the client keep the rest
-// of the body (RFC 9113, 8.1). libcurl 7.88 does one of two things then: it goes on sending, finds the stream closed
-// and drops the response that it has delivered (its result is HTTP2_STREAM, without words), or it waits for ever for
-// room to send the rest. After an error over HTTP/1.1 it stops sending, unless the body's stream has paused it: then
-// it waits for that stream. So the loop looks after every such request once its response has begun. One that is
-// complete by its Content-Length is taken; otherwise the loop makes libcurl send, which is when libcurl notices.
+// of the body (RFC 9113, 8.1). libcurl 7.88 does one of two things then. It goes on sending, finds the stream closed
+// and drops the response that it has delivered: its result is HTTP2_STREAM without words or, if that was the last
+// request of the connection, PARTIAL_FILE; newer versions have others. Or it waits for ever for room to send the rest.
+// (The curl program sees that only with large bodies: it hands over the body with the head, and a small one leaves with
+// it.) After an error over HTTP/1.1 it stops sending, unless the body's stream has paused it: then it waits for that
+// stream. So the loop looks after every such request once its response has begun. One that is complete by its
+// Content-Length is taken; otherwise the loop makes libcurl send, which is when libcurl notices.
 #include "ccurl.h"
 
 #if defined(__linux__)
@@ -91,11 +93,25 @@ static bool has_more_to_send(ccurl_transfer *transfer) {
     return ccurl_transfer_get_offset(transfer, CCURLINFO_SIZE_UPLOAD_T) < (int64_t)upload->length;
 }
 
+// Whether libcurl says that a stream or its connection ended too early, and not that something is wrong with what came.
+static bool has_broken_off(ccurl_code result) {
+    switch (result) {
+    case CCURLE_HTTP2:
+    case CCURLE_HTTP2_STREAM:
+    case CCURLE_PARTIAL_FILE:
+    case CCURLE_SEND_ERROR:
+    case CCURLE_RECV_ERROR: return true;
+    default: return false;
+    }
+}
+
 bool ccurl_upload_is_response(ccurl_transfer *transfer, ccurl_code result) {
-    if (result != CCURLE_HTTP2_STREAM || !ccurl_transfer_upload(transfer)->is_answered) return false;
-    if (ccurl_transfer_objection(transfer) != CCURL_NO_OBJECTION || ccurl_transfer_words(transfer)[0]) return false;
+    if (!has_broken_off(result) || !ccurl_transfer_upload(transfer)->is_answered) return false;
+    if (ccurl_transfer_objection(transfer) != CCURL_NO_OBJECTION) return false;
     const ccurl_head *head = ccurl_transfer_lines(transfer);
     if (head->content_length >= 0) return ccurl_transfer_has_whole_body(transfer);
+    // Without a length, only the end of its stream completes it, which libcurl does not tell by itself.
+    if (result != CCURLE_HTTP2_STREAM || ccurl_transfer_words(transfer)[0]) return false;
     return head->is_complete && !ccurl_transfer_is_paused(transfer);
 }
 

@@ -14,8 +14,8 @@ import Foundation
 ///
 /// Calls do not wait for each other on the actor, and responses are decoded on no actor, so a large response delays no
 /// other call. When its task is cancelled, a call ends within milliseconds with `.cancelled`; one that is decoding its
-/// response ends as soon as that is done. An invalid base URL or configuration makes every call fail with
-/// `.invalidRequest`.
+/// response ends soon after with ``FastJSONDecoder``, and with other decoders when that is done. An invalid base URL or
+/// configuration makes every call fail with `.invalidRequest`.
 public actor APIClient: ConfigurableClient {
     /// The configuration of the client.
     public nonisolated let configuration: Configuration
@@ -25,7 +25,7 @@ public actor APIClient: ConfigurableClient {
     /// The layers of the client; an error, which every call throws, if the configuration is invalid.
     private nonisolated let pipeline: Result<Pipeline, ServiceError>
     nonisolated let interpreter: ResponseInterpreter
-    private nonisolated let secretNames: SecretNames
+    nonisolated let secretNames: SecretNames
     nonisolated let calls = CallsInFlight()
     private nonisolated let hub: EventHub
     private nonisolated let defaultTransport: DefaultTransport?
@@ -139,9 +139,17 @@ public actor APIClient: ConfigurableClient {
     /// cancelled. When it returns, nothing of the client runs any more. A transport, a limiter or a token store that
     /// you passed to the client is not affected.
     ///
+    /// A token refresh that makes its calls with this client finishes first, because its token would be lost if the
+    /// server has just replaced it. That takes no longer than the `refreshTimeout` of the store. Then wait for the
+    /// store to save the token: ``TokenStore/waitUntilSaved()``.
+    ///
     /// It waits for every call to end, so the client's own middleware must not wait for it.
     public func shutdown() async {
-        if let closing { return await closing.landed() }
+        if let closing {
+            // A shutdown that waits for a refresh must not be waited for by that refresh.
+            if calls.isFinishing(TokenStore.refreshing) { return }
+            return await closing.landed()
+        }
         let closing = Flight<Void, Never>()
         self.closing = closing
         await calls.close()
@@ -151,14 +159,15 @@ public actor APIClient: ConfigurableClient {
     }
 
     /// Returns a description of what would be sent and by which rules: a redacted cURL command, the limits, and whether
-    /// and why the call may be retried.
+    /// and why the call may be retried. It looks at the files of a body, and waits for their disk.
     public nonisolated func explain<Response>(_ endpoint: Endpoint<Response>) -> String {
         let rules = configuration.rules(for: endpoint.options)
         do throws(ServiceError) {
             if let problem = rules.problem { throw .badSetting(problem) }
             let builder = try pipeline.get().builder
             if let problem = limiter.problem(withCost: rules.permits) { throw .badSetting(problem) }
-            let request = try builder.request(for: endpoint, rules: rules)
+            let files = BodyFiles(lookingAt: endpoint.body?.files ?? [])
+            let request = try builder.request(for: endpoint, rules: rules, files: files)
             try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: configuration.signs(rules))
             return Explanation(request: request, body: endpoint.body, rules: rules, configuration: configuration).text
         } catch {
@@ -181,8 +190,10 @@ extension APIClient {
     ) async throws(ServiceError) -> Reply<Response> {
         let call = try begin(endpoint, delivery: .whole, onUpload: onProgress)
         do throws(ServiceError) {
-            let (response, url, session) = try await send(endpoint, as: call, in: session)
-            return try reply(from: response, at: url, in: session, to: endpoint, of: call)
+            return try await configuration.time.run { () async throws(ServiceError) in
+                let (response, url, session) = try await send(endpoint, as: call, in: session)
+                return try reply(from: response, at: url, in: session, to: endpoint, of: call)
+            }
         } catch {
             throw end(call, with: error)
         }
@@ -195,7 +206,8 @@ extension APIClient {
     ) throws(ServiceError) -> Reply<Response> {
         call.note(.decoding)
         let value = try interpreter.value(
-            Response.self, below: endpoint.envelope, in: response, by: endpoint.options.decoder
+            Response.self, below: endpoint.envelope, in: response, by: endpoint.options.decoder,
+            isAwaited: call.throwIfStopped
         ) {
             redactor(for: call)
         }
@@ -227,6 +239,16 @@ extension APIClient {
         return call
     }
 
+    /// Continues a call whose endpoint was not known when it began. It keeps its number and its beginning.
+    nonisolated func continued<Response>(_ call: Call, with endpoint: Endpoint<Response>) -> Call {
+        let next = Call(
+            id: call.id, method: endpoint.method, path: endpoint.path, delivery: call.delivery,
+            rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub,
+            started: call.started)
+        calls.replace(call, by: next)
+        return next
+    }
+
     /// Builds the request and sends it through the layers. Returns the response, the URL of the request, and the
     /// session that signed it.
     ///
@@ -234,21 +256,46 @@ extension APIClient {
     nonisolated func send<Response>(
         _ endpoint: Endpoint<Response>, as call: Call, in session: UUID? = nil
     ) async throws(ServiceError) -> (response: HTTPResponse, url: HTTPURL, session: UUID?) {
-        let (pipeline, request) = try request(for: endpoint, as: call)
+        let (request, session) = try await prepare(endpoint, as: call, in: session)
+        return (try await send(request, as: call, signedFor: session), request.url, session)
+    }
+
+    /// Builds the request, and returns it with the session that is to sign it.
+    nonisolated func prepare<Response>(
+        _ endpoint: Endpoint<Response>, as call: Call, in session: UUID? = nil
+    ) async throws(ServiceError) -> (request: HTTPRequest, session: UUID?) {
+        let files = try await call.files(of: endpoint.body)
+        let request = try request(for: endpoint, as: call, with: files)
         // A request with credentials of its own needs no session.
         let isSigned = request.headers["Authorization"] == nil
         let session = isSigned ? try await self.session(for: call, session) : nil
         try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: session != nil)
-        return (try await pipeline.send(request, as: call, signedFor: session), request.url, session)
+        return (request, session)
     }
 
+    /// Sends a request through the layers.
+    nonisolated func send(
+        _ request: HTTPRequest, as call: Call, signedFor session: UUID?
+    ) async throws(ServiceError) -> HTTPResponse {
+        try await pipeline.get().send(request, as: call, signedFor: session)
+    }
+
+    /// Builds the request.
     @inline(never)
     private nonisolated func request<Response>(
-        for endpoint: Endpoint<Response>, as call: Call
-    ) throws(ServiceError) -> (Pipeline, HTTPRequest) {
+        for endpoint: Endpoint<Response>, as call: Call, with files: BodyFiles
+    ) throws(ServiceError) -> HTTPRequest {
         if let problem = call.rules.problem { throw .badSetting(problem) }
-        let pipeline = try pipeline.get()
-        return (pipeline, try pipeline.builder.request(for: endpoint, rules: call.rules))
+        return try pipeline.get().builder.request(for: endpoint, rules: call.rules, files: files)
+    }
+
+    /// Builds the request once more, as another call would, if it might differ; `nil` if all calls add the same.
+    nonisolated func requestLikeNextCall<Response>(
+        for endpoint: Endpoint<Response>, as call: Call
+    ) async throws(ServiceError) -> HTTPRequest? {
+        let isSame = configuration.headersForEachCall == nil && configuration.parametersForEachCall == nil
+        guard !isSame else { return nil }
+        return try request(for: endpoint, as: call, with: try await call.files(of: endpoint.body))
     }
 
     /// Returns the error for a response that is not a success.

@@ -68,9 +68,11 @@ public struct Configuration: Sendable {
     ///
     ///     $0.rejectionDetails = { try? $0.decodeBody(as: Problem.self) }
     public var rejectionDetails: (@Sendable (Rejection) -> (any Sendable)?)?
-    /// A closure that receives each event, in order and in the task of the call, so that no event is lost when a short
-    /// program ends; `nil` by default. It must not block, because the call waits for it. ``APIClient/events`` is the
-    /// stream of the same events.
+    /// A closure that receives each event, in order and as a rule in the task of the call, so that no event is lost
+    /// when a short program ends; `nil` by default. When a stream that nobody reads is ended, by
+    /// ``APIClient/cancelAll()`` or its deadline, it is called where that happens. It must not block, because the call
+    /// waits for it.
+    /// ``APIClient/events`` is the stream of the same events.
     public var observe: (@Sendable (ClientEvent) -> Void)?
 
     /// Middleware that runs once per call, outermost first; none by default.

@@ -29,11 +29,21 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     /// A URL that the server has named. It replaces the path and the query.
     var target: Target?
 
-    enum Target: Sendable {
+    enum Target: Sendable, CustomStringConvertible, CustomReflectable {
         /// The next page of a list.
         case page(HTTPURL)
         /// A URL as written in a response, absolute or relative.
         case url(String)
+
+        /// The URL without its secrets.
+        var description: String {
+            switch self {
+            case .page(let url): url.description
+            case .url(let text): Redactor.standard.text(ofURL: text)
+            }
+        }
+        /// A mirror that shows only the description.
+        var customMirror: Mirror { Mirror(self, children: ["url": description]) }
     }
 
     /// Creates an endpoint.

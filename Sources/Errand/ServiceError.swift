@@ -28,9 +28,9 @@ public indirect enum ServiceError: Error, Sendable, Hashable {
     /// The server responded with 429, or with a 403 whose headers name a rate limit, or the client's own limiter cannot
     /// grant a permit in time.
     case rateLimited(RateLimited)
-    /// The server refused the request: any other 4xx, or a redirect that was not followed.
+    /// The server refused the request: any other 4xx, a redirect that was not followed, or another 3xx such as 304.
     case rejected(Rejection)
-    /// The server failed: 5xx.
+    /// The server failed: 5xx, or a status from 600 to 999.
     case serverFailure(Rejection)
     /// The response does not match the endpoint's response type.
     case decodingFailed(DecodingFailure)

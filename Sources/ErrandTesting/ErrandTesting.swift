@@ -15,14 +15,14 @@ extension ScriptedTransport {
     /// A failure is reported at the line of the script that is concerned, otherwise at that of the test.
     ///
     /// - Parameters:
+    ///   - stallTimeout: The real time without a request after which `sent(atLeast:)` reports that it waits in vain.
     ///   - file: The file of the call, for failures in XCTest.
     ///   - line: The line of the call, for failures in XCTest.
     public convenience init(
-        file: StaticString = #filePath, line: UInt = #line
+        stallTimeout: Duration = .seconds(10), file: StaticString = #filePath, line: UInt = #line
     ) {
-        let reporter = TestReporter(
-            TestFailure.Location(file: file, line: line))
-        self.init { reporter($0) }
+        let reporter = TestReporter(TestFailure.Location(file: file, line: line))
+        self.init(stallTimeout: stallTimeout) { reporter($0) }
     }
 }
 

@@ -5,25 +5,24 @@ import Testing
 
 @Suite("Gzip encoding by hand") struct GzipTests {
     /// Unpacks with the system's gunzip; `nil` if that refuses the data.
-    private func unpacked(_ packed: Data) throws -> Data? {
+    private func unpacked(_ packed: Data) async throws -> Data? {
         let file = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID()).gz")
         try packed.write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let process = try Subprocess("/usr/bin/env", ["gzip", "-dc", file.path])
-        let data = try process.said()
-        return process.end() == 0 ? data : nil
+        let (said, status) = try await Subprocess("/usr/bin/env", ["gzip", "-dc", file.path]).outcome()
+        return status == 0 ? said : nil
     }
 
     @Test("zeros unpack to the same number of zeros", arguments: [0, 1, 258, 259, 1000, 5000, 1 << 20, 10_000_001])
-    func zeros(count: Int) throws {
+    func zeros(count: Int) async throws {
         let packed = Gzip.zeros(count)
         #expect(packed.count < 300 + count / 150)
-        #expect(try unpacked(packed) == Data(count: count))
+        #expect(try await unpacked(packed) == Data(count: count))
     }
 
     @Test("stored blocks unpack to the original bytes", arguments: [0, 1, 65_535, 65_536, 200_000])
-    func stored(count: Int) throws {
+    func stored(count: Int) async throws {
         let bytes = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 * 31) })
-        #expect(try unpacked(Gzip.stored(bytes)) == bytes)
+        #expect(try await unpacked(Gzip.stored(bytes)) == bytes)
     }
 }

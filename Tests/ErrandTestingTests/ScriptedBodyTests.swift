@@ -55,6 +55,19 @@ import Testing
         #expect(clock.sleepers == 0)
     }
 
+    @Test("D17: a stream that does not have the length it promised fails its call", arguments: [["a"], ["ab", "c"]])
+    func promisedLength(chunks: [String]) async throws {
+        let stream = HTTPBody.Chunks { continuation in
+            for chunk in chunks { continuation.yield(Data(chunk.utf8)) }
+            continuation.finish()
+        }
+        let body = RequestBody.stream(length: 2, contentType: "text/plain", stream)
+        let error = await #expect(throws: ServiceError.self) { try await client().run(.put("x", body: body)) }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .middleware && failure.message.contains("2 bytes"))
+        #expect(network.sent.isEmpty)
+    }
+
     @Test("a reader who is slow finds what has come meanwhile")
     func slowReader() async throws {
         network.on(.get, "/x", twoChunks)

@@ -8,6 +8,14 @@ import Testing
     private let network = ScriptedTransport()
     private let base = "https://api.test"
 
+    @Test("a wait for requests ends when its task is cancelled, before it begins or after")
+    func cancelledWait() async {
+        let network = ScriptedTransport()
+        let tasks = (0..<20).map { _ in Task { await network.sent(atLeast: 1) } }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
     @Test("replies are used in order and as often as scripted; the last may repeat for ever")
     func sequence() async throws {
         network.on(.get, "/a") {
@@ -136,7 +144,7 @@ import Testing
             $0.transport = network
             $0.time = clock
         }
-        clock.advance(by: .seconds(3))
+        await clock.advance(by: .seconds(3))
         let _: Int = try await client.run(.post("a", query: ["q": "1"], body: .json(["x": 1])))
         let sent = try #require(network.sent.first)
         #expect(sent.request.url.absoluteString == "https://api.test/v1/a?q=1")
@@ -153,7 +161,7 @@ import Testing
         await network.sent(atLeast: 1)
         #expect(network.sent.count == 3)
         await clock.sleepers(atLeast: 3)
-        clock.advance(by: .seconds(1))
+        await clock.advance(by: .seconds(1))
         for task in tasks { #expect(try await task.value.status == 200) }
     }
 }

@@ -54,16 +54,64 @@ import Testing
         #expect(reports.value.first?.description.contains("The test waits for 2 sleeping tasks; there are 1.") == true)
     }
 
+    @Test("a test that waits for sleepers goes on if there are none, and is told so at its line")
+    func noSleepers() async throws {
+        let clock = clock(.milliseconds(100))
+        let line: UInt = #line + 1
+        await clock.sleepers(atLeast: 1)
+        let failure = try #require(reports.value.first)
+        #expect(failure.location?.line == line)
+        #expect(failure.description.hasPrefix("The test waits for 1 sleeping task; there are 0.\n"))
+        #expect(failure.description.contains("$0.time = clock"))
+        // It is told once.
+        await clock.sleepers(atLeast: 1)
+        #expect(reports.value.count == 1)
+    }
+
+    @Test("a test that waits for more requests than are sent goes on, and is told so at its line")
+    func requests() async throws {
+        let network = ScriptedTransport(stallTimeout: .milliseconds(100)) { [reports] failure in
+            reports.update { $0.append(failure) }
+        }
+        network.on(.get, "/friends", .json("[]"))
+        _ = try await testClient(network).run(Endpoint<[String]>.get("friends"))
+        await network.sent(atLeast: 1)
+        let line: UInt = #line + 1
+        await network.sent(atLeast: 2)
+        let failure = try #require(reports.value.first)
+        #expect(failure.location?.line == line)
+        #expect(
+            failure.description == "The test waits for 2 requests, of which 1 came, and none for 100 ms of real time.")
+        await network.sent(atLeast: 3)
+        #expect(reports.value.count == 1)
+    }
+
+    @Test("a wait for requests is not reported while requests come")
+    func comingRequests() async throws {
+        let network = ScriptedTransport(stallTimeout: .milliseconds(300)) { [reports] failure in
+            reports.update { $0.append(failure) }
+        }
+        network.on(.get, "/friends", .json("[]").times(30))
+        let client = testClient(network)
+        async let wait: Void = network.sent(atLeast: 30)
+        for _ in 0..<30 {
+            _ = try await client.run(Endpoint<[String]>.get("friends"))
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        await wait
+        #expect(reports.value.isEmpty)
+    }
+
     @Test("no stall is reported while anything happens in the clock's time")
     func busy() async throws {
         let clock = clock(.milliseconds(300))
         async let sleep: Void = clock.sleep(for: .seconds(1))
         await clock.sleepers(atLeast: 1)
         for _ in 0..<50 {
-            clock.advance(by: .milliseconds(1))
+            await clock.advance(by: .milliseconds(1))
             try await Task.sleep(for: .milliseconds(20))
         }
-        clock.advance(by: .seconds(1))
+        await clock.advance(by: .seconds(1))
         try await sleep
         #expect(reports.value.isEmpty)
     }

@@ -70,12 +70,16 @@ final class StreamingTransport: Transport {
         return try await withTaskCancellationHandler {
             var head = "\(request.method) \(request.url.target) HTTP/1.1\r\nHost: loopback\r\n"
             let length = request.body.map { $0.length }
+            // With its head, a request whose body is empty would be complete.
+            if let body = request.body, body.length == 0 { try await send(body) { _ in } }
             if let length { head += length.map { "Content-Length: \($0)\r\n" } ?? "Transfer-Encoding: chunked\r\n" }
             try await exchange.send(Data("\(head)\r\n".utf8))
             if let body = request.body, let length {
-                for try await chunk in body.chunks {
-                    let size = Data("\(String(chunk.count, radix: 16))\r\n".utf8)
-                    try await exchange.send(length == nil ? size + chunk + Data("\r\n".utf8) : chunk)
+                if length != 0 {
+                    try await send(body) { chunk in
+                        let size = Data("\(String(chunk.count, radix: 16))\r\n".utf8)
+                        try await exchange.send(length == nil ? size + chunk + Data("\r\n".utf8) : chunk)
+                    }
                 }
                 if length == nil { try await exchange.send(Data("0\r\n\r\n".utf8)) }
             }
@@ -92,6 +96,25 @@ final class StreamingTransport: Transport {
         } onCancel: {
             wire.cut()
         }
+    }
+
+    /// Sends the chunks of a body. The one that completes the promised length waits for the end of the stream: one that
+    /// then brings more, or throws, has not given the server a whole body.
+    private func send(_ body: HTTPBody, by send: (Data) async throws -> Void) async throws {
+        var count = 0
+        var last = Data()
+        do {
+            for try await chunk in body.chunks where !chunk.isEmpty {
+                count += chunk.count
+                guard count <= body.length ?? .max else { throw ServiceError.wrongLength(of: body) }
+                if count == body.length { last = chunk } else { try await send(chunk) }
+            }
+        } catch  where !(error is ServiceError || error is CancellationError) {
+            // What the stream throws is the fault of the code that made it.
+            throw ServiceError.transport(TransportFailure(.middleware, "the stream failed"))
+        }
+        guard count == body.length ?? count else { throw ServiceError.wrongLength(of: body) }
+        if !last.isEmpty { try await send(last) }
     }
 
     func shutdown() async {}

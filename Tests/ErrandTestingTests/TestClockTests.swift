@@ -8,16 +8,16 @@ import Testing
     private let clock = TestClock()
 
     @Test("time stands still until the test advances it, and never goes back")
-    func standsStill() {
+    func standsStill() async {
         #expect(clock.now == .zero)
-        clock.advance(by: .seconds(3))
-        clock.advance(by: .seconds(-2))
+        await clock.advance(by: .seconds(3))
+        await clock.advance(by: .seconds(-2))
         #expect(clock.elapsed == .seconds(3))
         #expect(clock.now == Instant.zero.advanced(by: .seconds(3)))
     }
 
     @Test("alarms fire in order, each at its own instant, including those that are set meanwhile")
-    func order() {
+    func order() async {
         let clock = clock
         let fired = Noted<[String]>([])
         let note = { @Sendable (name: String) in fired.update { $0.append("\(name) \(clock.elapsed)") } }
@@ -28,17 +28,17 @@ import Testing
                 _ = clock.schedule(at: clock.now.advanced(by: .milliseconds(500)), for: .watch) { note("late") }
             }
         }
-        clock.advance(by: .seconds(1))
+        await clock.advance(by: .seconds(1))
         #expect(fired.value == ["a 1.0 seconds", "a2 1.0 seconds"])
-        clock.advance(by: .seconds(5))
+        await clock.advance(by: .seconds(5))
         #expect(fired.value.dropFirst(2) == ["b 2.0 seconds", "late 2.5 seconds", "c 3.0 seconds"])
         #expect(clock.elapsed == .seconds(6))
     }
 
     @Test("a cancelled alarm does not fire; an alarm in the past fires when time is next advanced")
-    func takenBack() {
+    func takenBack() async {
         let fired = Noted(0)
-        clock.advance(by: .seconds(1))
+        await clock.advance(by: .seconds(1))
         let alarm = clock.schedule(at: clock.now.advanced(by: .seconds(1)), for: .sleeper) { fired.update { $0 += 1 } }
         #expect(clock.sleepers == 1)
         alarm.cancel()
@@ -46,7 +46,7 @@ import Testing
         #expect(clock.sleepers == 0)
         _ = clock.schedule(at: .zero, for: .watch) { fired.update { $0 += 10 } }
         #expect(fired.value == 0)
-        clock.advance(by: .zero)
+        await clock.advance(by: .zero)
         #expect(fired.value == 10)
         #expect(clock.elapsed == .seconds(1))
     }
@@ -63,26 +63,64 @@ import Testing
         await clock.sleepers(atLeast: 3)
         await clock.sleepers(atLeast: 1)
         #expect(clock.sleepers == 3)
-        clock.advance(by: .seconds(1))
+        await clock.advance(by: .seconds(1))
         #expect(try await tasks[0].value == .seconds(1))
         #expect(clock.sleepers == 2)
         tasks[2].cancel()
         await #expect(throws: ServiceError.cancelled) { try await tasks[2].value }
         #expect(clock.sleepers == 1)
-        clock.advance(by: .seconds(10))
+        await clock.advance(by: .seconds(10))
         #expect(try await tasks[1].value >= .seconds(2))
     }
 
+    @Test("a call does all that it can do at one instant before time advances to the next", arguments: 0..<30)
+    func settled(round: Int) async throws {
+        let (clock, network) = (TestClock(), ScriptedTransport())
+        network.on(.get, "/friends", .status(503, headers: ["Retry-After": "2"]).times(2), .json("[]"))
+        let client = testClient(network, clock)
+        let friends = Task { try await client.run(Endpoint<[String]>.get("friends")) }
+        await network.sent(atLeast: 1)
+        await clock.advance(by: .seconds(10))
+        #expect(network.sent.map { Instant.zero.duration(to: $0.at) } == [.zero, .seconds(2), .seconds(4)])
+        #expect(try await friends.value == [])
+    }
+
+    @Test("calls run one at a time, on the clock's thread")
+    func thread() async throws {
+        let (clock, network) = (TestClock(), ScriptedTransport())
+        let running = Noted((now: 0, most: 0))
+        network.on(.get, "/friends", times: 50) { _ in
+            running.update { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            usleep(200)
+            running.update { $0.now -= 1 }
+            return HTTPResponse(status: 204)
+        }
+        let client = testClient(network, clock)
+        try await withThrowingTaskGroup(of: Void.self) { calls in
+            for _ in 0..<50 { calls.addTask { try await client.run(.get("friends")) } }
+            try await calls.waitForAll()
+        }
+        #expect(running.value.most == 1)
+    }
+
+    @Test("a wait for sleepers ends when its task is cancelled, before it begins or after")
+    func cancelledWait() async {
+        let clock = clock
+        let tasks = (0..<20).map { _ in Task { await clock.sleepers(atLeast: 1) } }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
     @Test("the wall clock advances too, and setting it does not advance time")
-    func date() {
+    func date() async {
         let start = clock.date
         #expect(start == Date(timeIntervalSince1970: 1_000_000_000))
-        clock.advance(by: .milliseconds(2500))
+        await clock.advance(by: .milliseconds(2500))
         #expect(clock.date.timeIntervalSince(start) == 2.5)
         clock.date = Date(timeIntervalSince1970: 10)
         #expect(clock.date == Date(timeIntervalSince1970: 10))
         #expect(clock.elapsed == .milliseconds(2500))
-        clock.advance(by: .seconds(1))
+        await clock.advance(by: .seconds(1))
         #expect(clock.date == Date(timeIntervalSince1970: 11))
     }
 }

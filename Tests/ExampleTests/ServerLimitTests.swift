@@ -20,11 +20,11 @@ struct ServerLimitTests {
         let server = try server()
         let client = plainClient(server.moviesURL)
         for _ in 0..<5 { #expect(await client.failure(of: popular)?.status != 429) }
-        clock.advance(by: .milliseconds(999))
+        await clock.advance(by: .milliseconds(999))
         let error = await client.failure(of: popular)
         #expect(error?.status == 429)
         #expect(error?.retryAfter == .seconds(1))
-        clock.advance(by: .milliseconds(1))
+        await clock.advance(by: .milliseconds(1))
         #expect(await client.failure(of: popular)?.status != 429)
     }
 
@@ -33,13 +33,13 @@ struct ServerLimitTests {
         let server = try server()
         let client = plainClient(server.moviesURL)
         _ = await client.failure(of: popular)
-        clock.advance(by: .milliseconds(900))
+        await clock.advance(by: .milliseconds(900))
         for _ in 0..<4 { #expect(await client.failure(of: popular)?.status != 429) }
         for _ in 0..<3 { #expect(await client.failure(of: popular)?.status == 429) }
-        clock.advance(by: .milliseconds(100))
+        await clock.advance(by: .milliseconds(100))
         #expect(await client.failure(of: popular)?.status != 429)
         #expect(await client.failure(of: popular)?.status == 429)
-        clock.advance(by: .milliseconds(900))
+        await clock.advance(by: .milliseconds(900))
         for _ in 0..<4 { #expect(await client.failure(of: popular)?.status != 429) }
         #expect(await client.failure(of: popular)?.status == 429)
     }
@@ -57,9 +57,9 @@ struct ServerLimitTests {
         let server = try server(.init())
         let client = plainClient(server.moviesURL)
         for _ in 0..<5 { _ = await client.failure(of: popular) }
-        clock.advance(by: .milliseconds(899))
+        await clock.advance(by: .milliseconds(899))
         #expect(await client.failure(of: popular)?.status == 429)
-        clock.advance(by: .milliseconds(1))
+        await clock.advance(by: .milliseconds(1))
         #expect(await client.failure(of: popular)?.status != 429)
     }
 

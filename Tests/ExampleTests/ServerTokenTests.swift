@@ -36,9 +36,9 @@ struct ServerTokenTests {
     @Test("an access token is valid until its lifetime is over, by the given clock")
     func expiry() async throws {
         let token = try await pins.signIn()
-        clock.advance(by: .milliseconds(29_999))
+        await clock.advance(by: .milliseconds(29_999))
         #expect(try await pins.run(.me, token).user_name == "ann")
-        clock.advance(by: .milliseconds(1))
+        await clock.advance(by: .milliseconds(1))
         let error = await pins.failure(of: .me, token)
         #expect(error?.status == 401)
         #expect(error?.code == "invalid_token")
@@ -163,7 +163,7 @@ struct ServerTokenTests {
         let client = plainClient(server.pinsURL) { $0.tokens = tokens }
         for _ in 0..<4 {
             #expect(try await client.run(.me).user_name == "ann")
-            clock.advance(by: .seconds(31))
+            await clock.advance(by: .seconds(31))
         }
         #expect(server.received.filter { $0.path == "/pins/oauth/access_token" }.count == 4)
     }

@@ -28,7 +28,7 @@ enum MultipartComparison {
                         content: Array(content.utf8)))
             }
         }
-        var encoding = MultipartEncoding(encoder: JSONEncoder(), time: .system)
+        var encoding = MultipartEncoding(encoder: JSONEncoder(), files: BodyFiles(lookingAt: []), time: .system)
         guard let body = try? encoding.body(of: form).bytes,
             let boundary = encoding.contentType.split(separator: "boundary=").last
         else { return false }

@@ -14,6 +14,12 @@ struct AuthenticationSamples {
         await tokens.signOut()
     }
 
+    private func end(_ client: APIClient, _ login: APIClient, _ tokens: TokenStore) async {
+        await client.shutdown()
+        await login.shutdown()
+        await tokens.waitUntilSaved()
+    }
+
     private func events(_ tokens: TokenStore, showSignIn: (String) -> Void) async {
         for await event in tokens.events {
             switch event {

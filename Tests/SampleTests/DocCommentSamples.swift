@@ -146,7 +146,7 @@ struct DocCommentSamples {
         let client = testClient(network, clock)
         async let friends = client.run(.friends)
         await clock.sleepers(atLeast: 1)
-        clock.advance(by: .seconds(1))
+        await clock.advance(by: .seconds(1))
         #expect(try await friends.isEmpty)
     }
 

@@ -97,7 +97,7 @@ struct TestingSamples {
         let client = testClient(network, clock) { $0.retry = .never }
         let call = Task { try await client.run(.friends) }
         await network.sent(atLeast: 1)
-        clock.advance(by: .seconds(30))  // the limit of an attempt
+        await clock.advance(by: .seconds(30))  // the timeout
         let outcome = await call.result
         let timeout = Timeout(.attempt, limit: .seconds(30), phase: .waitingForResponse)
         #expect(throws: ServiceError.timedOut(timeout)) { try outcome.get() }

@@ -44,9 +44,16 @@ package final class Subprocess: Sendable {
 
     /// Waits for its end and returns its output, and its status or the signal that ended it. Call it once.
     package func outcome() async throws -> (said: Data, status: CInt) {
+        try await Self.waiting { (try self.said(), self.end()) }
+    }
+
+    /// Runs work that waits for a process on a thread of its own: other tasks need the few threads of the pool, and one
+    /// of them may have to do what the process waits for.
+    package static func waiting<Value: Sendable>(
+        for work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            // Not on a thread that other tasks need.
-            Thread.detachNewThread { continuation.resume(with: Result { (try self.said(), self.end()) }) }
+            Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
         }
     }
 

@@ -8,6 +8,7 @@ import Foundation
 //     TokenSharer die FILE                     replaces the token for ten waiters; the first to continue kills it
 //     TokenSharer hold FILE                    locks the file, and stops like a process in a debugger
 //     TokenSharer save FILE                    saves one session
+//     TokenSharer remove FILE                  removes the saved session
 //     TokenSharer fill FILE                    replaces a token when nothing more can be written
 
 /// Prints at once: a process that is killed cannot flush a buffer.
@@ -21,12 +22,12 @@ let file = FileTokenPersistence(path: arguments[1])
 
 switch arguments[0] {
 case "rewrite":
-    var revision = (try file.load()?.revision ?? 0) + 1
+    var revision = (try await file.load()?.revision ?? 0) + 1
     while true {
         // Large enough for a kill to come in the middle of the write.
         let token = Token(access: String(repeating: "\(revision).", count: 40_000))
         let session = SavedSession(id: UUID(), revision: revision, token: token, received: Date())
-        try await file.exclusively { _ = try? file.save(session) }
+        try await file.exclusively { _ = try? await file.save(session) }
         say("\(revision)")
         revision += 1
     }
@@ -55,9 +56,10 @@ case "hold":
         say("held")
         raise(SIGSTOP)
     }
-case "save":
+case "save", "remove":
     do {
-        try file.save(SavedSession(id: UUID(), token: Token(access: "a"), received: Date()))
+        let session = SavedSession(id: UUID(), token: Token(access: "a"), received: Date())
+        try await file.save(arguments[0] == "save" ? session : nil)
     } catch {
         // An uncaught error ends a program like a crash, which sanitizers and debuggers analyse at length.
         exit(1)

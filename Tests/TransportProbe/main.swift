@@ -20,10 +20,15 @@ import Darwin
 //     TransportProbe series [METHOD]URL...
 //         sends the requests, GETs by default, one after the other with one transport, a POST with a body; prints
 //         for each the status or the kind of failure
+//     TransportProbe bodies AUTHORITIES URL...
+//         sends GETs one after the other with one transport, which trusts that file of certificates; prints each body
 //     TransportProbe lookup SLOW QUICK
 //         SLOW names a host whose lookup hangs, QUICK one that responds; prints how many milliseconds each of these
 //         took: a cancelled call to SLOW, one with a timeout, the slowest of the calls to QUICK beside them, and the
 //         shutdown during another call to SLOW
+//     TransportProbe lookups URL CALLS MILLISECONDS
+//         makes so many calls at once, with that timeout, and cancels the first after 0.2 s; prints how many have ended
+//         in which way, and how many threads libcurl has then
 //     TransportProbe exhausted FIRST SECOND
 //         calls FIRST, opens files until it can open no more, and calls SECOND and FIRST; prints the status or the kind
 //         of failure and the message
@@ -33,6 +38,11 @@ import Darwin
 //     TransportProbe download BASE PATH [LIMIT]
 //         downloads `file` of that server to the path, where no file may grow beyond LIMIT bytes; prints a line when
 //         the first bytes have come, and at the end the number of bytes that were there before, or the error
+//     TransportProbe hung BASE HUNG HEALTHY
+//         uses files in the folder HUNG, whose disk hangs, and beside them files in HEALTHY; prints for each kind of
+//         work how many milliseconds it took at most
+//     TransportProbe torture BASE FOLDER cold|warm
+//         uses everything while one call fails, which a preloaded library chooses; prints what went wrong
 
 #if os(Linux)
 /// Returns the status or the kind of failure, and the message.
@@ -76,6 +86,17 @@ case "get":
 case "series":
     let transport = CurlTransport()
     for url in arguments.dropFirst() { print(try await outcome(of: url, transport).word) }
+case "bodies":
+    var options = CurlTransport.Options()
+    options.certificateAuthorities = arguments[1]
+    let transport = CurlTransport(options)
+    for url in arguments.dropFirst(2) {
+        let request = HTTPRequest(method: .get, url: try HTTPURL(url))
+        let response = try await transport.send(request, context: TransportContext())
+        print(String(decoding: response.body.bytes ?? Data(), as: UTF8.self))
+        // Until something has arrived that no request asked for, which nothing reports.
+        try await Task.sleep(for: .milliseconds(120))
+    }
 case "exhausted" where arguments.count == 3:
     let transport = CurlTransport()
     _ = try await outcome(of: arguments[1], transport)
@@ -86,11 +107,19 @@ case "exhausted" where arguments.count == 3:
     }
 case "lookup" where arguments.count == 3:
     try await SlowLookup(slow: arguments[1], quick: arguments[2]).report()
+case "lookups" where arguments.count == 4:
+    try await ManyLookups(
+        url: arguments[1], calls: Int(arguments[2]) ?? 0, timeout: .milliseconds(Int(arguments[3]) ?? 0)
+    ).report()
 case "leftovers" where arguments.count == 3:
     try await Leftovers(url: arguments[1], isShutDown: arguments[2] == "shutdown").report()
 case "download" where arguments.count >= 3:
     await Downloading(base: arguments[1], path: arguments[2], limit: arguments.dropFirst(3).first.flatMap(rlim_t.init))
         .report()
+case "hung" where arguments.count == 4:
+    await HungDisk(base: arguments[1], hung: arguments[2], healthy: arguments[3]).report()
+case "torture" where arguments.count == 4:
+    await Torture(base: arguments[1], folder: arguments[2], isWarm: arguments[3] == "warm").report()
 default:
     exit(64)
 }

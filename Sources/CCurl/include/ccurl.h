@@ -55,6 +55,8 @@ typedef enum {
     CCURL_TWO_LENGTHS,
     // A Content-Length that is not one number: libcurl would read its leading digits and cut the body there.
     CCURL_BAD_LENGTH,
+    // A Transfer-Encoding other than chunked, which nobody asked for.
+    CCURL_BAD_TRANSFER_CODING,
     // More bytes after a chunked body than a head may have.
     CCURL_TRAILER_TOO_LARGE,
     // The server switched to a protocol that nobody asked for.
@@ -88,6 +90,8 @@ typedef struct {
     void (*on_step)(void *context, ccurl_step step);
     // Takes bytes of the response's body, all of them or none. Without this hook the transfer collects them.
     ptrdiff_t (*on_body)(void *context, const uint8_t *bytes, size_t count);
+    // Takes bytes of a body of which ccurl_transfer_note_coded was called, likewise, without a limit on their number.
+    ptrdiff_t (*on_coded_body)(void *context, const uint8_t *bytes, size_t count);
     // Fills the room with bytes of the request's body; 0 at its end.
     ptrdiff_t (*on_upload)(void *context, uint8_t *room, size_t count);
 } ccurl_hooks;
@@ -96,7 +100,7 @@ typedef struct {
 typedef struct {
     // A number for the server, the same for all requests to it.
     uint64_t origin;
-    // How many bytes the head (or a trailer) and the body of the response may have.
+    // How many bytes the head (or a trailer) and the body of the response may have, unless the body is coded.
     size_t head_limit, body_limit;
     // Whether it goes over TLS.
     bool is_encrypted;
@@ -146,6 +150,10 @@ typedef struct {
 } ccurl_head_lines;
 
 ccurl_head_lines ccurl_transfer_head(const ccurl_transfer *transfer);
+// Whether a line of the head is about content codings.
+bool ccurl_transfer_may_be_coded(const ccurl_transfer *transfer);
+// Called at CCURL_HEAD_COMPLETE: the body is coded, and bytes of it go to the hook for that.
+void ccurl_transfer_note_coded(ccurl_transfer *transfer);
 // Hands the collected body over to the caller, who frees it.
 uint8_t *ccurl_transfer_take_body(ccurl_transfer *transfer, size_t *length);
 
@@ -176,6 +184,12 @@ typedef struct {
 } ccurl_failure;
 
 ccurl_failure ccurl_transfer_failure(const ccurl_transfer *transfer);
+// Gives a transfer that was never started the words about the failure of another.
+void ccurl_transfer_set_words(ccurl_transfer *transfer, const char *words);
+// Whether the transfer, which runs, may still be looking up its host.
+bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer);
+// Whether a socket was opened for it: its host was looked up, and it is on no connection that was kept.
+bool ccurl_transfer_has_opened(const ccurl_transfer *transfer);
 // Returns what ccurl_transfer_begin was given.
 ccurl_request ccurl_transfer_request(const ccurl_transfer *transfer);
 
@@ -189,6 +203,19 @@ void ccurl_loop_set_long(ccurl_loop *loop, ccurl_multi_option option, long value
 void ccurl_loop_enter(ccurl_loop *loop, const char *name);
 // Starts a transfer. Returns false if libcurl refuses it.
 bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer);
+// Ends a transfer that runs, but leaves the lookup of its host to libcurl. Returns false if none is under way: then it
+// has to be removed.
+bool ccurl_loop_leave_lookup(ccurl_loop *loop, ccurl_transfer *transfer);
+
+// A lookup that was left to libcurl and has ended: with CCURLE_COULDNT_RESOLVE_HOST or _PROXY if it has failed.
+typedef struct {
+    uint64_t origin;
+    ccurl_code result;
+    char words[CCURL_ERROR_SIZE];
+} ccurl_lookup;
+
+// Takes the next one; returns false if there is none.
+bool ccurl_loop_next_lookup(ccurl_loop *loop, ccurl_lookup *lookup);
 // Ends a transfer that runs.
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer);
 // Called before a transfer is removed because its time is up: if nothing of its response has come, its connection
@@ -199,6 +226,9 @@ bool ccurl_loop_is_busy(const ccurl_loop *loop);
 // Resumes a transfer that a hook has paused. What libcurl has kept goes to the hooks at once. If one of them refuses
 // it, the result says so; libcurl itself does not take note of that, so the transfer has to be removed.
 ccurl_code ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer);
+// Returns a transfer that was paused because it kept the thread for too long, and that has to be resumed now; NULL if
+// there is none, or if the next turn is early enough.
+ccurl_transfer *ccurl_loop_next_rested(ccurl_loop *loop);
 // Waits until there is something to do, or only looks.
 void ccurl_loop_wait(ccurl_loop *loop, bool may_wait);
 // Does what there is to do.

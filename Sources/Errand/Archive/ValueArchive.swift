@@ -51,7 +51,8 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
     /// Saves the value in place of the previous one. When it returns, the value is on the disk.
     ///
     /// If the task is cancelled while it waits for another writer, `save` throws `.cancelled`; a write that has begun
-    /// is completed.
+    /// is completed. If the disk does not answer, a cancelled `save` returns after a second or two, also with
+    /// `.cancelled`.
     @concurrent
     public func save(_ model: Model) async throws(ArchiveError) {
         let data: Data
@@ -64,9 +65,7 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
         guard data.count <= ArchiveFile.largest else {
             throw ArchiveError(.unencodable, "a \(Model.self) of \(data.count) bytes is too large for an archive")
         }
-        try await alone { () throws(ArchiveError) in
-            try ArchiveError.translating { () throws(StorageError) in try file.write(data) }
-        }
+        try await alone { [file] () throws(StorageError) in try file.write(data) }
     }
 
     /// Returns the value that was saved last; `nil` if there is none.
@@ -74,46 +73,70 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
     public func load() async throws(ArchiveError) -> Model? {
         // Reading needs no lock, because writes are atomic. The code below reports what is wrong with the file, if
         // anything is.
-        if case .success(let model)? = try? content(isAlone: false) { return model }
-        return try await alone { () throws(ArchiveError) in
-            // Another writer may have replaced the file by now: only a file that was read under the lock is moved
-            // aside.
-            switch try content(isAlone: true) {
-            case .success(let model): return model
-            case .failure(let problem):
-                throw ArchiveError(problem.kind, file.setAside(.damaged, problem.words).message)
-            }
+        do throws(ArchiveError) {
+            let data = try await onDisk { [file] () throws(StorageError) in try file.read(isAlone: false) }
+            guard let data else { return nil }
+            if case .success(let model) = ArchiveFile.read(data, version: version, migrate: migrate) { return model }
+        } catch {
+            // What is wrong remains so, or another writer mends it meanwhile.
+        }
+        // Another writer may have replaced the file by now: only a file that was read under the lock is moved aside.
+        let lock = try await lock()
+        do throws(ArchiveError) {
+            let model = try await loadAlone()
+            await lock?.release()
+            return model
+        } catch {
+            await lock?.release()
+            throw error
+        }
+    }
+
+    private func loadAlone() async throws(ArchiveError) -> Model? {
+        let data = try await onDisk { [file] () throws(StorageError) in try file.read() }
+        guard let data else { return nil }
+        // Not on a thread for the disk: models may be deep, and migrations slow.
+        switch ArchiveFile.read(data, version: version, migrate: migrate) {
+        case .success(let model): return model
+        case .failure(let problem):
+            let aside = try await onDisk { [file] () throws(StorageError) in file.setAside(.damaged, problem.words) }
+            throw ArchiveError(problem.kind, aside.message)
         }
     }
 
     /// Removes the file, if it exists. A file that was moved aside stays.
     @concurrent
     public func remove() async throws(ArchiveError) {
-        try await alone { () throws(ArchiveError) in
-            try ArchiveError.translating { () throws(StorageError) in try file.remove() }
-        }
+        try await alone { [file] () throws(StorageError) in try file.remove() }
     }
 
-    /// Returns the value in the file, or what is wrong with it. Throws if the file cannot be read at all.
-    private func content(isAlone: Bool) throws(ArchiveError) -> Result<Model?, ArchiveFile.Problem> {
-        let data = try ArchiveError.translating { () throws(StorageError) in try file.read(isAlone: isAlone) }
-        guard let data else { return .success(nil) }
-        return ArchiveFile.read(data, version: version, migrate: migrate).map(Optional.some)
-    }
-
-    /// Runs `body` while nobody else writes or removes the file. If the folder is not writable, or the file system has
+    /// Runs `work` while nobody else writes or removes the file. If the folder is not writable, or the file system has
     /// no locks, it runs without a lock.
-    private func alone<Value>(_ body: () throws(ArchiveError) -> Value) async throws(ArchiveError) -> Value {
-        let lock: FileLock?
+    private func alone(_ work: @escaping @Sendable () throws(StorageError) -> Void) async throws(ArchiveError) {
+        let lock = try await lock()
+        do throws(ArchiveError) {
+            try await onDisk(work)
+        } catch {
+            await lock?.release()
+            throw error
+        }
+        await lock?.release()
+    }
+
+    private func lock() async throws(ArchiveError) -> FileLock? {
         do throws(StorageError) {
-            lock = try await FileLock.acquire(beside: file, within: lockTimeout)
+            return try await FileLock.acquire(beside: file, within: lockTimeout)
         } catch {
             if error.kind == .locked, Task.isCancelled {
-                throw ArchiveError(.cancelled, "the archive \(file.path) was left alone: the task was cancelled")
+                throw ArchiveError(.cancelled, "the archive \(file.path) was not changed: the task was cancelled")
             }
             throw ArchiveError(error)
         }
-        defer { lock?.release() }
-        return try body()
+    }
+
+    private func onDisk<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(StorageError) -> Value
+    ) async throws(ArchiveError) -> Value {
+        try await ArchiveError.translating { () async throws(StorageError) in try await file.onDisk(work) }
     }
 }

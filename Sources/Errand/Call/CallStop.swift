@@ -4,12 +4,16 @@
 /// scope: the network, each wait, and the user's middleware. Everything else ends by itself within microseconds.
 extension Call {
     /// Stops the call from outside. Work in a scope ends at once, the rest when it enters the next scope.
+    ///
+    /// The first stop counts. Its reason comes from outside, so what the server may have received is added here.
     func stop(_ reason: ServiceError) {
-        let (scope, onStop) = exchange { state in
-            state.stop = state.stop ?? reason
-            return (state.scope, state.onStop)
+        let (stop, scope, onStop) = exchange { state in
+            let mayHaveActed = state.mayHaveActed || state.phase.comesAfterSending
+            let stop = state.stop ?? (mayHaveActed ? reason.markedAsSent(method) : reason)
+            state.stop = stop
+            return (stop, state.scope, state.onStop)
         }
-        scope?.stop(reason)
+        scope?.stop(stop)
         onStop?()
     }
 

@@ -27,14 +27,18 @@ struct SentSecrets {
             add(basic: field.value)
         }
         if let query = request.url.query { addValues(in: query, isQuery: true) }
-        for field in request.body?.source?.fields ?? [] where names.contains(field.name, in: .parameter) {
-            add(field.value)
+        for field in request.body?.source?.fields ?? []
+        where field.value.count <= Self.largestBody && names.contains(field.name, in: .parameter) {
+            add(String(decoding: field.value, as: UTF8.self))
+            // The part may be JSON, a text or a list of them.
+            addValue(Array(field.value)[...])
         }
         for document in request.body?.source?.documents ?? [] where document.count <= Self.largestBody {
             addValues(in: String(decoding: document, as: UTF8.self), isQuery: false)
         }
         guard let body = request.body?.bytes, body.count <= Self.largestBody else { return }
-        let isForm = request.headers["Content-Type"]?.hasPrefix("application/x-www-form-urlencoded") == true
+        let type = request.headers["Content-Type"]?.lowercased() ?? ""
+        let isForm = type.hasPrefix("application/x-www-form-urlencoded")
         addValues(in: String(decoding: body, as: UTF8.self), isQuery: isForm)
     }
 
@@ -56,15 +60,23 @@ struct SentSecrets {
     private mutating func addValues(in text: String, isQuery: Bool) {
         let bytes = Array(text.utf8)
         for range in NamedSecrets(names: names, bytes: bytes, isQuery: isQuery).ranges() {
-            let value = bytes[range]
-            switch value.first {
-            case UInt8(ascii: "\"") where !isQuery: add(String(decoding: value.dropFirst().dropLast(), as: UTF8.self))
-            case UInt8(ascii: "{") where !isQuery, UInt8(ascii: "[") where !isQuery:
-                for part in value.split(separator: UInt8(ascii: "\"")) where part.count >= Self.shortest.part {
-                    add(String(decoding: part, as: UTF8.self))
-                }
-            default: add(String(decoding: value, as: UTF8.self).trimmed)
+            if isQuery {
+                add(String(decoding: bytes[range], as: UTF8.self).trimmed)
+            } else {
+                addValue(bytes[range])
             }
+        }
+    }
+
+    /// Adds a value of JSON or of prose.
+    private mutating func addValue(_ value: ArraySlice<UInt8>) {
+        switch value.first {
+        case UInt8(ascii: "\""): add(String(decoding: value.dropFirst().dropLast(), as: UTF8.self))
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            for part in value.split(separator: UInt8(ascii: "\"")) where part.count >= Self.shortest.part {
+                add(String(decoding: part, as: UTF8.self))
+            }
+        default: add(String(decoding: value, as: UTF8.self).trimmed)
         }
     }
 }

@@ -3,13 +3,20 @@
 /// It counts what the transport takes, which may be a megabyte ahead of the network. Each time the body is sent from
 /// its start, by a retry, a replay or a redirect, a new attempt begins; what an earlier attempt still reports is
 /// ignored.
+///
+/// Several threads may count, and the caller's closure runs outside the lock. So that no number overtakes another, one
+/// thread tells at a time: who finds that another is telling leaves the news to that thread, which tells them next.
 final class UploadProgress: Sendable {
     typealias Tell = @Sendable (TransferProgress) -> Void
 
-    private struct State {
+    fileprivate struct State {
         var current = TransferProgress(bytes: 0, attempt: 0)
         var told: TransferProgress?
         var throttle = ProgressThrottle()
+        /// Whether a thread is in the caller's closure.
+        var isTelling = false
+        /// Whether that thread has to tell the current progress too, whatever the throttle says.
+        var isDue = false
     }
 
     private let tell: Tell
@@ -55,12 +62,34 @@ final class UploadProgress: Sendable {
 
     private func tellCurrent(isLast: Bool) {
         let now = time.now
-        let news: TransferProgress? = state.withLock { state in
-            guard state.current.attempt > 0, state.current != state.told else { return nil }
-            guard state.throttle.allows(at: now) || isLast else { return nil }
-            state.told = state.current
-            return state.current
+        var news: TransferProgress? = state.withLock { state in
+            guard let news = state.news(at: now, isLast: isLast) else { return nil }
+            guard !state.isTelling else {
+                state.isDue = true
+                return nil
+            }
+            (state.isTelling, state.told) = (true, news)
+            return news
         }
-        if let news { tell(news) }
+        while let next = news {
+            tell(next)
+            news = state.withLock { state in
+                defer { state.isDue = false }
+                guard state.isDue, state.current != state.told else {
+                    state.isTelling = false
+                    return nil
+                }
+                state.told = state.current
+                return state.current
+            }
+        }
+    }
+}
+
+extension UploadProgress.State {
+    /// Returns the current progress if it may be told now and has not been.
+    fileprivate mutating func news(at now: Instant, isLast: Bool) -> TransferProgress? {
+        guard current.attempt > 0, current != told else { return nil }
+        return throttle.allows(at: now) || isLast ? current : nil
     }
 }

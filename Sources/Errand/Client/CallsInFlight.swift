@@ -7,7 +7,24 @@ final class CallsInFlight: Sendable {
     private struct State {
         var calls: [Int: Call] = [:]
         var isClosed = false
+        /// The refreshes that have made a call. Between two calls, none of theirs is among `calls`.
+        var refreshes: [RefreshRun] = []
+        /// The refreshes that may still make calls, although no others may begin.
+        var finishing: [RefreshRun] = []
         var drained: Flight<Void, Never>?
+
+        /// Whether a refresh makes the call that is allowed to finish.
+        func isFinishing(_ call: Call) -> Bool { isFinishing(call.refreshRun) }
+
+        func isFinishing(_ run: RefreshRun?) -> Bool {
+            run != nil && finishing.contains { $0 === run }
+        }
+
+        mutating func note(_ run: RefreshRun?) {
+            guard let run, !refreshes.contains(where: { $0 === run }) else { return }
+            refreshes.removeAll { !$0.isUnderWay }
+            refreshes.append(run)
+        }
     }
 
     private let state = Lock(State())
@@ -26,13 +43,23 @@ final class CallsInFlight: Sendable {
 
     func begin(_ call: Call) throws(ServiceError) {
         let isOpen = state.withLock { state in
-            guard !state.isClosed else { return false }
+            guard !state.isClosed || state.isFinishing(call) else { return false }
             state.calls[call.id] = call
+            state.note(call.refreshRun)
             counts.send(state.calls.count)
             return true
         }
         guard isOpen else {
             throw .invalidRequest(InvalidRequest(.clientShutDown, "the client has been shut down"))
+        }
+    }
+
+    /// Goes on with `next`, which has the same number, in place of `call`. What stops either stops the one that runs.
+    func replace(_ call: Call, by next: Call) {
+        state.withLock { $0.calls[call.id] = next }
+        // Whoever has found the former one may stop it only now.
+        call.onStop { [weak call, weak next] in
+            if let reason = call?.read({ $0.stop }) { next?.stop(reason) }
         }
     }
 
@@ -58,18 +85,39 @@ final class CallsInFlight: Sendable {
         for call in state.withLock({ Array($0.calls.values) }) where !call.isRefreshCall { call.stop(.cancelled) }
     }
 
+    /// Whether the shutdown that is under way waits for that refresh.
+    func isFinishing(_ run: RefreshRun?) -> Bool {
+        state.withLock { $0.isFinishing(run) }
+    }
+
     /// Prevents new calls, stops running ones, and waits until the last has ended.
+    ///
+    /// A refresh that has begun to make calls finishes first, which takes no longer than its store allows (T17, T18).
     func close() async {
-        let drained = state.withLock { state in
+        let refreshes = state.withLock { state in
             state.isClosed = true
+            // A closure that ends its own client would wait for itself.
+            state.finishing = state.refreshes.filter { $0.isUnderWay && $0 !== TokenStore.refreshing }
+            return state.finishing
+        }
+        stopAll { !$0.isFinishing($1) }
+        for refresh in refreshes { await refresh.ended() }
+        let drained = state.withLock { state in
+            state.finishing = []
             let drained = state.drained ?? Flight<Void, Never>()
             state.drained = drained
             if state.calls.isEmpty { drained.land(.success(())) }
             return drained
         }
-        for call in state.withLock({ Array($0.calls.values) }) { call.stop(.cancelled) }
+        // Calls that the closure of a refresh has left behind.
+        stopAll { _, _ in true }
         await drained.landed()
         counts.finish()
+    }
+
+    private func stopAll(where isStopped: (State, Call) -> Bool) {
+        let calls = state.withLock { state in state.calls.values.filter { isStopped(state, $0) } }
+        for call in calls { call.stop(.cancelled) }
     }
 
     deinit { counts.finish() }

@@ -21,7 +21,7 @@ struct ErrorBody {
     init(_ body: Data, redactor: Redactor) {
         guard body.count <= Self.largestBody, body.contains(UInt8(ascii: "{")),
             // A body that is not a JSON object has no message; the status has to do.
-            let shape = try? FastJSONDecoder().decode(Shape.self, from: body)
+            let shape = try? FastJSONDecoder().read(body, { Shape($0) })
         else { return }
         func clean(_ text: String, _ length: Int) -> String {
             redactor.beginning(of: text.utf8, length: length).text
@@ -34,99 +34,113 @@ struct ErrorBody {
         }
         fieldErrors = Dictionary(fields) { $0 + $1 }
     }
+}
 
-    private struct Shape: Decodable {
-        var message: String?
-        var code: String?
-        var type: String?
-        var fieldErrors: [String: [String]] = [:]
+private enum Key: String {
+    case message, error, detail, title, errors, code, field, param, type
+    case errorDescription = "error_description"
+    case statusMessage = "status_message"
+    case statusCode = "status_code"
+}
 
-        private enum Key: String, CodingKey {
-            case message, error, detail, title, errors, code, field, param, type
-            case errorDescription = "error_description"
-            case statusMessage = "status_message"
-            case statusCode = "status_code"
-        }
+/// What the members of an error's object say.
+private struct Shape {
+    /// An error in an error in an error is all that servers send.
+    private static let deepest = 8
 
-        init(from decoder: any Decoder) throws {
-            let members = try decoder.container(keyedBy: Key.self)
-            let nested = members.lenient(Shape.self, .error)
-            let list = members.lenient([Lenient<ListedError>].self, .errors)?.compactMap(\.value) ?? []
-            code = members.text(.code)
-            message =
-                members.text(.message) ?? members.text(.errorDescription) ?? members.text(.error) ?? nested?.message
-                ?? members.text(.detail) ?? members.text(.title) ?? list.first { $0.message != nil }?.message
-                ?? members.text(.statusMessage)
-            if let error = members.text(.error), error != message || code == nil { code = code ?? error }
-            // The type of a nested error is its kind; at the top level it is the URL of a description.
-            code = code ?? nested?.code ?? nested?.type ?? members.text(.statusCode)
-            type = members.text(.type)
-            fieldErrors = nested?.fieldErrors ?? [:]
-            if let field = members.text(.param), let text = message ?? code { fieldErrors[field] = [text] }
-            for error in list {
-                if let field = error.field, let text = error.message ?? error.code {
-                    fieldErrors[field, default: []].append(text)
-                }
+    private(set) var message: String?
+    private(set) var code: String?
+    private var type: String?
+    private(set) var fieldErrors: [String: [String]] = [:]
+
+    init(_ node: JSONNode, depth: Int = 0) {
+        let members = node.members
+        let nested = depth < Self.deepest ? members[.error].map { Shape($0, depth: depth + 1) } : nil
+        let list = members[.errors]?.elements.map(ListedError.init) ?? []
+        code = members.words(.code)
+        message = members.words(.message, .errorDescription, .error) ?? nested?.message
+        message = message ?? members.words(.detail, .title) ?? list.first { $0.message != nil }?.message
+        message = message ?? members.words(.statusMessage)
+        if let error = members.words(.error), error != message || code == nil { code = code ?? error }
+        // The type of a nested error is its kind; at the top level it is the URL of a description.
+        code = code ?? nested?.code ?? nested?.type ?? members.words(.statusCode)
+        type = members.words(.type)
+        fieldErrors = nested?.fieldErrors ?? [:]
+        if let field = members.words(.param), let text = message ?? code { fieldErrors[field] = [text] }
+        for error in list {
+            if let field = error.field, let text = error.message ?? error.code {
+                fieldErrors[field, default: []].append(text)
             }
-            for (field, texts) in members.lenient([String: Lenient<Texts>].self, .errors) ?? [:] {
-                if let texts = texts.value?.texts, !texts.isEmpty { fieldErrors[field] = texts }
-            }
         }
-    }
-
-    /// An element of `errors`: a text, or an object with one.
-    private struct ListedError: Decodable {
-        var message: String?
-        var code: String?
-        var field: String?
-
-        private enum Key: String, CodingKey {
-            case message, detail, title, field, code
-        }
-
-        init(from decoder: any Decoder) throws {
-            // An element that is not text is decoded as an object.
-            if let text = try? decoder.singleValueContainer().decode(String.self) {
-                message = text
-                return
-            }
-            let members = try decoder.container(keyedBy: Key.self)
-            message = members.text(.message) ?? members.text(.detail) ?? members.text(.title)
-            code = members.text(.code)
-            field = members.text(.field)
-        }
-    }
-
-    private struct Texts: Decodable {
-        var texts: [String]
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            // A text or a list of texts.
-            texts = try (try? container.decode([String].self)) ?? [container.decode(String.self)]
-        }
-    }
-
-    /// A value; `nil` if it has another type.
-    private struct Lenient<Value: Decodable>: Decodable {
-        var value: Value?
-
-        init(from decoder: any Decoder) throws {
-            // A value of another type counts as missing.
-            value = try? Value(from: decoder)
-        }
+        for (field, texts) in members[.errors]?.listedTexts ?? [:] where !texts.isEmpty { fieldErrors[field] = texts }
     }
 }
 
-extension KeyedDecodingContainer {
-    /// Returns the text of that member, or its number as text; `nil` if it is empty or anything else.
-    fileprivate func text(_ key: Key) -> String? {
-        let text = lenient(String.self, key) ?? lenient(Int.self, key).map(String.init)
+/// An element of `errors`: a text, or an object with one.
+private struct ListedError {
+    var message: String?
+    var code: String?
+    var field: String?
+
+    init(_ node: JSONNode) {
+        guard node.isObject else {
+            message = node.plainText
+            return
+        }
+        let members = node.members
+        message = members.words(.message, .detail, .title)
+        code = members.words(.code)
+        field = members.words(.field)
+    }
+}
+
+extension [Key: JSONNode] {
+    /// Returns the words of the first of these members that has any.
+    fileprivate func words(_ keys: Key...) -> String? {
+        keys.lazy.compactMap { self[$0]?.words }.first
+    }
+}
+
+extension JSONNode {
+    /// The text; `nil` if this is none, or a malformed one.
+    fileprivate var plainText: String? {
+        // A member that cannot be read counts as missing: the status still says what happened.
+        (try? text()) ?? nil
+    }
+
+    /// The text, or the number as text; `nil` if it is empty or anything else.
+    fileprivate var words: String? {
+        let text = plainText ?? integer().map(String.init)
         return text?.isEmpty == false ? text : nil
     }
 
-    fileprivate func lenient<Value: Decodable>(_ type: Value.Type, _ key: Key) -> Value? {
-        // A member of another type counts as missing: the status still says what happened.
-        try? decodeIfPresent(type, forKey: key)
+    /// The members that an error may have.
+    fileprivate var members: [Key: JSONNode] {
+        var members: [Key: JSONNode] = [:]
+        // What comes before a malformed key counts.
+        try? forEachMember { name, value in
+            if let key = Key(rawValue: name), members[key] == nil { members[key] = value }
+        }
+        return members.filter { $1.kind != .null }
+    }
+
+    fileprivate var elements: [JSONNode] {
+        var elements: [JSONNode] = []
+        // Without a question in between, this does not throw.
+        try? forEachElement { elements.append($0) }
+        return elements
+    }
+
+    /// The texts of each member, which is a text or a list of texts.
+    fileprivate var listedTexts: [String: [String]] {
+        var found: [String: [String]] = [:]
+        // As in `members`.
+        try? forEachMember { name, value in
+            guard found[name] == nil else { return }
+            guard value.kind == .array else { return found[name] = value.plainText.map { [$0] } }
+            let texts = value.elements.map(\.plainText)
+            if !texts.contains(nil) { found[name] = texts.compactMap(\.self) }
+        }
+        return found
     }
 }

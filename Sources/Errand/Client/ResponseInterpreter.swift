@@ -16,9 +16,11 @@ struct ResponseInterpreter: Sendable {
     let acceptedContentTypes: [String]
     let time: any TimeSource
 
+    /// Decodes a response; stops soon after `isAwaited` begins to throw, with its error, if the decoder is ours.
     func value<Response: Decodable>(
         _ type: Response.Type, below keys: [String], in response: HTTPResponse,
-        by decoder: (any ResponseDecoder)? = nil, redactor: () -> Redactor
+        by decoder: (any ResponseDecoder)? = nil, isAwaited: (() throws(ServiceError) -> Void)? = nil,
+        redactor: () -> Redactor
     ) throws(ServiceError) -> Response {
         let body = response.body.bytes ?? Data()
         guard response.isSuccess else { throw error(of: response, redactor: redactor()) }
@@ -37,15 +39,27 @@ struct ResponseInterpreter: Sendable {
             return .decodingFailed(failure)
         }
         if let found = unacceptedType(of: response.headers) {
-            if type == String.self, keys.isEmpty, let text = text(of: response, body) as? Response { return text }
+            if type == String.self, keys.isEmpty {
+                let label = Charset.label(in: response.headers["Content-Type"] ?? "") ?? "utf-8"
+                let charset = Charset(label: label)
+                if let text = charset?.text(in: body) as? Response { return text }
+                let problem = charset == nil ? "the charset \(label)" : "bytes that are not valid \(label)"
+                throw failure("", "text in UTF-8, UTF-16 or Latin 1", problem, "to get the bytes, ask for `Data`")
+            }
             throw failure(
                 "", acceptedContentTypes.first ?? "nothing", found,
                 "to decode it all the same, add it to `acceptedContentTypes`")
         }
         guard !body.isEmpty else { throw failure("", "\(type)", "an empty body") }
         do {
-            return try (decoder ?? self.decoder).decode(type, from: body.withoutByteOrderMark, below: keys)
+            let (decoder, json) = (decoder ?? self.decoder, body.withoutByteOrderMark)
+            guard let decoder = decoder as? FastJSONDecoder else {
+                return try decoder.decode(type, from: json, below: keys)
+            }
+            return try decoder.decode(type, from: json, below: keys, isAwaited: isAwaited)
         } catch {
+            // A model may have turned the error that stopped it into another one.
+            try isAwaited?()
             throw ServiceError(error) { error in
                 let cause = DecodingFailure.Cause(error, decoding: type, isQuoting: true)
                 let isNoJSON = if case DecodingError.dataCorrupted = error { true } else { false }
@@ -63,16 +77,6 @@ struct ResponseInterpreter: Sendable {
         return type.whenEmpty as? Response
     }
 
-    /// Returns the body as text; `nil` if it is neither UTF-8 nor what its content type says.
-    private func text(of response: HTTPResponse, _ body: Data) -> String? {
-        let type = response.headers["Content-Type"]?.lowercased() ?? ""
-        // In ISO-8859-1, each byte is one Unicode scalar.
-        if type.contains("charset=iso-8859-1") || type.contains("charset=\"iso-8859-1\"") {
-            return String(String.UnicodeScalarView(body.map { Unicode.Scalar($0) }))
-        }
-        return String(validating: body.withoutByteOrderMark, as: UTF8.self)
-    }
-
     /// Returns the error for a response that is not a success.
     func error(of response: HTTPResponse, redactor: Redactor) -> ServiceError {
         let body = response.body.bytes ?? Data()
@@ -82,10 +86,13 @@ struct ResponseInterpreter: Sendable {
             let pause = wait ?? RetryAfterHeaders.pause(after: response, date: time.date)
             return .rateLimited(RateLimited(retryAfter: pause, status: response.status, message: words.message))
         }
+        var headers = response.headers
+        headers.hide(by: redactor)
         var rejection = Rejection(
             status: response.status, message: words.message, code: words.code, fieldErrors: words.fieldErrors,
-            headers: response.headers, body: body, retryAfter: wait)
+            headers: headers, body: body, retryAfter: wait)
         rejection.decode.value = { [decoder] type, body in try decoder.decode(type, from: body, below: []) }
+        rejection.shownPath.value = { redactor.beginning(of: $0.utf8, length: Self.pathLength).text }
         rejection.details.value = rejectionDetails?(rejection)
         return response.status >= 500 ? .serverFailure(rejection) : .rejected(rejection)
     }
@@ -93,8 +100,9 @@ struct ResponseInterpreter: Sendable {
     /// Returns the content type, unless responses of that type are decoded.
     private func unacceptedType(of headers: HTTPHeaders) -> String? {
         guard let type = headers["Content-Type"], !acceptedContentTypes.contains(type) else { return nil }
-        let name = String(Substring(type.utf8.prefix { $0 != UInt8(ascii: ";") })).trimmed.lowercased()
-        return name.isEmpty || acceptedContentTypes.contains { Self.matches(name, $0) } ? nil : name
+        let name = String(Substring(type.utf8.prefix { $0 != UInt8(ascii: ";") })).trimmed
+        // Returned as it was sent: in lower case, a secret in it would not be recognized.
+        return name.isEmpty || acceptedContentTypes.contains { Self.matches(name.lowercased(), $0) } ? nil : name
     }
 
     private static func matches(_ name: String, _ pattern: String) -> Bool {

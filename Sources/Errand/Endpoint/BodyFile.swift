@@ -15,11 +15,17 @@ struct BodyFile: Sendable {
     /// The file as it was when the call began.
     private let original: FileStatus
 
-    /// Looks at the file. Throws `.invalidRequest` if it cannot be read.
+    /// Looks at the file, which blocks. Throws `.invalidRequest` if it cannot be read, or if its length is not known.
     init(_ place: FilePlace) throws(ServiceError) {
         path = try place.path
         do throws(FileProblem) {
-            original = try SentFile(path).status()
+            let file = try SentFile(path)
+            defer { file.close() }
+            original = try file.status()
+            // The files of `/proc` have bytes, but no length.
+            if original.length == 0, try file.hasBytes() {
+                throw FileProblem("\(HTTPSyntax.quoted(path)) has no known length; send it as a stream")
+            }
         } catch {
             throw .invalidRequest(InvalidRequest(.file, error.reason))
         }
@@ -34,10 +40,18 @@ struct BodyFile: Sendable {
         var body = HTTPBody.stream(length: length) {
             let reader = BodyFileReader(self)
             return HTTPBody.Chunks {
-                try await DiskThreads.run(by: time) { () throws(ServiceError) in try reader.next() }
+                try await DiskThreads.run(by: time, at: path) { () throws(ServiceError) in try reader.next() }
             }
         }
-        body.source = .init(file: (path, { try translating { () throws(FileProblem) in _ = try open() } }))
+        body.source = .init(
+            file: (
+                path,
+                {
+                    try await DiskThreads.run(by: time, at: path) { () throws(ServiceError) in
+                        try translating { () throws(FileProblem) in try open().close() }
+                    }
+                }
+            ))
         return body
     }
 
@@ -147,6 +161,18 @@ private struct SentFile {
     init(_ path: String) throws(FileProblem) {
         file = try FileProblem.translating("cannot be opened", path) { () throws(SystemError) in
             try OpenFile(path, .reading)
+        }
+    }
+
+    /// Closes the file, from which nothing was written that this could lose.
+    func close() {
+        try? file.close()
+    }
+
+    /// Whether there is anything to read.
+    func hasBytes() throws(FileProblem) -> Bool {
+        try FileProblem.translating("cannot be read", file.path) { () throws(SystemError) in
+            try !file.read(upTo: 1, at: 0).isEmpty
         }
     }
 

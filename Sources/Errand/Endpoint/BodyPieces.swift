@@ -80,11 +80,11 @@ private final class BodyPieces: Sendable {
 
     /// Goes on to the next part. Returns whether there is one.
     private func beginPart() -> Bool {
-        state.withLock { state in
-            guard let part = state.parts.popFirst() else { return false }
-            state.source = part.bytes.map(Source.bytes) ?? .chunks(part.chunks, of: part, read: 0)
-            return true
-        }
+        guard let part = state.withLock({ $0.parts.popFirst() }) else { return false }
+        // Outside the lock, because a stream is opened by the user's code.
+        let source = part.bytes.map(Source.bytes) ?? .chunks(part.chunks, of: part, read: 0)
+        state.withLock { $0.source = source }
+        return true
     }
 
     /// Returns the number of bytes that have been read of a part with this chunk, or in all at its end.

@@ -24,8 +24,12 @@ public struct EndpointPath: Sendable, Hashable {
 
     /// Creates the path of a URL, which names the call. The call itself checks the URL.
     init(ofURL url: String) {
-        var rest = url.prefix { $0 != "?" && $0 != "#" }
-        if let scheme = rest.firstRange(of: "://") { rest = rest[scheme.upperBound...].drop { $0 != "/" } }
+        var rest = Redactor.withoutUserInfo(url).prefix { $0 != "?" && $0 != "#" }
+        if let scheme = rest.firstRange(of: "://") {
+            rest = rest[scheme.upperBound...].drop { $0 != "/" }
+        } else if rest.hasPrefix("//") {
+            rest = rest.dropFirst(2).drop { $0 != "/" }
+        }
         self.init(segments: rest.split(separator: "/").map { PercentEncoding.decode(String($0)) })
     }
 

@@ -4,8 +4,8 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// The place of a file: a path, or a URL that must be one of a file.
-package enum FilePlace: Sendable, CustomStringConvertible {
+/// The place of a file: a path, or a URL that must be one of a file on this machine.
+package enum FilePlace: Sendable, Hashable, CustomStringConvertible {
     case path(String)
     case url(URL)
 
@@ -16,6 +16,11 @@ package enum FilePlace: Sendable, CustomStringConvertible {
             case .url(let url):
                 guard url.isFileURL else {
                     let reason = "\(HTTPSyntax.quoted(url.absoluteString)) is not the URL of a file"
+                    throw .invalidRequest(InvalidRequest(.file, reason))
+                }
+                // The path alone would name another file, on this machine (RFC 8089, 2).
+                if let host = url.host(), !["", "localhost"].contains(host.lowercased()) {
+                    let reason = "\(HTTPSyntax.quoted(url.absoluteString)) is a file of \(host), not of this machine"
                     throw .invalidRequest(InvalidRequest(.file, reason))
                 }
                 return url.path

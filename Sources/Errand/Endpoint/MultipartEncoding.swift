@@ -12,46 +12,50 @@ struct MultipartEncoding {
     /// No content is searched for the boundary: 128 random bits are in none.
     private let boundary: String
     private let encoder: any RequestEncoder
+    private let files: BodyFiles
     private let time: any TimeSource
     /// The bodies that make up the form; the last one can grow.
     private var bodies: [HTTPBody] = []
     private var bytes = Data()
 
-    init(encoder: any RequestEncoder, time: any TimeSource) {
+    init(encoder: any RequestEncoder, files: BodyFiles, time: any TimeSource) {
         boundary = "errand-\(Self.hexadecimal(time.random()))\(Self.hexadecimal(time.random()))"
         self.encoder = encoder
+        self.files = files
         self.time = time
     }
 
     var contentType: String { "multipart/form-data; boundary=\(boundary)" }
 
-    /// Returns the body of the form. Looks at its files, and throws `.invalidRequest` if one of them cannot be read.
+    /// Returns the body of the form. Throws `.invalidRequest` if one of its files cannot be read.
     mutating func body(of form: MultipartForm) throws -> HTTPBody {
         var documents: [Data] = []
+        var fields: [(name: String, value: Data)] = []
         for part in form.parts {
             write("--\(boundary)\r\n\(try head(of: part))\r\n\r\n")
             switch part.content {
-            case .text(let text): write(text)
+            case .text(let text):
+                fields.append((part.name, Data(text.utf8)))
+                write(text)
             // Large data is not copied.
             case .data(let data):
                 if data.count > HTTPBody.pieceSize { write(.bytes(data)) } else { bytes.append(data) }
+                fields.append((part.name, data))
                 // A document that was encoded before.
                 if part.contentType?.lowercased().contains("json") == true { documents.append(data) }
             case .json(let value):
-                documents.append(try encoder.encode(value))
-                bytes.append(documents[documents.count - 1])
-            case .file(let place): write(try BodyFile(place).body(time: time))
+                let document = try encoder.encode(value)
+                fields.append((part.name, document))
+                documents.append(document)
+                bytes.append(document)
+            case .file(let place): write(try files[place].get().body(time: time))
             case .stream(let body): write(body)
             }
             write("\r\n")
         }
         write("--\(boundary)--\r\n")
         var body = bodies.isEmpty ? HTTPBody.bytes(bytes) : .joined(bodies + [.bytes(bytes)])
-        body.source = .init(
-            fields: form.parts.compactMap { part in
-                guard case .text(let text) = part.content else { return nil }
-                return (part.name, text)
-            }, documents: documents)
+        body.source = .init(fields: fields, documents: documents)
         return body
     }
 

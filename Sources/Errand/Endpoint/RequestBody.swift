@@ -77,7 +77,8 @@ public struct RequestBody: Sendable {
     }
 
     /// Creates a body from a sequence of chunks that can be read once, such as the body of a streamed response. A call
-    /// with such a body is never sent a second time.
+    /// with such a body is never sent a second time. If you name a length, and the sequence has another or throws, the
+    /// call fails, and the server never has a whole body.
     public static func stream<Sequence: AsyncSequence & Sendable>(
         length: Int? = nil, contentType: String, _ chunks: Sequence
     ) -> RequestBody where Sequence.Element == Data {
@@ -120,10 +121,23 @@ struct EncodedBody {
 }
 
 extension RequestBody {
+    /// The files that are the body, or parts of it.
+    var files: [FilePlace] {
+        switch content {
+        case .file(let place, _): [place]
+        case .multipart(let form):
+            form.parts.compactMap { part -> FilePlace? in
+                guard case .file(let place) = part.content else { return nil }
+                return place
+            }
+        default: []
+        }
+    }
+
     /// Returns the encoded body. Throws `.invalidRequest` if a value cannot be encoded, with the failing path, or if a
     /// file cannot be read.
     func encoded(
-        by encoder: any RequestEncoder, adding common: Parameters, time: any TimeSource
+        by encoder: any RequestEncoder, adding common: Parameters, files: BodyFiles, time: any TimeSource
     ) throws(ServiceError) -> EncodedBody {
         func bytes(_ data: Data, _ contentType: String) -> EncodedBody {
             EncodedBody(body: .bytes(data), contentType: contentType)
@@ -139,11 +153,11 @@ extension RequestBody {
             case .data(let data, let contentType): return bytes(data, contentType)
             case .file(let place, let contentType):
                 return EncodedBody(
-                    body: try BodyFile(place).body(time: time),
+                    body: try files[place].get().body(time: time),
                     contentType: contentType ?? FileTypes.contentType(of: place.name))
             case .stream(let body, let contentType): return EncodedBody(body: body, contentType: contentType)
             case .multipart(let form):
-                var encoding = MultipartEncoding(encoder: encoder, time: time)
+                var encoding = MultipartEncoding(encoder: encoder, files: files, time: time)
                 let body = try encoding.body(of: form)
                 return EncodedBody(body: body, contentType: encoding.contentType, needsContentType: true)
             }

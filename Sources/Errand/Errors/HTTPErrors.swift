@@ -9,26 +9,28 @@ public import Foundation
 
 extension ServiceError {
     static func badURL(_ text: String, _ reason: String) -> ServiceError {
-        ServiceError(HTTPFault.url(text, reason))
+        ServiceError(HTTPFault.url(text, reason), hiding: .standard)
     }
 
-    /// Runs `body`, and translates its HTTP fault.
-    static func checking<Value>(_ body: () throws(HTTPFault) -> Value) throws(ServiceError) -> Value {
+    /// Runs `body`, and translates its HTTP fault, without what the redactor hides.
+    static func checking<Value>(
+        hiding redactor: @autoclosure () -> Redactor = .standard, _ body: () throws(HTTPFault) -> Value
+    ) throws(ServiceError) -> Value {
         do throws(HTTPFault) {
             return try body()
         } catch {
-            throw ServiceError(error)
+            throw ServiceError(error, hiding: redactor())
         }
     }
 
-    private init(_ fault: HTTPFault) {
+    private init(_ fault: HTTPFault, hiding redactor: Redactor) {
         let subject: InvalidRequest.Subject =
             switch fault.part {
             case .url: .url
             case .method: .method
             case .header: .header
             }
-        self = .invalidRequest(InvalidRequest(subject, fault.reason))
+        self = .invalidRequest(InvalidRequest(subject, fault.reason(hiding: redactor)))
     }
 }
 
@@ -38,6 +40,11 @@ extension HTTPURL {
         self = try ServiceError.checking { () throws(HTTPFault) in try HTTPURL(reading: text) }
     }
 
+    /// Parses an absolute URL. An error shows the text without what the redactor hides.
+    init(_ text: String, hiding redactor: Redactor) throws(ServiceError) {
+        self = try ServiceError.checking(hiding: redactor) { () throws(HTTPFault) in try HTTPURL(reading: text) }
+    }
+
     /// Parses a Foundation URL in the same way.
     public init(_ url: URL) throws(ServiceError) {
         try self.init(url.absoluteString)
@@ -45,7 +52,14 @@ extension HTTPURL {
 
     /// Resolves `reference` against this URL (RFC 3986, 5.2); the scheme stays http or https.
     package func resolving(_ reference: String) throws(ServiceError) -> HTTPURL {
-        try ServiceError.checking { () throws(HTTPFault) in try resolving(reading: reference) }
+        try resolving(reference, hiding: Redactor(secretNames))
+    }
+
+    /// Resolves `reference` against this URL. An error shows it without what the redactor hides.
+    func resolving(
+        _ reference: String, hiding redactor: @autoclosure () -> Redactor
+    ) throws(ServiceError) -> HTTPURL {
+        try ServiceError.checking(hiding: redactor()) { () throws(HTTPFault) in try resolving(reading: reference) }
     }
 }
 

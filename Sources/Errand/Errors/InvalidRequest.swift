@@ -32,7 +32,8 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
     /// What is wrong with it.
     public let reason: String
     /// Whether the server may have received an earlier request of the same call, and acted on it. It is `false` unless
-    /// a middleware made a retry, a replay, or the request after a redirect invalid.
+    /// a middleware made a retry, a replay, or the request after a redirect invalid, or the body of a response was read
+    /// twice.
     public internal(set) var mayHaveReachedServer: Bool
     var call = Uncompared<String>()
 

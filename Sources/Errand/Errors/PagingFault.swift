@@ -35,7 +35,7 @@ public struct PagingFault: Sendable, Hashable, CustomStringConvertible {
 extension PagingFault.Kind {
     fileprivate var displayText: String {
         switch self {
-        case .repeated: "The server's list goes round in a circle"
+        case .repeated: "The server's list returned to an earlier page"
         case .otherOrigin: "The next page of the list is on another server, which was not asked"
         case .tooManyPages: "The list has too many pages"
         case .missingTotal: "The server does not say how many pages the list has"

@@ -24,6 +24,8 @@ public struct Rejection: Sendable, Hashable {
     var call = Uncompared<String>()
     /// Decodes with the decoder of the client that received the response.
     var decode = Uncompared<@Sendable (any Decodable.Type, Data) throws -> any Decodable>()
+    /// Makes a path in the body safe to show: its names may repeat what the call has sent.
+    var shownPath = Uncompared<@Sendable (String) -> String>()
     /// The result of the client's `rejectionDetails`.
     var details = Uncompared<any Sendable>()
 
@@ -50,12 +52,14 @@ public struct Rejection: Sendable, Hashable {
             if let decode = decode.value, let value = try decode(type, body) as? Value { return value }
             return try JSONDecoder().decode(type, from: body)
         } catch {
-            throw ServiceError(error) { error in
+            let error = ServiceError(error) { error in
                 // The decoder's message may quote the body.
                 let cause = DecodingFailure.Cause(error, decoding: type, isQuoting: false)
+                let path = shownPath.value?(cause.path) ?? cause.path
                 return .decodingFailed(
-                    DecodingFailure(path: cause.path, expected: cause.expected, found: cause.found, status: status))
+                    DecodingFailure(path: path, expected: cause.expected, found: cause.found, status: status))
             }
+            throw call.value.map(error.naming) ?? error
         }
     }
 

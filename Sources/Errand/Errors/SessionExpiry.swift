@@ -23,8 +23,8 @@ public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible {
     public let message: String?
     /// The status of the response that refused the refresh; `nil` if there was none.
     public let status: Int?
-    /// Whether the server may have acted on an earlier attempt of the call. The last attempt was not sent, or received
-    /// a 401, which means that the server did nothing.
+    /// Whether the server may have acted on the call: on an earlier attempt, or on the last one if the session ended
+    /// while its response was awaited or read. A last attempt that was not sent, or received a 401, does not count.
     public internal(set) var mayHaveReachedServer: Bool
     var call = Uncompared<String>()
 

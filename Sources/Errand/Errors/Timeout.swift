@@ -6,6 +6,8 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible {
         case attempt
         /// The whole call, limited by its `deadline`.
         case deadline
+        /// The refresh of the access token that the call waited for, limited by the `refreshTimeout` of its store.
+        case refresh
     }
 
     /// The kind of limit.
@@ -32,6 +34,7 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible {
         case .attempt where phase == .receiving:
             "The server sent nothing for \(limit.displayText) (\(phase.displayText)); try again later"
         case .attempt: "The server took longer than \(limit.displayText) (\(phase.displayText)); try again later"
+        case .refresh: "The access token was not refreshed within \(limit.displayText); try again later"
         case .deadline: "The call did not finish within \(limit.displayText) (\(phase.displayText)); try again later"
         }
     }
@@ -57,7 +60,7 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible {
     case waitingForResponse
     /// Receiving the body of the response.
     case receiving
-    /// Decoding the response, which is not interrupted: a deadline that passes meanwhile ends the call afterwards.
+    /// Decoding the response. ``FastJSONDecoder`` stops soon after the call ends; other decoders finish first.
     case decoding
 
     var comesAfterSending: Bool { self == .waitingForResponse || self == .receiving || self == .decoding }

@@ -110,8 +110,12 @@ extension ServiceError {
     }
 
     /// The error for a stream that is not as long as it was said to be.
-    static func wrongLength(of body: HTTPBody) -> ServiceError {
+    package static func wrongLength(of body: HTTPBody) -> ServiceError {
         let message = "the stream of the request's body does not have the \(body.length ?? 0) bytes that it promised"
         return .transport(TransportFailure(.middleware, message))
+    }
+
+    static func streamFailed(_ name: String) -> ServiceError {
+        .transport(TransportFailure(.middleware, "the stream of the request's body threw \(name)"))
     }
 }

@@ -17,15 +17,15 @@ public struct HTTPBody: Sendable {
     /// What is known of a body beside its bytes.
     final class Source: Sendable {
         /// The file that is the body, for a transport that reads it itself; `check` throws if the file has changed.
-        let file: (path: String, check: @Sendable () throws -> Void)?
-        /// The text fields of a form, by which the secrets among them are recognized.
-        let fields: [(name: String, value: String)]
+        let file: (path: String, check: @Sendable () async throws -> Void)?
+        /// The fields of a form that are in memory, by whose names the secrets among them are recognized.
+        let fields: [(name: String, value: Data)]
         /// The JSON parts of a form, in which there may be secrets too.
         let documents: [Data]
 
         init(
-            file: (path: String, check: @Sendable () throws -> Void)? = nil,
-            fields: [(name: String, value: String)] = [], documents: [Data] = []
+            file: (path: String, check: @Sendable () async throws -> Void)? = nil,
+            fields: [(name: String, value: Data)] = [], documents: [Data] = []
         ) {
             self.file = file
             self.fields = fields

@@ -65,6 +65,13 @@ public struct HTTPHeaders: Sendable, Hashable {
         }
     }
 
+    /// Marks the fields in whose values the redactor finds a secret that their names, and names in them, do not show.
+    mutating func hide(by redactor: Redactor) {
+        for index in fields.indices where redactor.masked(fields[index]) != Redactor.standard.masked(fields[index]) {
+            fields[index].isSecret = true
+        }
+    }
+
     /// Adds a field, and keeps those with the same name.
     public mutating func add(_ name: String, _ value: String) {
         fields.append(Field(name: name, value: value))
@@ -80,10 +87,14 @@ public struct HTTPHeaders: Sendable, Hashable {
 }
 
 extension HTTPHeaders {
-    /// Whether the body is not compressed.
-    var hasPlainBody: Bool {
-        values("Content-Encoding").allSatisfy { $0.lowercased() == "identity" }
+    /// The codings that were applied to the body, in that order, such as `gzip`; empty if it is sent as it is.
+    var codings: [String] {
+        values("Content-Encoding").flatMap { $0.split { $0 == "," || $0 == " " || $0 == "\t" } }
+            .map { $0.lowercased() }.filter { $0 != "identity" }
     }
+
+    /// Whether the body is not compressed.
+    var hasPlainBody: Bool { codings.isEmpty }
 
     /// The length of the body; `nil` if it is not known, or is that of compressed bytes.
     var bodyLength: Int? {

@@ -35,7 +35,7 @@ enum HTTPSyntax {
         case 17 where field.name.equalsIgnoringCase("Transfer-Encoding"): break
         default: return
         }
-        let reason = "the header \(field.name) says otherwise than the body is sent; leave it to the transport"
+        let reason = "the header \(field.name) contradicts the body; remove it, because the transport sets it"
         throw HTTPFault(.header, reason)
     }
 
@@ -50,7 +50,7 @@ enum HTTPSyntax {
         }
     }
 
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
+    static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"):
@@ -77,5 +77,15 @@ extension String.UTF8View {
     /// with it.
     func all(_ isFine: (UInt8) -> Bool) -> Bool {
         withContiguousStorageIfAvailable { $0.allSatisfy(isFine) } ?? allSatisfy(isFine)
+    }
+}
+
+extension String {
+    /// The text without spaces and tabs at its ends.
+    var trimmed: String {
+        var bytes = utf8[...]
+        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
+        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
+        return String(Substring(bytes))
     }
 }

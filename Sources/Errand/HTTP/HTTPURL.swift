@@ -9,12 +9,15 @@ public struct HTTPURL: Sendable, Hashable {
         let path: String
         let query: String?
         let names: SecretNames
+        /// The text to show, if the names alone do not tell what is secret.
+        let shown: String?
 
-        init(origin: Origin, path: String, query: String?, names: SecretNames) {
+        init(origin: Origin, path: String, query: String?, names: SecretNames, shown: String? = nil) {
             self.origin = origin
             self.path = path
             self.query = query
             self.names = names
+            self.shown = shown
         }
     }
 
@@ -34,6 +37,17 @@ public struct HTTPURL: Sendable, Hashable {
 
     init(origin: Origin, path: String, query: String?, secretNames: SecretNames = .standard) {
         parts = Parts(origin: origin, path: path, query: query, names: secretNames)
+    }
+
+    private init(_ parts: Parts) {
+        self.parts = parts
+    }
+
+    /// Returns the same URL, whose description shows what the redactor leaves of it.
+    func shown(by redactor: Redactor) -> HTTPURL {
+        let text = redactor.text(ofURL: description)
+        guard text != description else { return self }
+        return HTTPURL(Parts(origin: origin, path: path, query: query, names: secretNames, shown: text))
     }
 
     /// Parses an absolute URL. Drops a fragment; refuses credentials.
@@ -58,12 +72,8 @@ public struct HTTPURL: Sendable, Hashable {
 
     /// Resolves `reference` against this URL (RFC 3986, 5.2); the scheme stays http or https.
     func resolving(reading reference: String) throws(HTTPFault) -> HTTPURL {
-        do throws(HTTPFault) {
-            let url = try target(of: reference)
-            return HTTPURL(origin: url.origin, path: url.path, query: url.query, secretNames: secretNames)
-        } catch {
-            throw HTTPFault(error.part, Redactor(secretNames).text(error.reason))
-        }
+        let url = try target(of: reference)
+        return HTTPURL(origin: url.origin, path: url.path, query: url.query, secretNames: secretNames)
     }
 
     private func target(of reference: String) throws(HTTPFault) -> HTTPURL {
@@ -101,6 +111,7 @@ public struct HTTPURL: Sendable, Hashable {
 extension HTTPURL: CustomStringConvertible, CustomReflectable {
     /// The URL with the values of secret parameters redacted.
     public var description: String {
+        if let shown = parts.shown { return shown }
         let path = origin.description + path
         return query.map { "\(path)?\(Redactor(secretNames).text(ofQuery: $0))" } ?? path
     }

@@ -24,6 +24,9 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// A number for the origin, never 0: equal origins have the same number, and different ones almost never do.
     var number: UInt64 { UInt64(truncatingIfNeeded: description.hashValue) | 1 }
 
+    /// Whether the host is an address, not a name.
+    var isAddress: Bool { host.utf8.first == UInt8(ascii: "[") || host.utf8.allSatisfy(Self.isPartOfAddress) }
+
     /// Whether others could read what is sent there: plain http to another machine.
     var isExposed: Bool { scheme == "http" && !isLoopback }
 
@@ -32,6 +35,10 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
 
     /// Hashes what `==` compares.
     public func hash(into hasher: inout Hasher) { hasher.combine(description) }
+
+    private static func isPartOfAddress(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
 
     private static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]" { return true }

@@ -23,6 +23,8 @@ public import Foundation
 /// - A syntax error has an `underlyingError` that says where it is, by line and column.
 /// - A malformed text or number is `DecodingError.dataCorrupted` also where the initializer of a model catches it.
 /// - A date that is no ISO 8601 is reported at its own path, not at that of the model around it.
+/// - The time is proportional to the size of the document. For this, more than 128 combining marks in a row are put
+///   into canonical order, in which the text is equal: `JSONDecoder` takes a time that grows with their square.
 /// - Zero may have any exponent. `JSONDecoder` refuses some, such as `0e5`.
 /// - A document of 4 GiB, a text of 256 MiB, or an array of 268 million elements is refused.
 public struct FastJSONDecoder: Sendable {
@@ -58,23 +60,37 @@ public struct FastJSONDecoder: Sendable {
     ///
     /// Write the keys as the server does: they are found with any key strategy.
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data, below keys: [String]) throws -> Value {
-        try decoding(data) { decoder in
+        try decode(type, from: data, below: keys, isAwaited: nil)
+    }
+
+    /// Decodes the value below those keys; stops soon after the closure begins to throw, with its error.
+    func decode<Value: Decodable>(
+        _ type: Value.Type, from data: Data, below keys: [String], isAwaited: (() throws -> Void)?
+    ) throws -> Value {
+        try decoding(data, isAwaited: isAwaited) { decoder in
             var decoder = decoder
             for name in keys { decoder = try decoder.decoder(below: name) }
             return try decoder.value(decoder.entry, as: type, at: JSONPathKey.none)
         }
     }
 
-    private func decoding<Value>(_ data: Data, _ body: (JSONValueDecoder) throws -> Value) throws -> Value {
+    func decoding<Value>(
+        _ data: Data, isAwaited: (() throws -> Void)? = nil, _ body: (JSONValueDecoder) throws -> Value
+    ) throws -> Value {
         try JSONEncoding.withUTF8(of: data) { bytes in
             var document: JSONDocument
             do throws(JSONFault) {
-                document = try JSONDocument(bytes, self)
+                document = try JSONDocument(bytes, self, isAwaited: isAwaited)
             } catch {
                 throw error.decodingError
             }
             // A model may have kept a decoder or a container; also one whose initializer has thrown.
-            defer { if !isKnownUniquelyReferenced(&document) { document.keepBytes() } }
+            defer {
+                if !isKnownUniquelyReferenced(&document) {
+                    document.keepBytes()
+                    document.stopAsking()
+                }
+            }
             return try run(document, body)
         }
     }

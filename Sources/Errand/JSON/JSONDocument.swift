@@ -15,6 +15,10 @@ final class JSONDocument {
     /// The index of an entry that is `null`, for what is missing.
     let missing: Int
     private var ownsBytes = false
+    private var lines = JSONLines()
+    /// Throws if nobody waits for the value any more; `nil` if nobody knows.
+    private var isAwaited: (() throws -> Void)?
+    private var stepsToQuestion = JSONDocument.stepsBetweenQuestions
 
     let options: FastJSONDecoder
     let userInfo: [CodingUserInfoKey: Any]
@@ -23,13 +27,16 @@ final class JSONDocument {
     /// Whether a type is a dictionary whose keys are strings, for the types that have been decoded.
     var stringKeyedTypes: [ObjectIdentifier: Bool] = [:]
 
-    init(_ bytes: UnsafeBufferPointer<UInt8>, _ options: FastJSONDecoder) throws(JSONFault) {
+    init(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ options: FastJSONDecoder, isAwaited: (() throws -> Void)? = nil
+    ) throws(JSONFault) {
         let parsed = try JSONParser(bytes)
         guard let start = bytes.baseAddress else { throw JSONFault(.unexpectedEnd) }
         self.bytes = start
         count = bytes.count
         tape = parsed.tape
         missing = parsed.count
+        self.isAwaited = isAwaited
         self.options = options
         userInfo = options.userInfo
         switch options.keyDecodingStrategy {
@@ -71,7 +78,42 @@ final class JSONDocument {
 
     /// Returns the error for a text or number that cannot be read, with its position.
     func error(_ reason: JSONFault.Reason, at index: Int) -> DecodingError {
-        JSONFault(reason, at: self[index].place, in: UnsafeBufferPointer(start: bytes, count: count)).decodingError
+        let all = UnsafeBufferPointer(start: bytes, count: count)
+        return JSONFault(reason, at: lines.position(of: self[index].place, in: all)).decodingError
+    }
+}
+
+// MARK: The end of interest
+
+extension JSONDocument {
+    /// A step takes from twenty nanoseconds to ten microseconds, so the time between two questions is short, and they
+    /// cost nothing that could be measured.
+    private static let stepsBetweenQuestions = 256
+
+    /// Counts a step; throws if nobody waits for the value any more.
+    ///
+    /// It then throws at every further step too: a model may catch the error and try something else.
+    @inline(__always)
+    func step() throws {
+        stepsToQuestion &-= 1
+        if stepsToQuestion < 0 { try ask() }
+    }
+
+    /// Throws if nobody waits for the value any more.
+    @inline(never)
+    func ask() throws {
+        guard let isAwaited else {
+            stepsToQuestion = .max
+            return
+        }
+        stepsToQuestion = 0
+        try isAwaited()
+        stepsToQuestion = Self.stepsBetweenQuestions
+    }
+
+    /// Asks no more: the decoding is over, although a model may have kept its decoder.
+    func stopAsking() {
+        isAwaited = nil
     }
 }
 

@@ -19,12 +19,10 @@ struct JSONFault: Error, CustomStringConvertible {
 
     init(_ reason: Reason) { self.reason = reason }
 
-    /// Creates a fault at the offset in those bytes.
-    init(_ reason: Reason, at offset: Int, in bytes: UnsafeBufferPointer<UInt8>) {
+    /// Creates a fault at a position.
+    init(_ reason: Reason, at position: (line: Int, column: Int)) {
         self.reason = reason
-        let before = bytes.prefix(offset)
-        let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-        position = (before.lazy.filter { $0 == UInt8(ascii: "\n") }.count + 1, before.count - start + 1)
+        self.position = position
     }
 
     var description: String {

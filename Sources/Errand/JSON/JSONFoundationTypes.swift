@@ -105,6 +105,7 @@ extension Dictionary: StringKeyed where Key == String, Value: Decodable {
         let document = decoder.document
         var index = decoder.entry + 1
         while index < document[decoder.entry].place {
+            try document.step()
             let name = try decoder.read(index, at: JSONPathKey.none) { index throws(JSONMisfit) in
                 try document.string(index)
             }

@@ -59,6 +59,7 @@ extension JSONValueDecoder {
         let end = document[entry].place
         var index = entry + 1
         while index < end {
+            try document.step()
             let key = try read(index, at: JSONPathKey.none) { index throws(JSONMisfit) in try document.string(index) }
             switch document.options.keyDecodingStrategy {
             case .useDefaultKeys: body(key, index + 1)

@@ -19,7 +19,8 @@ struct JSONParser {
             try Self.parse(&place, start + bytes.count, into: &writer)
         } catch {
             writer.tape.deallocate()
-            throw JSONFault(error.reason, at: place - start, in: bytes)
+            var lines = JSONLines()
+            throw JSONFault(error.reason, at: lines.position(of: place - start, in: bytes))
         }
         count = writer.count
         writer.append(JSONEntry(.null))

@@ -18,5 +18,7 @@ enum JSONPathKey: CodingKey {
 
     var intValue: Int? { if case .index(let index) = self { index } else { nil } }
 
+    var isNone: Bool { if case .none = self { true } else { false } }
+
     static let `super` = JSONPathKey.name("super")
 }

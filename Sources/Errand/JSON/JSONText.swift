@@ -26,7 +26,7 @@ enum JSONText {
             text = valid(bytes)
         }
         guard let text else { throw .fault(.malformedText) }
-        return text
+        return CombiningMarks.sorted(text)
     }
 
     /// Returns the text in UTF-8; `nil` if it is malformed.

@@ -17,10 +17,10 @@ extension JSONValueDecoder {
         if type == Double.self { return cast(try readFloat(entry, at: key) as Double) }
         // Where an element does not fit, the initializer of the array finds the same, and reports it with its path.
         if document[entry].kind == .array {
-            if type == [String].self, let strings = strings(entry) { return cast(strings) }
-            if type == [Double].self, let numbers = doubles(entry) { return cast(numbers) }
-            if type == [[Double]].self, let rows = rows(entry) { return cast(rows) }
-            if type == [Int].self, let numbers = integers(entry) { return cast(numbers) }
+            if type == [String].self, let strings = try strings(entry) { return cast(strings) }
+            if type == [Double].self, let numbers = try doubles(entry) { return cast(numbers) }
+            if type == [[Double]].self, let rows = try rows(entry) { return cast(rows) }
+            if type == [Int].self, let numbers = try integers(entry) { return cast(numbers) }
         }
         if type == Date.self { return cast(try date(entry, at: key)) }
         if type == URL.self { return cast(try url(entry, at: key)) }
@@ -48,35 +48,41 @@ extension JSONValueDecoder {
 
     /// Reads an array of values that have one entry each; `nil` if it has others.
     @inline(__always)
-    private func array<Element>(_ entry: Int, _ body: (Int) throws(JSONMisfit) -> Element) -> [Element]? {
-        let count = document[entry].length
+    private func array<Element>(_ entry: Int, _ body: (Int) throws(JSONMisfit) -> Element) throws -> [Element]? {
+        let end = entry + 1 + document[entry].length
         var elements: [Element] = []
-        elements.reserveCapacity(count)
-        for index in entry + 1..<entry + 1 + count {
-            do throws(JSONMisfit) { elements.append(try body(index)) } catch { return nil }
+        elements.reserveCapacity(end - entry - 1)
+        for start in stride(from: entry + 1, to: end, by: Self.elementsBetweenSteps) {
+            try document.step()
+            for index in start..<min(start + Self.elementsBetweenSteps, end) {
+                do throws(JSONMisfit) { elements.append(try body(index)) } catch { return nil }
+            }
         }
         return elements
     }
 
-    private func strings(_ entry: Int) -> [String]? {
-        array(entry) { entry throws(JSONMisfit) in try document.string(entry) }
+    /// These take about as long as a step elsewhere.
+    private static var elementsBetweenSteps: Int { 64 }
+
+    private func strings(_ entry: Int) throws -> [String]? {
+        try array(entry) { entry throws(JSONMisfit) in try document.string(entry) }
     }
 
-    private func doubles(_ entry: Int) -> [Double]? {
-        array(entry) { entry throws(JSONMisfit) in try document.float(entry) }
+    private func doubles(_ entry: Int) throws -> [Double]? {
+        try array(entry) { entry throws(JSONMisfit) in try document.float(entry) }
     }
 
-    private func integers(_ entry: Int) -> [Int]? {
-        array(entry) { entry throws(JSONMisfit) in try document.integer(entry) }
+    private func integers(_ entry: Int) throws -> [Int]? {
+        try array(entry) { entry throws(JSONMisfit) in try document.integer(entry) }
     }
 
-    private func rows(_ entry: Int) -> [[Double]]? {
+    private func rows(_ entry: Int) throws -> [[Double]]? {
         let document = document
         var rows: [[Double]] = []
         rows.reserveCapacity(document[entry].length)
         var index = entry + 1
         while index < document[entry].place {
-            guard document[index].kind == .array, let row = doubles(index) else { return nil }
+            guard document[index].kind == .array, let row = try doubles(index) else { return nil }
             rows.append(row)
             index = document[index].place
         }

@@ -17,9 +17,11 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
     private var size: Int { decoder.document[decoder.entry].length }
 
     @inline(__always)
-    private mutating func advance() {
+    private mutating func advance() throws {
         currentIndex += 1
         entry = decoder.document.index(after: entry)
+        // Most elements are steps by themselves; plain ones are fast.
+        if currentIndex & 0xFFF == 0 { try decoder.document.ask() }
     }
 
     @inline(__always)
@@ -41,7 +43,7 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
     ) throws -> Value {
         try require(type)
         let value = try body(entry, .index(currentIndex))
-        advance()
+        try advance()
         return value
     }
 
@@ -53,7 +55,7 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
             return nil
         }
         let value = decoder.document[entry].isNull ? nil : try body(entry, .index(currentIndex))
-        advance()
+        try advance()
         return value
     }
 
@@ -88,7 +90,7 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
     mutating func decodeNil() throws -> Bool {
         try require(Never.self)
         guard decoder.document[entry].isNull else { return false }
-        advance()
+        try advance()
         return true
     }
 

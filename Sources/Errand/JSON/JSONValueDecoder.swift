@@ -8,6 +8,8 @@ final class JSONValueDecoder: Decoder {
     private var parent: JSONValueDecoder?
     private var key: any CodingKey
     private var spare: JSONValueDecoder?
+    /// The path, once it has been asked for: a model that tries several types asks with every error.
+    private var knownPath: [any CodingKey]?
     /// The values by key, where a search would take longer, or would not tell which keys are equal.
     var members: [String: Int]?
 
@@ -21,6 +23,7 @@ final class JSONValueDecoder: Decoder {
     var userInfo: [CodingUserInfoKey: Any] { document.userInfo }
 
     var codingPath: [any CodingKey] {
+        if let knownPath { return knownPath }
         var path: [any CodingKey] = []
         var decoder: JSONValueDecoder? = self
         while let current = decoder {
@@ -28,6 +31,7 @@ final class JSONValueDecoder: Decoder {
             decoder = current.parent
         }
         path.reverse()
+        knownPath = path
         return path
     }
 
@@ -45,7 +49,8 @@ final class JSONValueDecoder: Decoder {
     @inline(__always)
     func withDecoder<Value>(
         of entry: Int, at key: some CodingKey, _ body: (JSONValueDecoder) throws -> Value
-    ) rethrows -> Value {
+    ) throws -> Value {
+        try document.step()
         guard var decoder = spare else {
             var decoder = decoder(of: entry, at: key)
             defer { takeBack(&decoder) }
@@ -64,6 +69,7 @@ final class JSONValueDecoder: Decoder {
         guard isKnownUniquelyReferenced(&decoder) else { return }
         decoder.parent = nil
         if decoder.members != nil { decoder.members = nil }
+        if decoder.knownPath != nil { decoder.knownPath = nil }
         spare = decoder
     }
 
@@ -82,7 +88,10 @@ final class JSONValueDecoder: Decoder {
 
 extension CodingKey {
     @inline(__always)
-    fileprivate var isNone: Bool { if case JSONPathKey.none? = self as? JSONPathKey { true } else { false } }
+    fileprivate var isNone: Bool {
+        // A dynamic cast takes several times as long, for each element of each path.
+        type(of: self) == JSONPathKey.self && unsafeBitCast(self, to: JSONPathKey.self).isNone
+    }
 }
 
 // MARK: Errors
@@ -101,7 +110,14 @@ extension JSONValueDecoder {
     }
 
     @inline(never)
-    func error(_ misfit: JSONMisfit, _ type: Any.Type, _ entry: Int, at key: some CodingKey) -> DecodingError {
+    func error(_ misfit: JSONMisfit, _ type: Any.Type, _ entry: Int, at key: some CodingKey) -> any Error {
+        do { try document.step() } catch { return error }
+        return decodingError(misfit, type, entry, at: key)
+    }
+
+    private func decodingError(
+        _ misfit: JSONMisfit, _ type: Any.Type, _ entry: Int, at key: some CodingKey
+    ) -> DecodingError {
         switch misfit {
         case .null:
             .valueNotFound(
@@ -136,9 +152,9 @@ extension JSONValueDecoder {
     @inline(never)
     private func noContainer(
         _ type: Any.Type, _ container: String, _ entry: Int, at key: some CodingKey
-    ) -> DecodingError {
+    ) -> any Error {
         guard document[entry].isNull else { return error(.otherType, type, entry, at: key) }
-        return .valueNotFound(
+        return DecodingError.valueNotFound(
             type,
             DecodingError.Context(
                 codingPath: path(to: key),

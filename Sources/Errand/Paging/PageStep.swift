@@ -7,9 +7,9 @@ enum PageStep {
 }
 
 extension Paging {
-    /// Returns the endpoint for the page at that position.
+    /// Returns the endpoint for the page at that position. An error shows no value with one of those names.
     func endpoint(
-        for place: PagePosition.Location, of list: Endpoint<Response>
+        for place: PagePosition.Location, of list: Endpoint<Response>, hiding names: SecretNames
     ) throws(ServiceError) -> Endpoint<Response> {
         switch (style, place) {
         case (.number(let name, let first, _), .start): return list.setting(name, to: first)
@@ -19,7 +19,7 @@ extension Paging {
         case (.url, .url(let text)):
             do throws(ServiceError) {
                 var endpoint = list
-                endpoint.target = .page(try HTTPURL(text))
+                endpoint.target = .page(try HTTPURL(text, hiding: Redactor(names)))
                 return endpoint
             } catch {
                 guard case .invalidRequest(let invalid) = error else { throw error }

@@ -53,6 +53,9 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
         Iterator(self)
     }
 
+    /// The method and the path of the call for each page.
+    fileprivate var name: String { "\(endpoint.method) \(endpoint.path)" }
+
     /// The names of the parameters that the client sets in each call. A position holds neither them nor their values,
     /// which may be secret.
     fileprivate var commonNames: Set<String> {
@@ -98,14 +101,15 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
             guard !hasFailed, let here = position else { return nil }
             do throws(ServiceError) {
                 try check()
-                let endpoint = try list.paging.endpoint(for: here.place, of: list.endpoint)
+                let endpoint = try list.paging.endpoint(
+                    for: here.place, of: list.endpoint, hiding: list.client.secretNames)
                 let reply = try await list.client.reply(to: endpoint, in: session)
                 (count, session) = (count + 1, reply.session)
                 goOn(after: reply, at: here.place)
                 return Page(reply: reply, position: PagePosition(here.place), next: position)
             } catch {
                 hasFailed = true
-                throw PagingError(error, position: here)
+                throw PagingError(error.naming(list.name), position: here)
             }
         }
 
@@ -141,4 +145,11 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
             return cycles.close(at: next) || next == place || next == name
         }
     }
+}
+
+extension Pages: CustomStringConvertible, CustomReflectable {
+    /// The method and the path of the call, and where the list begins.
+    public var description: String { "pages of \(name) from \(start)" }
+    /// A mirror that shows only the description: headers and parameters of the endpoint may be secret.
+    public var customMirror: Mirror { Mirror(self, children: ["list": description]) }
 }

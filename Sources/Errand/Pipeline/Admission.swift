@@ -68,8 +68,10 @@ struct Admission: Layer {
             let permit = try await permit(for: context)
             context.permit = permit
             if let current = try tokens.currentToken(of: session) {
-                // An aging token is good enough, and starts a refresh beside the call.
-                return current.isAging ? try await call.token(of: session, from: tokens) : current.token
+                // An aging token is good enough. Its refresh runs beside the call, which must not wait for that with
+                // its permit (T11, T13).
+                if current.isAging { await tokens.refreshBeside(session) }
+                return current.token
             }
             if let spent { return spent }
             permit.giveBack()

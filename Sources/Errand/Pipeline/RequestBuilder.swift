@@ -43,10 +43,12 @@ final class RequestBuilder: Sendable {
         fixedHeaders = (headers, configuration.headers)
     }
 
-    func request<Response>(for endpoint: Endpoint<Response>, rules: CallRules) throws(ServiceError) -> HTTPRequest {
+    func request<Response>(
+        for endpoint: Endpoint<Response>, rules: CallRules, files: BodyFiles
+    ) throws(ServiceError) -> HTTPRequest {
         let common = commonParameters
         let target = try target(of: endpoint)
-        let (query, body) = try queryAndBody(of: endpoint, at: target, adding: common)
+        let (query, body) = try queryAndBody(of: endpoint, at: target, adding: common, files: files)
         let path = if let target { target.path } else { try endpoint.path.resolved(below: basePath) }
         var request = HTTPRequest(
             method: endpoint.method,
@@ -82,7 +84,7 @@ final class RequestBuilder: Sendable {
     }
 
     private func queryAndBody<Response>(
-        of endpoint: Endpoint<Response>, at target: HTTPURL?, adding common: Parameters
+        of endpoint: Endpoint<Response>, at target: HTTPURL?, adding common: Parameters, files: BodyFiles
     ) throws(ServiceError) -> (query: String?, body: EncodedBody?) {
         var query = endpoint.query
         var body = endpoint.body
@@ -95,7 +97,8 @@ final class RequestBuilder: Sendable {
                 forQuery = [:]
             }
         }
-        let encodedBody = try body?.encoded(by: configuration.encoder, adding: common, time: configuration.time)
+        let encodedBody = try body?.encoded(
+            by: configuration.encoder, adding: common, files: files, time: configuration.time)
         var added: [QueryItems.Item] = []
         if !forQuery.isEmpty {
             if query.items.isEmpty, target == nil, let fixedQuery { return (fixedQuery.text, encodedBody) }

@@ -46,8 +46,18 @@ struct RetryAfterHeaders {
     /// Returns `Retry-After`, given in seconds or as a date; zero for a date in the past.
     static func retryAfter(in headers: HTTPHeaders, date: Date) -> Duration? {
         guard let text = headers["Retry-After"]?.trimmed else { return nil }
-        if let number = wholeNumber(text) { return wait(number, date: date) }
-        return HTTPDate.parse(text, now: date).map { wait(until: $0.timeIntervalSince1970, date: date) }
+        func now() -> Date { serverDate(in: headers, ours: date) }
+        if let number = wholeNumber(text) { return wait(number, date: now()) }
+        return HTTPDate.parse(text, now: date).map { wait(until: $0.timeIntervalSince1970, date: now()) }
+    }
+
+    /// Returns what the server's clock shows, or ours if the response does not tell.
+    ///
+    /// The dates in a response are by the clock that wrote them, and ours may be wrong by hours. `Age` is how long a
+    /// cache has kept the response since then.
+    private static func serverDate(in headers: HTTPHeaders, ours: Date) -> Date {
+        guard let date = headers["Date"].flatMap({ HTTPDate.parse($0.trimmed, now: ours) }) else { return ours }
+        return date.addingTimeInterval(Double(headers["Age"].flatMap { wholeNumber($0.trimmed) } ?? 0))
     }
 
     /// Returns the waits that the headers ask for, by the kind of header; the first kind that has any counts.
@@ -56,58 +66,64 @@ struct RetryAfterHeaders {
         guard canBe(in: headers) else { return [] }
         let retryAfter = response.isThrottled || response.status == 503 ? retryAfter(in: headers, date: date) : nil
         let resets = [
-            headers.values("RateLimit").flatMap(resets(ofPolicies:)), resets(in: headers, prefix: "ratelimit"),
-            resets(in: headers, prefix: "x-ratelimit"),
+            resets(ofPolicies: headers.values("RateLimit")), resets(in: headers), oldResets(in: headers),
         ]
-        return [retryAfter.map { [$0] } ?? []] + resets.map { $0.map { wait($0, date: date) } }
+        return [retryAfter.map { [$0] } ?? []]
+            + resets.map { $0.map { wait($0, date: serverDate(in: headers, ours: date)) } }
     }
 
     /// Returns the resets of the policies that are used up.
     ///
     /// Reads the list of the current draft (`"burst";r=0;t=1, "day";r=0;t=3600`) and the dictionary of earlier drafts
-    /// (`limit=100, remaining=0, reset=30`). A member that is neither is skipped; the others count.
-    private static func resets(ofPolicies field: String) -> [Int64] {
-        var dictionary: [Substring: Int64] = [:]
+    /// (`limit=100, remaining=0, reset=30`). A policy without such numbers is skipped; the others count.
+    private static func resets(ofPolicies fields: [String]) -> [Int64] {
+        var dictionary: [String: Int64] = [:]
         var resets: [Int64] = []
-        for member in field.pieces(separatedBy: UInt8(ascii: ",")) {
-            var numbers: [Substring: Int64] = [:]
-            let parts = member.pieces(separatedBy: UInt8(ascii: ";"))
-            for part in parts {
-                let pair = part.split(separator: "=", maxSplits: 1)
-                guard pair.count == 2, let number = wholeNumber(String(pair[1]).trimmed) else { continue }
-                numbers[Substring(String(pair[0]).trimmed)] = number
-            }
+        for member in StructuredField.list(fields) ?? StructuredField.dictionary(fields) ?? [] {
+            var numbers = member.parameters.compactMapValues(\.count)
+            if let key = member.key { numbers[key] = member.value.count }
             if let reset = reset(from: numbers) {
                 resets.append(reset)
-            } else if let first = parts.first, first.first != "\"", first.contains("=") {
-                // A named policy without a number does not take it from another policy.
+            } else if member.key != nil {
                 dictionary.merge(numbers) { $1 }
             }
         }
         return resets + (reset(from: dictionary).map { [$0] } ?? [])
     }
 
-    private static func reset(from numbers: [Substring: Int64]) -> Int64? {
+    private static func reset(from numbers: [String: Int64]) -> Int64? {
         (numbers["r"] ?? numbers["remaining"]) == 0 ? numbers["t"] ?? numbers["reset"] : nil
     }
 
-    /// Returns the resets of `X-RateLimit-Remaining: 0` with `X-RateLimit-Reset`; several values correspond by their
-    /// order.
-    private static func resets(in headers: HTTPHeaders, prefix: String) -> [Int64] {
+    /// Returns the resets of `RateLimit-Remaining: 0` with `RateLimit-Reset`, which earlier drafts have.
+    private static func resets(in headers: HTTPHeaders) -> [Int64] {
         func numbers(_ name: String) -> [Int64?] {
-            headers.values("\(prefix)-\(name)").flatMap { $0.split(separator: ",") }
+            (StructuredField.list(headers.values("RateLimit-\(name)")) ?? []).map(\.value.count)
+        }
+        return resets(numbers("Remaining"), numbers("Reset"))
+    }
+
+    /// Returns the resets of `X-RateLimit-Remaining: 0` with `X-RateLimit-Reset`, which no standard describes.
+    private static func oldResets(in headers: HTTPHeaders) -> [Int64] {
+        func numbers(_ name: String) -> [Int64?] {
+            headers.values("X-RateLimit-\(name)").flatMap { $0.split(separator: ",") }
                 .map { wholeNumber(String($0).trimmed) }
         }
-        return zip(numbers("remaining"), numbers("reset")).compactMap { $0 == 0 ? $1 : nil }
+        return resets(numbers("Remaining"), numbers("Reset"))
+    }
+
+    /// Several values correspond by their order.
+    private static func resets(_ remaining: [Int64?], _ resets: [Int64?]) -> [Int64] {
+        zip(remaining, resets).compactMap { $0 == 0 ? $1 : nil }
     }
 
     /// Returns the wait for a number of seconds, or for a date in seconds or milliseconds since 1970, which some
     /// servers send instead.
-    private static func wait(_ number: Int64, date: Date) -> Duration {
+    private static func wait(_ number: Int64, date: @autoclosure () -> Date) -> Duration {
         // No quota lasts thirty years, and no such date is before 2001.
         guard number >= 1_000_000_000 else { return .seconds(number) }
         // Nor after the year 5000: then it is in milliseconds.
-        return wait(until: number < 100_000_000_000 ? Double(number) : Double(number) / 1000, date: date)
+        return wait(until: number < 100_000_000_000 ? Double(number) : Double(number) / 1000, date: date())
     }
 
     /// Returns the wait until a date in seconds since 1970. The server's dates have whole seconds: a wait that is
@@ -140,36 +156,9 @@ extension HTTPResponse {
     }
 }
 
-extension StringProtocol {
-    /// Returns the parts between separators outside quoted strings, without spaces and tabs at their ends.
-    fileprivate func pieces(separatedBy separator: UInt8) -> [String] {
-        var pieces: [String] = []
-        var (start, index) = (utf8.startIndex, utf8.startIndex)
-        var isQuoted = false
-        while index < utf8.endIndex {
-            switch utf8[index] {
-            case UInt8(ascii: "\""): isQuoted.toggle()
-            case UInt8(ascii: "\\") where isQuoted:
-                // An escaped character does not end the string.
-                utf8.formIndex(after: &index)
-                if index == utf8.endIndex { continue }
-            case separator where !isQuoted:
-                pieces.append(String(self[start..<index]).trimmed)
-                start = utf8.index(after: index)
-            default: break
-            }
-            utf8.formIndex(after: &index)
-        }
-        return pieces + [String(self[start..<index]).trimmed]
-    }
-}
-
-extension String {
-    /// The text without spaces and tabs at its ends.
-    var trimmed: String {
-        var bytes = utf8[...]
-        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
-        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
-        return String(Substring(bytes))
+extension StructuredField.Value {
+    /// A number of requests or of seconds; `nil` for anything else.
+    fileprivate var count: Int64? {
+        if case .integer(let number) = self, number >= 0 { number } else { nil }
     }
 }

@@ -41,6 +41,14 @@ package struct Redactor: Sendable {
     /// Returns text that may be a URL, safe to show: without secret parameters, and without a password before the host.
     func text(ofURL text: String) -> String { masked(text, isURL: true).printable }
 
+    /// Returns text that may be a URL without the user name and the password before its host.
+    static func withoutUserInfo(_ url: String) -> String {
+        let bytes = Array(url.utf8)
+        guard let info = NamedSecrets(names: .standard, bytes: bytes).userInfoOfURL() else { return url }
+        // With the @ after it.
+        return String(decoding: bytes[..<info.lowerBound] + bytes[(info.upperBound + 1)...], as: UTF8.self)
+    }
+
     /// Returns the text without secrets; control characters are kept.
     func masked(_ text: String, isQuery: Bool = false, isURL: Bool = false) -> String {
         let bytes = Array(text.utf8)

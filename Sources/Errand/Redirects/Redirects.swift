@@ -25,9 +25,26 @@ struct Redirects: Layer {
         var (current, visited) = (request, Set<String>())
         while response.isRedirect {
             visited.insert(current.hop)
-            let following = try self.request(following: response, to: current)
-            if visited.contains(following.hop) { throw response.unfollowed("it leads round in a circle") }
-            guard visited.count <= Self.limit else { throw response.unfollowed("there were \(Self.limit) before it") }
+            // Of what was sent, a server may repeat anything in the target.
+            let redactor = context.call.redactor(secretNames)
+            var following: HTTPRequest
+            do throws(Unfollowed) {
+                following = try self.request(following: response, to: current, hiding: redactor)
+                guard !visited.contains(following.hop) else {
+                    throw Unfollowed("it leads back to a URL that was already requested")
+                }
+                guard visited.count <= Self.limit else { throw Unfollowed("there were \(Self.limit) before it") }
+            } catch {
+                throw response.unfollowed(error.reason, hiding: redactor)
+            }
+            following.url = following.url.shown(by: redactor)
+            let reach = context.call.read { $0.eventIDReach }
+            let (origin, own) = (following.url.origin, request.url.origin)
+            if reach.includes(origin, from: current.url.origin, ofEndpointAt: own),
+                !secretNames.contains(Self.eventID, in: .header)
+            {
+                following.headers[Self.eventID] = request.headers[Self.eventID]
+            }
             // A server that redirects with 307 or 308 has left the request to another; with other statuses it may have
             // acted on it.
             if ![307, 308].contains(response.status) { context.call.update { $0.mayHaveActed = true } }
@@ -50,27 +67,31 @@ struct Redirects: Layer {
         "if-range", "if-unmodified-since", "prefer", "range", "user-agent",
     ]
 
+    /// The identifier of an event stream's last event, which goes along to the origin that it came from.
+    private static let eventID = "Last-Event-ID"
+
     private func mayLeaveOrigin(_ field: HTTPHeaders.Field) -> Bool {
         Self.harmless.contains(field.name.lowercased()) && !secretNames.contains(field.name, in: .header)
     }
 
-    private func request(following response: HTTPResponse, to request: HTTPRequest) throws(ServiceError) -> HTTPRequest
-    {
+    private func request(
+        following response: HTTPResponse, to request: HTTPRequest, hiding redactor: Redactor
+    ) throws(Unfollowed) -> HTTPRequest {
         guard let location = response.headers["Location"], !location.isEmpty else {
-            throw response.unfollowed("it does not say where to")
+            throw Unfollowed("it does not say where to")
         }
         var following = request
         do throws(ServiceError) {
-            following.url = try request.url.resolving(location)
+            following.url = try request.url.resolving(location, hiding: redactor)
         } catch {
-            throw response.unfollowed(error.localizedDescription)
+            throw Unfollowed(error.localizedDescription)
         }
         if request.url.origin.scheme == "https", following.url.origin.scheme == "http" {
-            throw response.unfollowed("it leads from https to plain http")
+            throw Unfollowed("it leads from https to plain http")
         }
         // Checked here and not only before the next send, where the error would say that nothing was sent.
         if following.url.origin.isExposed, !allowsCleartext {
-            throw response.unfollowed("it leads to \(following.url.origin), which is not encrypted")
+            throw Unfollowed("it leads to \(following.url.origin), which is not encrypted")
         }
         if following.url.origin != request.url.origin {
             following.headers = HTTPHeaders(request.headers.filter(mayLeaveOrigin))
@@ -86,12 +107,21 @@ struct Redirects: Layer {
         let (old, new) = (request.url.origin, following.url.origin)
         let isEncryptedNow = old.scheme == "http" && new.scheme == "https" && old.host == new.host
         guard following.body == nil || new == old || isEncryptedNow else {
-            throw response.unfollowed("it would take the body to another server")
+            throw Unfollowed("it would take the body to another server")
         }
         guard following.body?.isReplayable ?? true else {
-            throw response.unfollowed("the body can be sent only once")
+            throw Unfollowed("the body can be sent only once")
         }
         return following
+    }
+}
+
+/// Why a redirect is not followed.
+private struct Unfollowed: Error {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
     }
 }
 
@@ -111,8 +141,10 @@ extension HTTPResponse {
         }
     }
 
-    fileprivate func unfollowed(_ reason: String) -> ServiceError {
-        let message = "The server's redirect (\(status)) was not followed: \(reason)"
+    fileprivate func unfollowed(_ reason: String, hiding redactor: Redactor) -> ServiceError {
+        let message = redactor.text("The server's redirect (\(status)) was not followed: \(reason)")
+        var headers = headers
+        headers.hide(by: redactor)
         return .rejected(Rejection(status: status, message: message, headers: headers))
     }
 }

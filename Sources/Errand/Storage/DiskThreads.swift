@@ -1,118 +1,172 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
+#if !os(Linux)
 import Dispatch
-#endif
-#if URLSession && os(Linux)
-// FoundationNetworking imports this module, which then owns the types of pthread for the compiler.
-import CDispatch
 #endif
 
 /// A few threads for file operations, which may block for long: a task that blocks takes one of the threads that all
 /// tasks share, and there are only as many as processor cores.
 ///
-/// Threads start on demand. On Linux, a thread that finds no work for a while ends; elsewhere, Dispatch keeps them.
+/// `DiskSchedule` decides what runs. Threads start on demand. On Linux, a thread that finds no work for a while ends;
+/// elsewhere, Dispatch keeps them.
 ///
-/// States of a thread: working, idle, ended. `idle` counts the threads that wait on the semaphore, less those for which
-/// it has been raised. So a thread whose wait has timed out may end only if `idle` is not 0; otherwise its semaphore
-/// has just been raised for it, and there is work.
+/// States of a thread: coming (started or woken, but not there yet), working, idle, ended. `idle` counts the threads
+/// that wait on the semaphore, less those for which it has been raised. So a thread whose wait has timed out may end
+/// only if `idle` is not 0; otherwise its semaphore has just been raised for it.
 final class DiskThreads: Sendable {
     typealias Job = @Sendable () -> Void
+    typealias Schedule = DiskSchedule<Job>
 
     private struct State {
-        var jobs: [Job] = []
-        /// The index of the next job: removing the first element of an array moves all others.
-        var head = 0
+        var schedule: Schedule
+        /// The work that has a place, and waits for a thread that is coming.
+        var begun = Queue<(ticket: Schedule.Ticket, job: Job)>()
         var threads = 0
+        var coming = 0
         var idle = 0
+        /// Whether an alarm is set to look for stuck work.
+        var isWatched = false
     }
 
-    private enum Start {
-        case nothing, wake, thread
+    /// What a thread has done before: nothing if it was started or woken, or a job.
+    private enum Last {
+        case nothing
+        case job(Schedule.Ticket)
     }
 
-    /// More would not help a disk, and three let a slow file system hold up one operation without the others.
-    static let shared = DiskThreads(limit: 3)
+    /// What to do outside the lock.
+    private struct Actions {
+        var wakeUps = 0
+        var starts = 0
+        var check: Instant?
+    }
+
+    static let shared = DiskThreads()
     /// The Keychain may ask the user before it answers, and no file has to wait for that.
-    static let keychain = DiskThreads(limit: 3)
+    static let keychain = DiskThreads()
 
-    private let limit: Int
-    private let patience: Int
-    private let state = Lock(State())
+    private let idleSeconds: Int
+    private let time: any TimeSource
+    private let state: Lock<State>
     private let wakeUps = WakeUps()
 
-    /// Creates a pool of at most `limit` threads, each of which ends after that many seconds without work.
-    init(limit: Int, patience: Int = 5) {
-        self.limit = limit
-        self.patience = patience
+    /// Creates a pool of threads, each of which ends after that many seconds without work.
+    init(_ limits: Schedule.Limits = .init(), idleSeconds: Int = 5, time: any TimeSource = .system) {
+        self.idleSeconds = idleSeconds
+        self.time = time
+        state = Lock(State(schedule: DiskSchedule(limits)))
     }
 
     /// The number of threads, and of jobs that wait for one.
     var counts: (threads: Int, waiting: Int) {
-        state.withLock { ($0.threads, $0.jobs.count - $0.head) }
+        state.withLock { ($0.threads, $0.schedule.waiting + $0.begun.count) }
     }
 
-    /// Runs `work` on one of the threads and returns its result. Work that has been handed over is done, even if the
-    /// task is cancelled meanwhile.
-    func run<Value: Sendable, Failure: Error>(
-        _ work: @escaping @Sendable () throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
-        try await withCheckedContinuation { continuation in
-            submit { continuation.resume(returning: Result(catching: work)) }
-        }.get()
+    /// When work counts as stuck.
+    var patience: Duration { state.withLock { $0.schedule.limits.patience } }
+
+    /// Hands over a job, which is run when it has a place.
+    @discardableResult
+    func submit(at place: DiskPlace, _ job: @escaping Job) -> Schedule.Ticket {
+        let (ticket, actions) = state.withLock { state in
+            (state.schedule.submit(job, at: place), dispatch(&state))
+        }
+        if !carryOut(actions) {
+            // The system has no thread left, and none is free to come: the caller waits.
+            while let (ticket, job) = state.withLock({ $0.begun.popFirst() }) {
+                job()
+                let actions = state.withLock { state in
+                    state.schedule.end(ticket)
+                    return dispatch(&state)
+                }
+                carryOut(actions)
+            }
+        }
+        return ticket
     }
 
-    /// Runs `work` on one of the threads or, in virtual time, in the current task: time would pass for a test while it
-    /// waits for a thread that the clock does not know.
-    static func run<Value: Sendable, Failure: Error>(
-        by time: any TimeSource, on threads: DiskThreads = .shared,
-        _ work: @escaping @Sendable () throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
-        guard time.executor == nil else { return try work() }
-        return try await threads.run(work)
+    /// Takes a job back that has not begun.
+    func withdraw(_ ticket: Schedule.Ticket, at place: DiskPlace) {
+        // Released outside the lock: what a job holds may be anybody's.
+        var job: Job?
+        state.withLock { job = $0.schedule.withdraw(ticket, at: place) }
+        withExtendedLifetime(job) {}
     }
 
-    /// Hands over a job, which is run after those before it have begun.
-    func submit(_ job: @escaping Job) {
-        let start: Start = state.withLock { state in
-            state.jobs.append(job)
+    /// Begins what may run, and returns which threads that needs.
+    private func dispatch(_ state: inout State) -> Actions {
+        var actions = Actions()
+        let now = time.now
+        while let work = state.schedule.begin(at: now) {
+            state.begun.append(work)
+        }
+        // A thread that was free first may have taken the work of one that is coming.
+        while state.coming < state.begun.count {
+            state.coming += 1
             if state.idle > 0 {
                 state.idle -= 1
-                return .wake
+                actions.wakeUps += 1
+            } else {
+                state.threads += 1
+                actions.starts += 1
             }
-            guard state.threads < limit else { return .nothing }
-            state.threads += 1
-            return .thread
         }
-        switch start {
-        case .nothing: break
-        case .wake: wakeUps.raise()
-        case .thread: startThread()
+        if !state.isWatched, let check = state.schedule.nextCheck {
+            state.isWatched = true
+            actions.check = check
+        }
+        return actions
+    }
+
+    /// Returns `false` if the system has no thread left, and every thread that there is may be stuck for good.
+    @discardableResult
+    private func carryOut(_ actions: Actions) -> Bool {
+        for _ in 0..<actions.wakeUps { wakeUps.raise() }
+        if let check = actions.check { watch(from: check) }
+        var hasThread = true
+        for _ in 0..<actions.starts where !startThread() {
+            let isFirst = state.withLock { state in
+                state.threads -= 1
+                state.coming -= 1
+                hasThread = state.threads > state.schedule.stuck
+                defer { state.isWatched = true }
+                return !state.isWatched
+            }
+            // The threads that there are take the work, unless they turn out to be stuck.
+            if isFirst { watch(from: time.now.advanced(by: patience)) }
+        }
+        return hasThread
+    }
+
+    /// Looks for stuck work at that instant, and replaces its places.
+    private func watch(from instant: Instant) {
+        _ = time.schedule(at: instant, for: .watch("the end of work on a file")) {
+            let actions = self.state.withLock { state in
+                state.isWatched = false
+                state.schedule.replaceStuck(at: self.time.now)
+                return self.dispatch(&state)
+            }
+            self.carryOut(actions)
         }
     }
 
-    private func startThread() {
+    private func startThread() -> Bool {
         #if os(Linux)
-        guard !DetachedThread.start({ self.work() }) else { return }
-        let isLast = state.withLock { state in
-            state.threads -= 1
-            return state.threads == 0
-        }
-        // The system has no thread left. The others take the job or, if there are none, the caller waits.
-        if isLast { while let job = next(orIdling: false) { job() } }
+        return SystemThread.start { self.work() }
         #else
         DispatchQueue.global().async { self.work() }
+        return true
         #endif
     }
 
     /// The life of a thread.
     private func work() {
         while true {
-            while let job = next(orIdling: true) { job() }
+            var last = Last.nothing
+            while let (ticket, job) = next(after: last) {
+                job()
+                last = .job(ticket)
+            }
             #if os(Linux)
-            guard !wakeUps.wait(seconds: patience) else { continue }
+            guard !wakeUps.wait(seconds: idleSeconds) else { continue }
             let mayEnd = state.withLock { state in
                 guard state.idle > 0 else { return false }
                 state.idle -= 1
@@ -127,96 +181,25 @@ final class DiskThreads: Sendable {
         }
     }
 
-    private func next(orIdling isThread: Bool) -> Job? {
-        state.withLock { state in
-            if state.head < state.jobs.count {
-                defer {
-                    state.head += 1
-                    if state.head == state.jobs.count { (state.jobs, state.head) = ([], 0) }
-                }
-                return state.jobs[state.head]
+    /// Returns the next job for a thread; `nil` if there is none, so that the thread is idle.
+    private func next(after last: Last) -> (ticket: Schedule.Ticket, job: Job)? {
+        let (work, actions) = state.withLock { state -> ((ticket: Schedule.Ticket, job: Job)?, Actions) in
+            switch last {
+            case .nothing: state.coming -= 1
+            case .job(let ticket): state.schedule.end(ticket)
             }
-            if isThread {
+            // This thread needs no other one for the work that it takes.
+            let own = state.begun.popFirst() ?? state.schedule.begin(at: time.now)
+            if own == nil {
                 #if os(Linux)
                 state.idle += 1
                 #else
                 state.threads -= 1
                 #endif
             }
-            return nil
+            return (own, dispatch(&state))
         }
+        carryOut(actions)
+        return work
     }
 }
-
-#if os(Linux)
-/// A semaphore of the system.
-///
-/// `@unchecked Sendable`: `sem_t` is made for use by several threads, and lives at one address as long as this object.
-private final class WakeUps: @unchecked Sendable {
-    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
-
-    init() {
-        sem_init(semaphore, 0, 0)
-    }
-
-    func raise() {
-        sem_post(semaphore)
-    }
-
-    func wait() {
-        while sem_wait(semaphore) != 0, errno == EINTR {}
-    }
-
-    /// Waits for that long. Returns whether the semaphore was raised.
-    func wait(seconds: Int) -> Bool {
-        var end = timespec()
-        clock_gettime(CLOCK_REALTIME, &end)
-        end.tv_sec += seconds
-        while sem_timedwait(semaphore, &end) != 0 {
-            guard errno == EINTR else { return false }
-        }
-        return true
-    }
-
-    deinit {
-        sem_destroy(semaphore)
-        semaphore.deallocate()
-    }
-}
-
-/// A thread that nobody waits for.
-private enum DetachedThread {
-    private final class Work {
-        let body: @Sendable () -> Void
-
-        init(_ body: @escaping @Sendable () -> Void) {
-            self.body = body
-        }
-    }
-
-    /// Runs `body` on a thread of its own. Returns `false` if the system has no thread left.
-    static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setstacksize(&attributes, 512 << 10)
-        pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
-        defer { pthread_attr_destroy(&attributes) }
-        let work = Unmanaged.passRetained(Work(body))
-        var thread = pthread_t()
-        let result = pthread_create(
-            &thread, &attributes,
-            { context in
-                guard let context else { return nil }
-                Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
-                return nil
-            }, work.toOpaque())
-        if result != 0 { work.release() }
-        return result == 0
-    }
-}
-#else
-/// Nobody waits: Dispatch keeps threads without work.
-private struct WakeUps: Sendable {
-    func raise() {}
-}
-#endif

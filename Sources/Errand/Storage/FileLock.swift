@@ -5,38 +5,14 @@
 /// may have been replaced by the time its lock is acquired. Then no other process would find the locked file, so the
 /// path is opened again.
 final class FileLock: Sendable {
-    /// The interval between attempts to lock: 10 ms. Waiting in the kernel would block a thread that other tasks need.
+    /// The interval between attempts to lock: 10 ms. Waiting in the kernel would block a thread that other files need.
     private static let pause = Duration.milliseconds(10)
 
-    /// The remaining time to wait. Each new version of the file restarts it, because it shows that the process with the
-    /// lock does not hang: many processes may take turns, in any order.
-    private struct Patience {
-        let timeout: Duration
-        private let file: PrivateFile
-        private var version: FileStatus.Identity?
-        // The other process lives in real time, so this wait does too.
-        private var end: ContinuousClock.Instant
-
-        init(with file: PrivateFile, _ timeout: Duration) {
-            self.file = file
-            self.timeout = timeout
-            version = file.version
-            end = .now.advanced(by: timeout)
-        }
-
-        mutating func isOver() -> Bool {
-            let present = file.version
-            if present != version {
-                version = present
-                end = .now.advanced(by: timeout)
-            }
-            return .now >= end
-        }
-    }
-
+    private let file: PrivateFile
     private let locked: [OpenFile]
 
-    private init(_ locked: [OpenFile]) {
+    fileprivate init(_ locked: [OpenFile], of file: PrivateFile) {
+        self.file = file
         self.locked = locked
     }
 
@@ -45,56 +21,131 @@ final class FileLock: Sendable {
     static func acquire(
         beside file: PrivateFile, within timeout: Duration
     ) async throws(StorageError) -> FileLock? {
-        var patience = Patience(with: file, timeout)
-        var isFirst = true
+        var attempt = LockAttempt(on: file)
+        var patience = Patience(timeout)
         while true {
-            guard let beside = try file.openLock(makingFolder: isFirst) else { return nil }
-            isFirst = false
-            guard try await lock(beside, of: file, &patience) else { return nil }
-            guard beside.isPresent else { continue }
-            return FileLock([beside] + (try await lockItself(file, &patience)))
-        }
-    }
-
-    /// Releases the lock.
-    func release() {
-        for file in locked.reversed() { file.unlockAndClose() }
-    }
-
-    private static func lockItself(
-        _ file: PrivateFile, _ patience: inout Patience
-    ) async throws(StorageError) -> [OpenFile] {
-        while let itself = file.openForLock() {
-            // Some file systems lock only files that are open for writing. The lock file is locked all the same.
-            guard try await lock(itself, of: file, &patience) else { return [] }
-            if itself.isPresent { return [itself] }
-        }
-        return []
-    }
-
-    /// Waits for the lock on one file. Returns `false` if the file system has no locks.
-    private static func lock(
-        _ opened: OpenFile, of file: PrivateFile, _ patience: inout Patience
-    ) async throws(StorageError) -> Bool {
-        while true {
-            do throws(SystemError) {
-                try opened.lock()
-                return true
-            } catch {
-                switch error {
-                case .operationNotSupported, .notSupported, .noFunction, .badDescriptor, .invalidArgument: return false
-                case .wouldBlock: break
-                default:
-                    throw file.failure(.unwritable, "cannot be locked: \(file.lockPath): \(error.words)")
-                }
+            let (next, outcome) = try await file.onDisk { [attempt] () throws(StorageError) in
+                var attempt = attempt
+                let outcome = try attempt.lock()
+                return (attempt, outcome)
             }
-            guard !patience.isOver() else {
-                let holder = "another process has held \(file.lockPath) for \(patience.timeout.displayText)"
+            attempt = next
+            guard case .busy(let version) = outcome else { return outcome.lock }
+            guard !patience.isOver(at: version) else {
+                let holder = "another process has held \(file.lockPath) for \(timeout.displayText)"
                 throw file.failure(.locked, "is locked: \(holder); see whether it hangs")
             }
             // The sleep fails only if the task is cancelled.
             guard (try? await Task.sleep(for: pause)) != nil else {
                 throw file.failure(.locked, "is locked by another process, and the task was cancelled while it waited")
+            }
+        }
+    }
+
+    /// Releases the lock.
+    func release() async {
+        await DiskThreads.finish(by: .system, at: file.path, within: DiskThreads.shared.patience) { [locked] in
+            for file in locked.reversed() { file.unlockAndClose() }
+        }
+    }
+}
+
+/// The remaining time to wait. Each new version of the file restarts it, because it shows that the process with the
+/// lock does not hang: many processes may take turns, in any order.
+private struct Patience {
+    private let timeout: Duration
+    private var version: FileStatus.Identity??
+    // The other process lives in real time, so this wait does too.
+    private var end: ContinuousClock.Instant
+
+    init(_ timeout: Duration) {
+        self.timeout = timeout
+        end = .now.advanced(by: timeout)
+    }
+
+    mutating func isOver(at present: FileStatus.Identity?) -> Bool {
+        if let version, version != present { end = .now.advanced(by: timeout) }
+        version = .some(present)
+        return .now >= end
+    }
+}
+
+/// An attempt to lock a file. It goes on where it has stopped for another process. All of it blocks.
+struct LockAttempt: Sendable {
+    enum Outcome: Sendable {
+        case locked(FileLock)
+        /// The folder is not writable, or the file system has no locks.
+        case impossible
+        /// Another process has the lock, while the file has that version.
+        case busy(FileStatus.Identity?)
+
+        var lock: FileLock? {
+            guard case .locked(let lock) = self else { return nil }
+            return lock
+        }
+    }
+
+    private enum Step {
+        case locked, impossible, busy
+    }
+
+    private let file: PrivateFile
+    private var isFirst = true
+    /// The lock file, and whether it is locked already.
+    private var beside: OpenFile?
+    private var hasBeside = false
+    /// The protected file.
+    private var itself: OpenFile?
+
+    init(on file: PrivateFile) {
+        self.file = file
+    }
+
+    mutating func lock() throws(StorageError) -> Outcome {
+        while !hasBeside {
+            if beside == nil { beside = try openBeside() }
+            guard let opened = beside else { return .impossible }
+            switch try lock(opened) {
+            case .impossible: return .impossible
+            case .busy: return .busy(file.version)
+            case .locked:
+                if opened.isPresent { hasBeside = true } else { beside = nil }
+            }
+        }
+        while let opened = itself ?? file.openForLock() {
+            itself = opened
+            switch try lock(opened) {
+            // Some file systems lock only files that are open for writing. The lock file is locked all the same.
+            case .impossible: return done(with: nil)
+            case .busy: return .busy(file.version)
+            case .locked:
+                if opened.isPresent { return done(with: opened) }
+                itself = nil
+            }
+        }
+        return done(with: nil)
+    }
+
+    private mutating func openBeside() throws(StorageError) -> OpenFile? {
+        defer { isFirst = false }
+        return try file.openLock(makingFolder: isFirst)
+    }
+
+    private func done(with itself: OpenFile?) -> Outcome {
+        .locked(FileLock([beside, itself].compactMap(\.self), of: file))
+    }
+
+    /// Locks one file.
+    private func lock(_ opened: OpenFile) throws(StorageError) -> Step {
+        do throws(SystemError) {
+            try opened.lock()
+            return .locked
+        } catch {
+            switch error {
+            case .operationNotSupported, .notSupported, .noFunction, .badDescriptor, .invalidArgument:
+                return .impossible
+            case .wouldBlock: return .busy
+            default: throw file.failure(.unwritable, "cannot be locked: \(file.lockPath): \(error.words)")
             }
         }
     }

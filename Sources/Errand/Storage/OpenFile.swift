@@ -77,8 +77,11 @@ final class OpenFile: Sendable {
     }
 
     deinit {
-        // Whoever has written to the file has synced or closed it before.
-        try? close()
+        // Whoever has written to the file has synced or closed it before. The last reference may go on any thread, and
+        // some file systems wait for their server when a file is closed.
+        let descriptor = descriptor
+        guard descriptor >= 0 else { return }
+        DiskThreads.shared.submit(at: DiskPlace(path)) { try? FileSystem.closeDescriptor(descriptor) }
     }
 }
 

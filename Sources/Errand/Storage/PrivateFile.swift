@@ -6,6 +6,8 @@ import Foundation
 
 /// A small file that only its owner may read: it has mode 0600, and is never reached through a symbolic link. A missing
 /// folder is created with mode 0700; an existing one is used as it is.
+///
+/// All methods block: they are called on a thread for the disk, by `onDisk`.
 struct PrivateFile: Sendable {
     let path: String
     /// The name of the content, for error messages.
@@ -36,6 +38,8 @@ struct PrivateFile: Sendable {
             default: throw failure(.unreadable, "cannot be read: \(error.words)")
             }
         }
+        // Nothing was written to it that closing could lose.
+        defer { try? file.close() }
         let status = try orUnreadable { () throws(SystemError) in try file.status() }
         guard status.kind == .file else { throw failure(.notAFile, "is not a file") }
         try refuseOthers(status)
@@ -203,7 +207,9 @@ struct PrivateFile: Sendable {
     /// Ensures that the new name survives a power failure. If the folder cannot be synced, the file itself is still
     /// complete.
     func syncFolder() {
-        try? OpenFile(folder, .reading).sync()
+        guard let opened = try? OpenFile(folder, .reading) else { return }
+        try? opened.sync()
+        try? opened.close()
     }
 
     private func orUnwritable(_ body: () throws(SystemError) -> Void) throws(StorageError) {
@@ -219,6 +225,19 @@ struct PrivateFile: Sendable {
             return try body()
         } catch {
             throw failure(.unreadable, "cannot be read: \(error.words)")
+        }
+    }
+
+    /// Runs `work` on a thread for the disk. If the task is cancelled, work that the disk hinders longer than is usual
+    /// is left behind, or not begun.
+    func onDisk<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        do throws(StorageError) {
+            return try await DiskThreads.run(at: path, grace: DiskThreads.shared.patience, work)
+        } catch {
+            guard error.kind == .cancelled else { throw error }
+            throw failure(.cancelled, "was not completed: its disk does not respond, and the task was cancelled")
         }
     }
 

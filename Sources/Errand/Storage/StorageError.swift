@@ -1,7 +1,8 @@
 /// The reason why a private file could not be read, written or locked.
 struct StorageError: Error {
     enum Kind: String, CaseIterable {
-        case unreadable, unwritable, damaged, futureVersion, symbolicLink, notAFile, notPrivate, missingFolder, locked
+        case unreadable, unwritable, damaged, futureVersion, symbolicLink, notAFile, notPrivate, missingFolder, locked,
+            cancelled
     }
 
     let kind: Kind
@@ -13,6 +14,10 @@ struct StorageError: Error {
     }
 }
 
+extension StorageError: CancellationFailure {
+    static var cancelled: StorageError { StorageError(.cancelled, "the task was cancelled") }
+}
+
 /// A public error into which storage errors are translated.
 protocol StorageFailure: Error {
     init(_ error: StorageError)
@@ -20,9 +25,9 @@ protocol StorageFailure: Error {
 
 extension StorageFailure {
     /// Translates what a private file or a lock throws.
-    static func translating<Value>(_ body: () throws(StorageError) -> Value) throws(Self) -> Value {
+    static func translating<Value>(_ body: () async throws(StorageError) -> Value) async throws(Self) -> Value {
         do throws(StorageError) {
-            return try body()
+            return try await body()
         } catch {
             throw Self(error)
         }

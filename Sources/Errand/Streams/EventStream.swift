@@ -11,12 +11,12 @@ extension APIClient {
     ///     for try await event in client.events(.get("feed")) { show(event.data) }
     ///
     /// The endpoint's timeout limits each silence, 60 seconds if it has none of its own: then the client connects
-    /// again. The deadline limits the whole sequence.
+    /// again. The client's own ``Configuration/timeout`` does not apply. The deadline limits the whole sequence.
     ///
     /// - Parameters:
     ///   - endpoint: The call. A GET is connected again when its connection ends, see
     ///     ``ServerSentEvents/reconnecting(_:)``.
-    ///   - lastID: The identifier of the last event that was received, to go on after it.
+    ///   - lastID: The identifier of the last event that was received, to go on after it. A redirect takes it along.
     public nonisolated func events(_ endpoint: Endpoint<Data>, after lastID: String = "") -> ServerSentEvents {
         eventStream(endpoint, after: lastID)
     }
@@ -45,21 +45,27 @@ extension APIClient {
     ) -> ServerSentEvents {
         var endpoint = endpoint
         endpoint.headers["Accept"] = "text/event-stream"
-        endpoint.headers["Cache-Control"] = endpoint.headers["Cache-Control"] ?? "no-store"
+        // As browsers do. `no-store` keeps a cache from storing the answer, but not from giving one that it has.
+        endpoint.headers["Cache-Control"] = endpoint.headers["Cache-Control"] ?? "no-cache"
         endpoint.options.timeout = endpoint.options.timeout ?? .seconds(60)
         let (time, call) = (configuration.time, endpoint)
         return ServerSentEvents(
-            open: { lastID, end, pause async throws(ServiceError) in
+            open: { lastID, reach, end, pause async throws(ServiceError) in
                 var call = call
                 // Spaces and tabs around a field's value are not part of it. An identifier that cannot be sent at all
                 // is left out: the server has chosen it, so the call is not to blame.
                 let id = lastID.trimmed
                 if !id.isEmpty, HTTPSyntax.isFieldValue(id) { call.headers["Last-Event-ID"] = id }
                 if let end { call.options.deadline = max(.zero, time.now.duration(to: end)) }
-                return try await self.open(call, after: pause)
+                // The next connection is the retry, after a pause that grows. More of them at once would press a server
+                // that is down, and use up the retries of the client's other calls.
+                if pause != nil { call.options.retry = .never }
+                return try await self.open(call, after: pause, eventIDs: reach)
             },
             time: time, longestPause: configuration.longestServerPause, lastID: lastID,
-            deadline: endpoint.options.deadline ?? configuration.deadline, isResumed: endpoint.method == .get)
+            deadline: endpoint.options.deadline ?? configuration.deadline,
+            passingStatuses: (endpoint.options.retry ?? configuration.retry).statuses,
+            isResumed: endpoint.method == .get)
     }
 }
 
@@ -88,6 +94,9 @@ extension ServerSentEvents {
 
         /// Reads an event stream value by value.
         public struct Iterator: AsyncIteratorProtocol {
+            /// How much of an identifier an error shows.
+            private static var shownLength: Int { 100 }
+
             private var events: ServerSentEvents.Iterator
             private var number = 0
 
@@ -103,12 +112,14 @@ extension ServerSentEvents {
                     return nil
                 }
                 number += 1
-                let part = event.id.isEmpty ? "event \(number)" : "the event with the identifier \(event.id)"
                 do throws(ServiceError) {
-                    return try decoding.value(Message.self, in: Data(event.data.utf8), of: part)
+                    return try decoding.value(Message.self, in: Data(event.data.utf8)) { redactor in
+                        guard !event.id.isEmpty else { return "event \(number)" }
+                        let (id, isCut) = redactor.beginning(of: event.id.utf8, length: Self.shownLength)
+                        return "the event with the identifier \(id)\(isCut ? "…" : "")"
+                    }
                 } catch {
-                    events.end()
-                    throw error
+                    throw events.fail(with: error)
                 }
             }
         }
@@ -119,9 +130,11 @@ extension StreamedResponse {
     /// Throws unless the content type is that of event streams.
     func checkIsEventStream() throws(ServiceError) {
         let type = headers["Content-Type"] ?? "no content type"
-        let name = type.prefix { $0 != ";" }.lowercased().trimmed
-        guard name != "text/event-stream" else { return }
-        throw .decodingFailed(DecodingFailure(path: "", expected: "text/event-stream", found: name, status: status))
+        let name = String(type.prefix { $0 != ";" }).trimmed
+        guard !name.equalsIgnoringCase("text/event-stream") else { return }
+        let found = decoding.redactor().beginning(of: name.utf8, length: 200).text
+        let failure = DecodingFailure(path: "", expected: "text/event-stream", found: found, status: status)
+        throw chunks.stream.fail(with: .decodingFailed(failure))
     }
 }
 
@@ -138,7 +151,7 @@ extension ServiceError {
     /// Whether an event stream that ended so may go on with another connection.
     var isWorthReconnecting: Bool {
         switch self {
-        case .timedOut(let timeout): timeout.bound == .attempt
+        case .timedOut(let timeout): timeout.bound != .deadline
         case .transport(let failure): failure.kind.isTransient
         case .noInternetConnection, .rateLimited, .serverFailure: true
         default: false

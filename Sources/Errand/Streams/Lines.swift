@@ -71,11 +71,16 @@ extension StreamedResponse {
                         splitter.append(chunk)
                     }
                 } catch {
-                    isOver = true
-                    throw error
+                    throw fail(with: error)
                 }
                 isOver = true
                 return splitter.rest().map { withoutMark($0) }
+            }
+
+            /// Ends the call with an error of the lines. Returns the error, which names the call.
+            mutating func fail(with error: ServiceError) -> ServiceError {
+                isOver = true
+                return chunks.fail(with: error)
             }
 
             private mutating func withoutMark(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
@@ -100,7 +105,6 @@ extension StreamedResponse {
             private var lines: Lines.Iterator
             private let decoding: StreamDecoding
             private var number = 0
-            private var hasFailed = false
 
             init(lines: Lines.Iterator, decoding: StreamDecoding) {
                 self.lines = lines
@@ -111,15 +115,13 @@ extension StreamedResponse {
             public mutating func next(
                 isolation actor: isolated (any Actor)? = #isolation
             ) async throws(ServiceError) -> Row? {
-                guard !hasFailed else { return nil }
                 while let line = try await lines.nextBytes(isolation: actor) {
                     number += 1
                     if line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
                     do throws(ServiceError) {
-                        return try decoding.value(Row.self, in: Data(line), of: "line \(number)")
+                        return try decoding.value(Row.self, in: Data(line), of: { _ in "line \(number)" })
                     } catch {
-                        hasFailed = true
-                        throw error
+                        throw lines.fail(with: error)
                     }
                 }
                 return nil

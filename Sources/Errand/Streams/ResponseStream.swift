@@ -52,6 +52,9 @@ final class ResponseStream: Sendable {
         }
     }
 
+    /// Returns the error with the name of the call.
+    func naming(_ error: ServiceError) -> ServiceError { error.naming(call.name) }
+
     /// Waits for the next chunk; `nil` at the end.
     func next() async throws(ServiceError) -> Data? {
         let (chunks, error) = state.withLock { state in
@@ -65,7 +68,7 @@ final class ResponseStream: Sendable {
             let chunk = try await next(of: chunks)
             state.withLock { $0.isWaiting = false }
             guard let chunk else {
-                close(.succeeded(attempts: call.read { $0.attempts }, after: call.age))
+                finish()
                 return nil
             }
             // Reentrancy: a stop may have come after the wait ended, before the stream was idle.
@@ -73,10 +76,20 @@ final class ResponseStream: Sendable {
             return chunk
         } catch {
             state.withLock { $0.isWaiting = false }
-            let error = Task.isCancelled ? .cancelled : error.markedAsSent(call.method)
-            close(with: error)
-            throw error
+            throw fail(with: Task.isCancelled ? .cancelled : error.markedAsSent(call.method))
         }
+    }
+
+    /// Ends the call as a success, although there may be more of the body: its reader has all it wants.
+    func finish() {
+        close(.succeeded(attempts: call.read { $0.attempts }, after: call.age))
+    }
+
+    /// Ends the call with an error, its own or one of the body's reader. Returns the error, which names the call.
+    func fail(with error: ServiceError) -> ServiceError {
+        let error = naming(error)
+        close(.ended(error, attempts: call.read { $0.attempts }, after: call.age))
+        return error
     }
 
     private func next(of chunks: HTTPBody.Chunks) async throws(ServiceError) -> Data? {
@@ -100,14 +113,10 @@ final class ResponseStream: Sendable {
         guard let reason = call.read({ $0.stop }) else { return }
         let isIdle = state.withLock { state in
             guard state.chunks != nil, !state.isWaiting else { return false }
-            state.error = reason
+            state.error = naming(reason)
             return true
         }
-        if isIdle { close(with: reason) }
-    }
-
-    private func close(with error: ServiceError) {
-        close(.ended(error, attempts: call.read { $0.attempts }, after: call.age))
+        if isIdle { _ = fail(with: reason) }
     }
 
     private func close(_ event: ClientEvent.Kind) {
@@ -122,6 +131,6 @@ final class ResponseStream: Sendable {
 
     deinit {
         // The response was dropped before its end.
-        close(with: .cancelled)
+        _ = fail(with: .cancelled)
     }
 }

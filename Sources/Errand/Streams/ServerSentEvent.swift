@@ -32,8 +32,11 @@ struct EventStreamParser {
     private var type: [UInt8] = []
     private var data: [UInt8] = []
     private var nextID: String
+    private var hasNextID = false
     /// The last identifier of an event that has ended, with which the stream is resumed.
     private(set) var lastID: String
+    /// Whether an event of this connection has named the last identifier.
+    private(set) var hasNamedID = false
     /// How long the server asks to wait before the stream is opened again; `nil` if it does not.
     private(set) var pause: Duration?
 
@@ -49,6 +52,7 @@ struct EventStreamParser {
         lines = LineSplitter(limit: limit, splitsAtCarriageReturn: true)
         isFirstLine = true
         (type, data, nextID) = ([], [], lastID)
+        (hasNextID, hasNamedID) = (false, false)
     }
 
     mutating func append(_ chunk: Data) {
@@ -65,6 +69,7 @@ struct EventStreamParser {
                 continue
             }
             lastID = nextID
+            hasNamedID = hasNextID
             defer { (type, data) = ([], []) }
             guard !data.isEmpty else { continue }
             return ServerSentEvent(
@@ -86,7 +91,7 @@ struct EventStreamParser {
         } else if name.elementsEqual("event".utf8) {
             type = Array(value)
         } else if name.elementsEqual("id".utf8) {
-            if !value.contains(0) { nextID = String(decoding: value, as: UTF8.self) }
+            if !value.contains(0) { (nextID, hasNextID) = (String(decoding: value, as: UTF8.self), true) }
         } else if name.elementsEqual("retry".utf8) {
             if !value.isEmpty, value.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
                 pause = Int64(String(decoding: value, as: UTF8.self)).map { .milliseconds($0) } ?? pause

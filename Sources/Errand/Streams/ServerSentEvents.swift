@@ -8,24 +8,33 @@ import Foundation
 ///
 ///     for try await event in client.events(.get("feed")) { show(event.data) }
 ///
-/// Each connection is a call like any other, with a permit, a token, redirects and retries. When it ends or breaks, or
-/// is silent for longer than the timeout, the client connects again, with the last identifier in `Last-Event-ID`: after
-/// the pause that the server asks for, or after a random pause that grows from one second to thirty while no event
-/// comes. The sequence ends with the status 204, when ``until(_:)`` says so, and with its task. A status that is an
-/// error, a wrong content type and a deadline that has passed are thrown; when the user signs out, `.sessionExpired`.
+/// Each connection is a call like any other, with a permit, a token and redirects; the first is retried like any other
+/// too. When a connection ends or breaks, or is silent for longer than the timeout, the client connects again, with the
+/// last identifier in `Last-Event-ID`: after the pause that the server asks for, or after a random pause that grows
+/// from one second to thirty while no event comes. It is at least half a second and at most a minute, whatever the
+/// server asks for. The sequence ends with the status 204, when ``until(_:)`` says so, and with its task. A permanent
+/// error is thrown: a 4xx other than a rate limit and the statuses of the retry policy, a wrong content type, a
+/// deadline that has passed; when the user signs out, `.sessionExpired`.
+///
+/// A redirect to another origin takes `Last-Event-ID` along if that origin has sent the event with the identifier, but
+/// no credentials.
 ///
 /// While nobody reads the events, the connection is not read either.
 public struct ServerSentEvents: AsyncSequence, Sendable {
-    /// Opens the stream, with the last identifier, until an instant, after a pause if it is opened again.
+    /// Opens the stream, with the last identifier and where that may go, until an instant, after a pause if it is
+    /// opened again.
     let open:
-        @Sendable (_ lastID: String, _ end: Instant?, _ pause: StreamPause?) async throws(ServiceError)
-            -> StreamedResponse
+        @Sendable (_ lastID: String, _ reach: EventIDReach, _ end: Instant?, _ pause: StreamPause?)
+            async throws(ServiceError) -> StreamedResponse
     let time: any TimeSource
-    /// The longest pause that the server may ask for.
+    /// The longest pause that the client's configuration allows a server to ask for.
     let longestPause: Duration
     let lastID: String
     /// The limit for one iteration, over all its connections.
     let deadline: Duration?
+    /// The statuses after which the client connects again, beside those of a server that fails: what the retry policy
+    /// names is a passing error here too.
+    let passingStatuses: Set<Int>
     var isResumed: Bool
     var limit = 1 << 20
     var isEnd: @Sendable (ServerSentEvent) -> Bool = { _ in false }
@@ -61,9 +70,6 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
     /// Reads an event stream event by event.
     public struct Iterator: AsyncIteratorProtocol {
-        /// Grows while connections bring no event; a quarter of it is fixed, the rest random.
-        private static let backoff = Backoff(base: .seconds(1), cap: .seconds(30))
-
         private let events: ServerSentEvents
         private var parser: EventStreamParser
         private var chunks: StreamedResponse.Chunks.Iterator?
@@ -76,6 +82,10 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         private var failures = 0
         /// The session of the first connection.
         private var session: UUID?
+        /// The origin of the present or the last connection.
+        private var origin: Origin?
+        /// Where the last identifier came from.
+        private var reach = EventIDReach.anywhere
         private var isOver = false
 
         init(_ events: ServerSentEvents) {
@@ -92,8 +102,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
             do throws(ServiceError) {
                 if let event = try await event(isolation: actor) { return event }
             } catch {
-                end()
-                throw error.limited(to: events.deadline)
+                throw fail(with: error.limited(to: events.deadline))
             }
             end()
             return nil
@@ -105,7 +114,9 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
             while true {
                 if let event = try parser.next() {
                     failures = 0
-                    return events.isEnd(event) ? nil : event
+                    guard events.isEnd(event) else { return event }
+                    chunks?.stream.finish()
+                    return nil
                 }
                 guard chunks != nil else {
                     guard try await connect() else { return nil }
@@ -123,6 +134,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
                 }
                 guard events.isResumed else { return nil }
                 chunks = nil
+                if parser.hasNamedID, let origin { reach = .source(origin) }
                 parser.restart()
             }
         }
@@ -133,14 +145,18 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
                 let before = lastEnd.map { StreamPause(duration: pause, reason: $0, session: session) }
                 do throws(ServiceError) {
                     failures += 1
-                    let response = try await events.open(parser.lastID, deadline, before)
-                    guard response.status != 204 else { return false }
+                    let response = try await events.open(parser.lastID, reach, deadline, before)
+                    guard response.status != 204 else {
+                        response.chunks.stream.finish()
+                        return false
+                    }
                     try response.checkIsEventStream()
-                    (decoding, session) = (response.decoding, response.session)
+                    (decoding, session, origin) = (response.decoding, response.session, response.origin)
                     chunks = response.chunks.makeAsyncIterator()
                     return true
                 } catch {
-                    guard lastEnd != nil, error.isWorthReconnecting else { throw error }
+                    let isPassing = error.status.map(events.passingStatuses.contains) ?? false
+                    guard lastEnd != nil, error.isWorthReconnecting || isPassing else { throw error }
                     lastEnd = .failure(error)
                 }
             }
@@ -148,19 +164,20 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
         /// The pause before the next connection.
         private var pause: Duration {
-            let longest = Self.backoff.longest(beforeRetry: Swift.max(failures, 1))
-            let random = Self.backoff.pause(
-                beforeRetry: Swift.max(failures, 1), random: events.time.randomFraction() * 0.75)
-            // Many readers that lost one server do not come back together, even if it has told them the same pause.
-            let own = longest / 4 + random
-            guard let asked = parser.pause.map({ Swift.min($0, events.longestPause) }) else { return own }
-            return Swift.max(asked + asked * events.time.randomFraction() / 10, failures > 1 ? own : .zero)
+            let pause = EventPause(asked: parser.pause, failures: failures, longest: events.longestPause)
+            return pause.duration(random: events.time.randomFraction())
         }
 
-        mutating func end() {
+        private mutating func end() {
             isOver = true
             // Releasing the response ends its call.
             chunks = nil
+        }
+
+        /// Ends the sequence with an error, and the present call too. Returns the error, which names that call.
+        mutating func fail(with error: ServiceError) -> ServiceError {
+            defer { end() }
+            return chunks?.fail(with: error) ?? error
         }
     }
 }

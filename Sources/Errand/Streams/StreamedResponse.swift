@@ -25,6 +25,8 @@ public struct StreamedResponse: Sendable {
     let decoding: StreamDecoding
     /// The session that signed the request.
     let session: UUID?
+    /// The origin that has sent the response, perhaps after redirects.
+    let origin: Origin
 
     /// The number of bytes in the body; `nil` if the server has not told it, or has told that of a compressed body,
     /// which is decompressed.
@@ -54,8 +56,13 @@ extension StreamedResponse {
             public mutating func next(
                 isolation actor: isolated (any Actor)? = #isolation
             ) async throws(ServiceError) -> Data? {
-                guard isFirst else { throw .alreadyRead }
+                guard isFirst else { throw stream.naming(.alreadyRead) }
                 return try await stream.next()
+            }
+
+            /// Ends the call with an error of the reader. Returns the error, which names the call.
+            func fail(with error: ServiceError) -> ServiceError {
+                isFirst ? stream.fail(with: error) : error
             }
         }
     }
@@ -83,15 +90,19 @@ extension APIClient {
         try await open(endpoint)
     }
 
-    /// Opens the stream, after a pause if it is opened again.
+    /// Opens the stream, after a pause if it is opened again. Redirects may take the identifier of its last event
+    /// along as far as `reach` says.
     nonisolated func open<Response>(
-        _ endpoint: Endpoint<Response>, after pause: StreamPause? = nil
+        _ endpoint: Endpoint<Response>, after pause: StreamPause? = nil, eventIDs reach: EventIDReach = .ownOrigin
     ) async throws(ServiceError) -> StreamedResponse {
         let call = try begin(endpoint, delivery: .stream)
+        call.update { $0.eventIDReach = reach }
         var watch = watch(pause?.session, for: call)
         do throws(ServiceError) {
-            if let pause { try await call.pause(until: call.beginPause(of: pause.duration, after: pause.reason)) }
-            let (response, _, session) = try await send(endpoint, as: call, in: pause?.session)
+            let (response, url, session) = try await configuration.time.run { () async throws(ServiceError) in
+                if let pause { try await call.pause(until: call.beginPause(of: pause.duration, after: pause.reason)) }
+                return try await send(endpoint, as: call, in: pause?.session)
+            }
             guard response.isSuccess else { throw error(of: response, to: call) }
             watch = watch ?? self.watch(session, for: call)
             let stream = ResponseStream(response.body.chunks, of: call) { [calls, watch] in
@@ -104,7 +115,7 @@ extension APIClient {
                 decoding: StreamDecoding(
                     interpreter: interpreter, decoder: endpoint.options.decoder, status: response.status
                 ) { self.redactor(for: call) },
-                session: session)
+                session: session, origin: (response.redirectedTo ?? url).origin)
         } catch {
             watch?.cancel()
             throw end(call, with: error)
@@ -120,7 +131,7 @@ extension APIClient {
 extension ServiceError {
     fileprivate static var alreadyRead: ServiceError {
         let reason = "the body of a streamed response can be read only once; send the request again to read it again"
-        return .invalidRequest(InvalidRequest(.bodyAlreadyRead, reason))
+        return .invalidRequest(InvalidRequest(.bodyAlreadyRead, reason, mayHaveReachedServer: true))
     }
 }
 

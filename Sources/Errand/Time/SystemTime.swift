@@ -11,14 +11,8 @@ public import Foundation
 public final class SystemTime: TimeSource {
     static let shared = SystemTime()
 
-    private struct Sleeper {
-        var wakesAt: Instant
-        /// `nil` until the task has started.
-        var task: Task<Void, Never>?
-    }
-
     private let alarms = AlarmHeap.Shared()
-    private let sleeper = Lock<Sleeper?>(nil)
+    private let sleeper = Lock(Sleeper<Task<Void, Never>>())
 
     /// Creates a time source with its own alarms, for tests: a process shares one.
     init() {}
@@ -43,41 +37,24 @@ public final class SystemTime: TimeSource {
     }
 
     private func ensureAwake(by instant: Instant) {
-        let (isNeeded, replaced) = sleeper.withLock { sleeper -> (Bool, Task<Void, Never>?) in
-            if let sleeper, sleeper.wakesAt <= instant { return (false, nil) }
-            defer { sleeper = Sleeper(wakesAt: instant) }
-            return (true, sleeper?.task)
-        }
-        guard isNeeded else { return }
-        replaced?.cancel()
-        let task = sleep(until: instant)
-        let isReplaced = sleeper.withLock { sleeper in
-            // The task has already finished sleeping.
-            guard sleeper != nil else { return false }
-            guard sleeper?.wakesAt == instant, sleeper?.task == nil else { return true }
-            sleeper?.task = task
-            return false
-        }
-        if isReplaced { task.cancel() }
+        guard let sleep = sleeper.withLock({ $0.begin(until: instant) }) else { return }
+        sleep.replaced?.cancel()
+        let task = start(sleep.number, until: instant)
+        if !sleeper.withLock({ $0.keep(task, of: sleep.number) }) { task.cancel() }
     }
 
     /// The task is owned by the process-wide clock, which cancels it when an earlier alarm replaces it.
-    private func sleep(until instant: Instant) -> Task<Void, Never> {
+    private func start(_ sleep: UInt64, until instant: Instant) -> Task<Void, Never> {
         Task.detached {
             let pause = self.now.duration(to: instant)
             // A cancelled sleep means that a task with an earlier alarm has replaced this one.
             guard (try? await Task.sleep(for: pause, tolerance: .zero, clock: .continuous)) != nil else { return }
-            self.fire(upTo: instant)
+            self.fire(upTo: instant, after: sleep)
         }
     }
 
-    private func fire(upTo planned: Instant) {
-        let mine = sleeper.withLock { sleeper in
-            guard sleeper?.wakesAt == planned else { return false }
-            sleeper = nil
-            return true
-        }
-        guard mine else { return }
+    private func fire(upTo planned: Instant, after sleep: UInt64) {
+        guard sleeper.withLock({ $0.end(sleep) }) else { return }
         let moment = max(now, planned)
         while let action = alarms.withLock({ $0.popDue(at: moment) }) { action() }
         if let next = alarms.withLock({ $0.earliest }), next < .distantFuture { ensureAwake(by: next) }

@@ -14,7 +14,7 @@ public protocol TimeSource: Sendable {
     /// The current date and time of the wall clock, which people and servers can set. Errand uses it only for the
     /// expiry of tokens and for dates in headers.
     var date: Date { get }
-    /// The executor for the few tasks that outlive their caller; `nil` for the default executor.
+    /// The executor of calls, and of the few tasks that outlive their caller; `nil` for the default executor.
     var executor: (any TaskExecutor)? { get }
     /// Returns a random number; all 64 bits are used.
     func random() -> UInt64
@@ -32,6 +32,26 @@ extension TimeSource {
     /// Returns a random number that is at least 0 and less than 1.
     func randomFraction() -> Double {
         Double(random() >> 11) / Double(1 << 53)
+    }
+
+    /// Runs an operation on the executor, if there is one: a test's clock knows what runs there, and lets no time pass
+    /// before that is done.
+    @inline(__always)
+    func run<Value, Failure>(_ operation: () async throws(Failure) -> Value) async throws(Failure) -> Value {
+        guard let executor else { return try await operation() }
+        return try await withTaskExecutorPreference(executor) { () async throws(Failure) in
+            try await onPreferredExecutor(operation)
+        }
+    }
+
+    /// Runs an operation on the executor that the task prefers: a concurrent function switches to it on entry.
+    @concurrent
+    private func onPreferredExecutor<Value, Failure>(
+        _ operation: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        // The compiler leaves the switch out if nothing here depends on it.
+        withUnsafeCurrentTask { _ in }
+        return try await operation()
     }
 
     /// Waits until `instant`. Throws `.cancelled` early when the scope is stopped.

@@ -14,7 +14,6 @@ struct Download {
     private let call: Call
     private let order: DownloadOrder
     private let part: PartFile
-    private let source: String
 
     private var endpoint: Endpoint<Data>
     /// Whether the endpoint has been sent, so that a closure is asked for the next one.
@@ -25,14 +24,22 @@ struct Download {
     private var state = DownloadState()
     /// The digest that the server names for the version of the file.
     private var digest: FileDigest?
+    /// What the last request asks for and where it is sent, and where the bytes come from that are there.
+    private var source: DownloadSource?
+    private var url: HTTPURL?
+    private var place: String?
+    /// The record of the part. If an earlier download has left it, the place is not known until a response confirms it.
+    private var record: DownloadRecord?
     /// The session that signed the first request, and signs the others: who signs in meanwhile is somebody else.
     private var session: UUID?
     /// Ends the call with the session.
     private var watch: SessionWatch?
     /// The number of bytes that an earlier download has left.
     private var resumedAfter = 0
-    /// The most bytes that there have been: more of them is progress.
-    private var best = 0
+    /// The most bytes that there have been of a version: more of them is progress.
+    private var best = (bytes: 0, version: FileVersion?.none)
+    /// How often the version has changed while the file came.
+    private var changes = 0
     /// The attempts up to the last progress.
     private var earlierAttempts = 0
     private var throttle = ProgressThrottle()
@@ -41,18 +48,14 @@ struct Download {
     static func run(
         _ order: DownloadOrder, _ endpoint: Endpoint<Data>, as call: Call, of client: APIClient
     ) async throws(ServiceError) -> DownloadedFile {
-        try order.digest?.check()
-        guard endpoint.headers["Range"] == nil else {
-            let reason = "a download sets the header Range by itself"
-            throw .invalidRequest(InvalidRequest(.header, reason))
-        }
+        try order.check()
         let path = order.path
-        let part = try await DiskThreads.run(by: call.time) { () throws(ServiceError) in try PartFile(of: path) }
+        let part = try await call.onDisk(at: path) { () throws(ServiceError) in try PartFile(of: path) }
         var download = Download(order, endpoint, part, call, client)
         defer { download.watch?.cancel() }
         do throws(ServiceError) {
             let file = try await download.run()
-            await DiskThreads.run(by: call.time) { part.release() }
+            await call.finishOnDisk(at: path) { part.release() }
             return file
         } catch {
             await download.leave(after: error)
@@ -64,12 +67,10 @@ struct Download {
         _ order: DownloadOrder, _ endpoint: Endpoint<Data>, _ part: PartFile, _ call: Call, _ client: APIClient
     ) {
         (self.client, self.call, self.order, self.part, self.endpoint) = (client, call, order, part, endpoint)
-        source = endpoint.source(at: client.configuration.environment.baseURL, isSigned: order.ask != nil)
-        writer = PartWriter(part, time: call.time)
+        writer = PartWriter(part, of: call)
     }
 
     private mutating func run() async throws(ServiceError) -> DownloadedFile {
-        await findPart()
         while true {
             try await askForEndpoint()
             let response: HTTPResponse
@@ -81,6 +82,9 @@ struct Download {
             }
             var breakOff: ServiceError?
             switch state.step(after: response.status, response.headers) {
+            case .append where !isOfPart(response), .complete where !isOfPart(response):
+                forgetPart()
+                continue
             case .append(let end):
                 try await goOn(with: response)
                 breakOff = try await receive(response.body, upTo: end)
@@ -90,6 +94,7 @@ struct Download {
             case .requestWhole:
                 state.distrustsRanges = true
                 continue
+            case .refuse(let coding): throw .compressed(by: coding)
             case .complete: return try await finish(with: response)
             case .fail: throw .unexpected(response.status)
             }
@@ -98,33 +103,63 @@ struct Download {
         }
     }
 
-    /// Looks for what an earlier download has left.
-    private mutating func findPart() async {
-        guard order.isResuming, isRepeatable else { return }
-        let (record, length) = await DiskThreads.run(by: call.time) { [part] in (part.savedRecord(), part.length) }
-        guard let record, record.source == source, let version = record.version, length > 0,
-            length <= record.total ?? .max
-        else { return }
-        state = DownloadState(offset: length, version: version, total: record.total)
-        writer.goOn(after: length)
-        (digest, resumedAfter, best) = (record.digest, length, length)
-    }
-
     /// Keeps what a later download can go on after, and removes the rest.
     private func leave(after error: ServiceError) async {
         let attempts = attempts
         call.update { $0.attempts = attempts }
         // What is there from another download is not touched until the file begins to come.
         let isOfUse = (!hasBegun || state.isKept) && !error.isDigestMismatch
-        await DiskThreads.run(by: call.time) { [part] in
+        await call.finishOnDisk(at: order.path) { [part] in
             if !isOfUse || part.length == 0 { part.remove() }
             part.release()
         }
     }
 
+    private var byteLimit: Int { order.byteLimit ?? .max }
+
     /// Whether a request may be sent again, and for a part of the file. For other methods ranges are not defined (RFC
     /// 9110, 14.2).
     private var isRepeatable: Bool { endpoint.method == .get && endpoint.body == nil }
+}
+
+// MARK: What is there
+
+extension Download {
+    /// Looks for what an earlier download of the same has left.
+    private mutating func findPart(of source: DownloadSource) async throws(ServiceError) {
+        guard order.isResuming, isRepeatable else { return }
+        let (record, length) = try await call.onDisk(at: order.path) { [part] () throws(ServiceError) in
+            (part.savedRecord(), part.length)
+        }
+        guard let record, record.source == source.hash(with: record.key), let version = record.version, length > 0,
+            length <= record.total ?? .max, max(length, record.total ?? 0) <= byteLimit
+        else { return }
+        state = DownloadState(offset: length, version: version, total: record.total)
+        writer.goOn(after: length)
+        (digest, resumedAfter, best) = (record.digest, length, (length, version))
+        self.record = record
+    }
+
+    /// Returns whether the response is to the same request as the part, and from the same place: a redirect may lead
+    /// elsewhere, and a middleware may add another user's header.
+    private func isOfPart(_ response: HTTPResponse) -> Bool {
+        if let place { return place == self.place(of: response) }
+        return record.map { $0.answer == hash(of: response, with: $0.key) } ?? false
+    }
+
+    /// Begins again with the next response, because what is there may belong to another file. It stays on the disk
+    /// until that response arrives.
+    private mutating func forgetPart() {
+        state = DownloadState(distrustsRanges: state.distrustsRanges)
+        (digest, resumedAfter, record, place) = (nil, 0, nil, nil)
+        if !hasBegun { best = (0, nil) }
+    }
+
+    private func place(of response: HTTPResponse) -> String? { (response.redirectedTo ?? url)?.place }
+
+    private func hash(of response: HTTPResponse, with key: String) -> String {
+        source?.hash(of: response.headers, from: place(of: response) ?? "", to: call.sentHeaders, with: key) ?? ""
+    }
 }
 
 // MARK: Requests
@@ -134,25 +169,38 @@ extension Download {
     /// retries.
     private mutating func askForEndpoint() async throws(ServiceError) {
         defer { isUsed = true }
-        guard isUsed, let ask = order.ask else { return }
-        endpoint = try await call.runInChild { () async throws(ServiceError) in
-            try await DownloadOrder.translating(ask)
-        }
+        if isUsed { endpoint = try await order.endpoint(of: call) }
     }
 
     /// Sends the next request. An error status is thrown.
     private mutating func send() async throws(ServiceError) -> HTTPResponse {
-        var endpoint = endpoint
-        endpoint.headers.merge(isRepeatable ? state.headers : DownloadState().headers)
-        let (response, _, session) = try await client.send(endpoint, as: call, in: session)
-        if self.session == nil {
-            self.session = session
-            watch = client.watch(session, for: call)
-        }
+        var (request, session) = try await nextRequest()
+        request.headers.merge(isRepeatable ? state.headers : DownloadState().headers)
+        call.forgetSent()
+        let response = try await client.send(request, as: call, signedFor: session)
         guard response.isSuccess || state.step(after: response.status, response.headers) != .fail else {
             throw client.error(of: response, to: call)
         }
         return response
+    }
+
+    /// Builds the next request, and finds out whether what is there belongs to it.
+    private mutating func nextRequest() async throws(ServiceError) -> (HTTPRequest, session: UUID?) {
+        let (request, session) = try await client.prepare(endpoint, as: call, in: session)
+        guard request.headers["Range"] == nil else {
+            throw .invalidRequest(InvalidRequest(.header, "a download sets the header Range by itself"))
+        }
+        if self.session == nil, session != nil {
+            self.session = session
+            watch = client.watch(session, for: call)
+        }
+        let next = DownloadSource(
+            of: endpoint, as: request, and: try await client.requestLikeNextCall(for: endpoint, as: call),
+            session: session,
+            isQueryCounted: !order.isAsking)
+        if source == nil { try await findPart(of: next) } else if source != next { forgetPart() }
+        (source, url) = (next, request.url)
+        return (request, session)
     }
 
     /// Waits before the next attempt; throws the error if there is none.
@@ -160,10 +208,13 @@ extension Download {
     /// An error status and a connection that cannot be made have had their retries, so they are final, unless the
     /// address of the file has expired.
     private mutating func pause(after error: ServiceError, isRefused: Bool) async throws(ServiceError) {
-        if state.offset > best {
-            best = state.offset
-            earlierAttempts += call.read { $0.attempts }
-            call.update { $0.attempts = 0 }
+        if state.offset > best.bytes {
+            best.bytes = state.offset
+            // A file that changes for ever would never come to its end.
+            if changes < call.rules.retry.attempts {
+                earlierAttempts += call.read { $0.attempts }
+                call.update { $0.attempts = 0 }
+            }
         }
         let attempts = call.read { $0.attempts }
         guard isRepeatable, isRefused ? hasBegun && mayHaveExpired(error) : error.isWorthReconnecting,
@@ -176,7 +227,7 @@ extension Download {
     }
 
     private func mayHaveExpired(_ error: ServiceError) -> Bool {
-        if case .rejected = error { order.ask != nil } else { false }
+        if case .rejected = error { order.isAsking } else { false }
     }
 
     private var attempts: Int { earlierAttempts + call.read { $0.attempts } }
@@ -186,28 +237,45 @@ extension Download {
 
 extension Download {
     private mutating func beginAgain(with response: HTTPResponse, total: Int?) async throws(ServiceError) {
+        if let total, total > byteLimit { throw .bodyTooLarge(byteLimit) }
         state = state.begun(again: response.headers, total: total, isRepeatable: isRepeatable)
+        if let version = state.version, version != best.version {
+            // Every byte of a new version is progress, also if there were more of the last.
+            if hasBegun, best.bytes > 0 { changes += 1 }
+            best = (0, version)
+        }
         (digest, resumedAfter, hasBegun) = (FileDigest(of: response.status, response.headers), 0, true)
         try await writer.beginAgain(hashing: digest != nil || order.digest != nil)
-        try await saveRecord()
+        place = place(of: response)
+        try await saveRecord(of: response)
     }
 
     private mutating func goOn(with response: HTTPResponse) async throws(ServiceError) {
         hasBegun = true
-        // Every byte from here on is new, also if there were more of an earlier version.
-        best = state.offset
+        place = place(of: response)
         digest = FileDigest(of: response.status, response.headers) ?? digest
         guard state.total == nil,
             case .part(_, let total?)? = response.headers["Content-Range"].flatMap(ContentRange.init)
         else { return }
+        if total > byteLimit { throw tooLarge() }
         state.total = total
-        try await saveRecord()
+        try await saveRecord(of: response)
     }
 
-    private func saveRecord() async throws(ServiceError) {
-        guard let version = state.version else { return }
-        let record = DownloadRecord(source: source, version: version, total: state.total, digest: digest)
-        try await DiskThreads.run(by: call.time) { [part] () throws(ServiceError) in try part.save(record) }
+    private mutating func saveRecord(of response: HTTPResponse) async throws(ServiceError) {
+        guard let version = state.version, let source else { return }
+        let key = "\(call.time.randomUUID())"
+        let record = DownloadRecord(
+            key: key, source: source.hash(with: key), answer: hash(of: response, with: key), version: version,
+            total: state.total, digest: digest)
+        try await call.onDisk(at: order.path) { [part] () throws(ServiceError) in try part.save(record) }
+        self.record = record
+    }
+
+    /// Gives up what is there: what is larger than the limit is not wanted.
+    private mutating func tooLarge() -> ServiceError {
+        state.version = nil
+        return .bodyTooLarge(byteLimit)
     }
 
     /// Receives a body, which ends at that offset. Returns the error with which it broke off; `nil` if it did not.
@@ -222,6 +290,7 @@ extension Download {
                     state.version = nil
                     throw .tooMuch(for: end)
                 }
+                guard writer.end + chunk.count <= byteLimit else { throw tooLarge() }
                 try await writer.add(chunk)
                 tell()
             }
@@ -242,7 +311,10 @@ extension Download {
             }
         }
         try call.throwIfStopped()
-        try await DiskThreads.run(by: call.time) { [part, state] () throws(ServiceError) in
+        // Apart, so that a call that ends while the disk is busy does not put the file in place later.
+        try await call.onDisk(at: order.path) { [part] () throws(ServiceError) in try part.sync() }
+        // Its outcome counts, also if the call ends now: a file that is in place has arrived.
+        try await call.onDiskWithGrace(at: order.path) { [part, state] () throws(ServiceError) in
             try part.putInPlace(state.offset)
         }
         state.total = state.offset

@@ -30,6 +30,14 @@ extension ServiceError {
         return .transport(TransportFailure(.malformed, "the server has sent more than it announced, beyond \(end)"))
     }
 
+    /// A file that was requested as it is, and comes in a coding.
+    static func compressed(by coding: String) -> ServiceError {
+        let coding = HTTPSyntax.quoted(coding)
+        let message =
+            "the server has sent the file in the coding \(coding), although it was asked for the file as it is"
+        return .transport(TransportFailure(.malformed, message))
+    }
+
     /// A success that does not hold what was requested.
     static func unexpected(_ status: Int) -> ServiceError {
         let what = status == 206 ? "a part of the file that was not requested" : "the status \(status) and not the file"

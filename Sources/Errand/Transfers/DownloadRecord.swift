@@ -1,22 +1,24 @@
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
-/// What is known of the bytes in a part, so that a later download can go on after them. It holds no secret: of the URL
-/// it has only a hash.
+/// What is known of the bytes in a part, so that a later download can go on after them.
+///
+/// It holds no secret and no name: what was requested, and by whom, is hashed with a key of the record's own, so that
+/// two records do not show that they are of the same user or the same file.
 struct DownloadRecord: Codable, Sendable, Equatable {
-    /// A hash of what was requested.
-    var source: String
+    /// The key of the hashes, a new one for each record.
+    let key: String
+    /// A hash of what was requested, and in which session.
+    let source: String
+    /// A hash of where the bytes came from, and of the headers as they were sent.
+    let answer: String
     private var tag: String?
     private var date: String?
     var total: Int?
     /// The SHA-256 that the server names for the whole file, in hexadecimal.
     private var sha256: String?
 
-    init(source: String, version: FileVersion, total: Int?, digest: FileDigest?) {
-        self.source = source
+    init(
+        key: String, source: String, answer: String, version: FileVersion, total: Int?, digest: FileDigest?
+    ) {
+        (self.key, self.source, self.answer) = (key, source, answer)
         switch version {
         case .tag(let text): tag = text
         case .date(let text): date = text
@@ -30,20 +32,4 @@ struct DownloadRecord: Codable, Sendable, Equatable {
     }
 
     var digest: FileDigest? { sha256.map { .sha256($0) } }
-}
-
-extension Endpoint {
-    /// A hash of what the endpoint requests from that server.
-    ///
-    /// - Parameter isSigned: Whether the query is a signature, which is another one each time.
-    func source(at base: String, isSigned: Bool) -> String {
-        let url =
-            switch target {
-            case .url(let text): text
-            case .page(let url): url.absoluteString
-            case nil: "\(base)\n\(path)"
-            }
-        let shown = isSigned ? String(url.prefix { $0 != "?" }) : "\(url)\n\(query.encoded)"
-        return FileDigest.hexadecimal(SHA256.hash(of: Data("\(method) \(shown)".utf8)))
-    }
 }

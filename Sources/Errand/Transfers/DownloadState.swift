@@ -21,6 +21,9 @@ struct DownloadState: Sendable, Hashable {
         case beginAgain(total: Int?)
         /// The response is of no use: request the whole file.
         case requestWhole
+        /// The body is in that coding, although the file was requested as it is: an offset in it says nothing about one
+        /// in the file, and whether it came whole cannot be told from its length (`D16`).
+        case refuse(coding: String)
         /// The file is complete.
         case complete
         /// The response is an error.
@@ -35,7 +38,7 @@ struct DownloadState: Sendable, Hashable {
 
     /// Returns the state at the beginning of a whole body with those headers.
     func begun(again headers: HTTPHeaders, total: Int?, isRepeatable: Bool) -> DownloadState {
-        let version = isRepeatable && headers.hasPlainBody ? FileVersion(headers) : nil
+        let version = isRepeatable ? FileVersion(headers) : nil
         return DownloadState(version: version, total: total, distrustsRanges: distrustsRanges)
     }
 
@@ -55,6 +58,7 @@ struct DownloadState: Sendable, Hashable {
             return isResumable ? .append(upTo: part.end) : .beginAgain(total: part.total)
         // What they bring, if anything, is about the request: it is accepted, or there is nothing (RFC 9110, 15.3).
         case 202, 204, 205: return .fail
+        case 200..<300 where !headers.hasPlainBody: return .refuse(coding: headers.codings.joined(separator: ", "))
         case 200..<300: return .beginAgain(total: headers.bodyLength)
         case 416 where isResumable: return isWhole(headers) ? .complete : .requestWhole
         default: return .fail
@@ -77,8 +81,8 @@ struct DownloadState: Sendable, Hashable {
 
     /// Whether a 416 says that nothing is missing.
     private func isWhole(_ headers: HTTPHeaders) -> Bool {
-        // The tag of another version, if it has one.
-        if case .tag(let tag)? = version, headers["ETag"] ?? tag != tag { return false }
+        // Not with the tag of another version; it may have none.
+        if case .tag(let tag)? = version, !headers.values("ETag").allSatisfy({ $0 == tag }) { return false }
         guard let text = headers["Content-Range"] else { return total == offset }
         return ContentRange(text) == .unsatisfied(length: offset) && total ?? offset == offset
     }

@@ -11,112 +11,109 @@ extension APIClient {
     ///         bar.show(progress.fraction)
     ///     }
     ///
-    /// When the connection breaks, the download goes on after the last byte that has arrived, as often as it makes
-    /// progress; without any, the endpoint's retry policy limits the attempts. The bytes are kept in `app.zip.part`
-    /// until the file is complete, even if the process is killed, and the next download to the same place goes on after
-    /// them. The file itself appears whole or not at all. It has mode 0600, and replaces one with its name.
+    /// When the connection breaks, the download resumes after the last byte that has arrived, as long as each attempt
+    /// makes progress; without any, the endpoint's retry policy limits the attempts. The bytes are kept in
+    /// `app.zip.part` until the file is complete, even if the process is killed. The next download to the same place
+    /// goes on after them if it requests the same in the same session and the server confirms that the version is the
+    /// same. The file itself appears whole or not at all. It has mode 0600, and replaces one with its name.
     ///
     /// The download is one call of the client, with one deadline; each request has a permit, a token and redirects like
-    /// any other. It is not compressed, and ``Configuration/responseByteLimit`` does not apply. If the server names a
-    /// SHA-256 in `Repr-Digest` or `Content-Digest`, the file is checked.
+    /// any other. It ends with the session that signed it. ``Configuration/responseByteLimit`` does not apply. A server
+    /// that compresses the file although it was asked not to is refused: the error is `.transport` of the kind
+    /// `.malformed`. If the server names a SHA-256 in `Repr-Digest` or `Content-Digest`, the file is checked.
     ///
     /// - Parameters:
-    ///   - endpoint: The call. Only a GET can go on; another method is sent once.
+    ///   - endpoint: The call. Only a GET can go on; another method is sent once. A header `Range` is
+    ///     `.invalidRequest`, because the download sets it by itself.
     ///   - path: The path of the file. Its folder must exist. Two downloads to one place at once are `.invalidRequest`,
     ///     and so are a folder, a symbolic link and a folder that is not writable.
     ///   - resuming: Whether to go on after what an earlier download has left.
     ///   - digest: A digest that the file must have. If it has another, the error is `.transport` of the kind
     ///     `.digestMismatch`, and the file is removed.
+    ///   - byteLimit: The greatest number of bytes in the file; `nil`, no limit, by default. If there are more, the
+    ///     error is `.transport` of the kind `.tooLarge`, and what has come is removed. A file whose length is
+    ///     announced is refused before it is begun.
     ///   - onProgress: Receives the progress, at most ten times a second and at the end. The download waits for it.
     @concurrent @discardableResult
     public nonisolated func download(
         _ endpoint: Endpoint<Data>, to path: String, resuming: Bool = true, expecting digest: FileDigest? = nil,
-        onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+        byteLimit: Int? = nil, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> DownloadedFile {
         try await download(
-            endpoint, DownloadOrder(path: path, isResuming: resuming, digest: digest, onProgress: onProgress))
+            DownloadOrder(
+                source: .endpoint(endpoint), path: path, isResuming: resuming, digest: digest, byteLimit: byteLimit,
+                onProgress: onProgress))
     }
 
     /// Downloads a file to a location of the file system.
     @concurrent @discardableResult
     public nonisolated func download(
         _ endpoint: Endpoint<Data>, to file: URL, resuming: Bool = true, expecting digest: FileDigest? = nil,
-        onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+        byteLimit: Int? = nil, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> DownloadedFile {
         try await download(
-            endpoint, to: FilePlace.url(file).path, resuming: resuming, expecting: digest, onProgress: onProgress)
+            endpoint, to: FilePlace.url(file).path, resuming: resuming, expecting: digest, byteLimit: byteLimit,
+            onProgress: onProgress)
     }
 
-    /// Downloads a file from an address that expires, such as a signed URL: each attempt asks for another.
+    /// Downloads a file from an address that expires, such as a signed URL: the download asks for it, and asks again
+    /// when it goes on.
     ///
     ///     let file = try await storage.download(
     ///         asking: { .get(url: try await api.run(.address(of: id))) }, to: "app.zip")
     ///
-    /// If the address has expired meanwhile, so that the server refuses it, the download asks for another and goes on.
-    /// The query of the address may differ each time, the path must be the same.
+    /// It asks before the first request, after each break of the connection, and when the server refuses the address
+    /// with a 4xx after the file has begun to arrive. A request that is repeated before that, such as after a 503, has
+    /// the same address. Two addresses that differ only in their query lead to the same file; with another path, the
+    /// download begins again.
+    ///
+    /// The question is part of the call: `activity` counts it, the deadline covers it, and what stops the call cancels
+    /// it. An endpoint's own deadline counts from the first question on.
     ///
     /// - Parameters:
-    ///   - endpoint: Returns the call. An error of its own that is no ``ServiceError`` is `.transport` of the kind
-    ///     `.middleware`.
+    ///   - endpoint: Returns the call. It must return promptly after cancellation. An error of its own that is no
+    ///     ``ServiceError`` is `.transport` of the kind `.middleware`.
     ///   - path: The path of the file.
     ///   - resuming: Whether to go on after what an earlier download has left.
     ///   - digest: A digest that the file must have.
+    ///   - byteLimit: The greatest number of bytes in the file; `nil`, no limit, by default.
     ///   - onProgress: Receives the progress, at most ten times a second and at the end.
     @concurrent @discardableResult
     public nonisolated func download(
         asking endpoint: @escaping @Sendable () async throws -> Endpoint<Data>, to path: String, resuming: Bool = true,
-        expecting digest: FileDigest? = nil, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+        expecting digest: FileDigest? = nil, byteLimit: Int? = nil,
+        onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> DownloadedFile {
-        let order = DownloadOrder(
-            path: path, isResuming: resuming, digest: digest, onProgress: onProgress, ask: endpoint)
-        return try await download(DownloadOrder.translating(endpoint), order)
+        try await download(
+            DownloadOrder(
+                source: .asking(endpoint), path: path, isResuming: resuming, digest: digest, byteLimit: byteLimit,
+                onProgress: onProgress))
     }
 
     /// Downloads a file from an address that expires to a location of the file system.
     @concurrent @discardableResult
     public nonisolated func download(
         asking endpoint: @escaping @Sendable () async throws -> Endpoint<Data>, to file: URL, resuming: Bool = true,
-        expecting digest: FileDigest? = nil, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+        expecting digest: FileDigest? = nil, byteLimit: Int? = nil,
+        onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> DownloadedFile {
         try await download(
             asking: endpoint, to: FilePlace.url(file).path, resuming: resuming, expecting: digest,
-            onProgress: onProgress)
+            byteLimit: byteLimit, onProgress: onProgress)
     }
 
-    private nonisolated func download(
-        _ endpoint: Endpoint<Data>, _ order: DownloadOrder
-    ) async throws(ServiceError) -> DownloadedFile {
-        let call = try begin(endpoint, delivery: .stream)
+    private nonisolated func download(_ order: DownloadOrder) async throws(ServiceError) -> DownloadedFile {
+        var call = try begin(order.firstEndpoint, delivery: .stream)
         do throws(ServiceError) {
-            let file = try await Download.run(order, endpoint, as: call, of: self)
+            let file = try await configuration.time.run { () async throws(ServiceError) in
+                let endpoint = try await order.endpoint(of: call)
+                if order.isAsking { call = continued(call, with: endpoint) }
+                return try await Download.run(order, endpoint, as: call, of: self)
+            }
             calls.end(call, telling: .succeeded(attempts: file.attempts, after: call.age))
             return file
         } catch {
             throw end(call, with: error)
-        }
-    }
-}
-
-/// What the caller of a download wants.
-struct DownloadOrder: Sendable {
-    let path: String
-    let isResuming: Bool
-    let digest: FileDigest?
-    let onProgress: (@Sendable (TransferProgress) -> Void)?
-    /// Returns the endpoint of each attempt; `nil` if it is always the same.
-    var ask: (@Sendable () async throws -> Endpoint<Data>)?
-
-    /// Asks for an endpoint, and translates the errors of foreign code.
-    static func translating(
-        _ ask: @Sendable () async throws -> Endpoint<Data>
-    ) async throws(ServiceError) -> Endpoint<Data> {
-        do {
-            return try await ask()
-        } catch {
-            throw ServiceError(error) { error in
-                let message = "the closure that names the address of a download threw \(foreignName(of: error))"
-                return .transport(TransportFailure(.middleware, message, mayHaveReachedServer: false))
-            }
         }
     }
 }

@@ -15,14 +15,14 @@ enum FileVersion: Sendable, Hashable, Codable {
     private static let settled = 60.0
 
     /// Reads the version from the headers of a response. Returns `nil` if they have none, or only a weak one (RFC 9110,
-    /// 13.1.5).
+    /// 13.1.5), or several that differ.
     init?(_ headers: HTTPHeaders) {
-        if let tag = headers["ETag"] {
-            guard Self.isStrong(tag) else { return nil }
+        guard headers["ETag"] == nil else {
+            guard let tag = headers.only("ETag"), Self.isStrong(tag) else { return nil }
             self = .tag(tag)
             return
         }
-        guard let changed = headers["Last-Modified"], let now = headers["Date"],
+        guard let changed = headers.only("Last-Modified"), let now = headers.only("Date"),
             let (changedAt, sentAt) = Self.dates(changed, now), sentAt.timeIntervalSince(changedAt) >= Self.settled
         else { return nil }
         self = .date(changed)
@@ -41,8 +41,8 @@ enum FileVersion: Sendable, Hashable, Codable {
     /// because the client has it (RFC 9110, 15.3.7).
     func matchesPart(with headers: HTTPHeaders) -> Bool {
         switch self {
-        case .tag(let tag): headers["ETag"] == tag
-        case .date(let date): headers["ETag"] == nil && headers["Last-Modified"] ?? date == date
+        case .tag(let tag): headers.only("ETag") == tag
+        case .date(let date): headers["ETag"] == nil && headers.values("Last-Modified").allSatisfy { $0 == date }
         }
     }
 
@@ -59,5 +59,13 @@ enum FileVersion: Sendable, Hashable, Codable {
             return nil
         }
         return (first, second)
+    }
+}
+
+extension HTTPHeaders {
+    /// The value of the fields with that name; `nil` if there is none, or if they differ.
+    fileprivate func only(_ name: String) -> String? {
+        let values = Set(values(name))
+        return values.count == 1 ? values.first : nil
     }
 }

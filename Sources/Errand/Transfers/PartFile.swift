@@ -75,8 +75,8 @@ final class PartFile: Sendable {
         try or("read") { () throws(SystemError) in try file.read(upTo: count, at: offset) }
     }
 
-    /// Puts the file in place, which has that many bytes, once they are on the disk.
-    func putInPlace(_ count: Int) throws(ServiceError) {
+    /// Waits until all bytes are on the disk.
+    func sync() throws(ServiceError) {
         do throws(ServiceError) {
             try or("written") { () throws(SystemError) in try file.sync() }
         } catch {
@@ -84,6 +84,10 @@ final class PartFile: Sendable {
             remove()
             throw error
         }
+    }
+
+    /// Puts the file in place, which has that many bytes. They are on the disk.
+    func putInPlace(_ count: Int) throws(ServiceError) {
         // It may have become a folder or a link meanwhile.
         _ = try Self.checkedFolder(of: target)
         guard file.isPresent, length == count else {
@@ -160,12 +164,23 @@ extension PartFile {
             throw .badFile("the folder \(path) \(reason)")
         }
         guard status.kind == .folder else { throw .badFile("\(path) is not a folder") }
-        // What cannot be looked at is not there; if it is there all the same, putting the file in place says so.
-        switch (try? FileSystem.status(of: target, followingLinks: false))?.kind {
+        switch try kind(of: target) {
         case nil, .file: return path
         case .folder: throw .badFile("\(target) is a folder")
         case .link: throw .badFile("\(target) is a symbolic link, which is not followed")
         case .other: throw .badFile("\(target) is not a regular file")
+        }
+    }
+
+    /// Returns what is at the target; `nil` if nothing is.
+    private static func kind(of target: String) throws(ServiceError) -> FileStatus.Kind? {
+        do throws(SystemError) {
+            return try FileSystem.status(of: target, followingLinks: false).kind
+        } catch {
+            // In a folder that cannot be searched, the part cannot be created either, which says so.
+            guard error != .noSuchFile, error != .permissionDenied else { return nil }
+            // Most often its name is too long, which is found out here and not after the download.
+            throw .badFile("\(target) cannot be looked at: \(error.words)")
         }
     }
 
@@ -183,6 +198,10 @@ extension PartFile {
                     let isThere = (try? FileSystem.status(of: path, followingLinks: false)) != nil
                     throw isThere ? notOwn(path) : .badFile("the folder \(folder) is not writable")
                 case .symbolicLink: throw .badFile("\(path) is a symbolic link, which is not followed; remove it")
+                // A folder of the system that takes no files, such as `/proc/self`; or something else is at the path.
+                case .noSuchFile, .notAFolder, .isAFolder, .noSuchDevice, .invalidArgument, .notSupported,
+                    .operationNotSupported:
+                    throw .badFile("\(path) cannot be created: \(error.words)")
                 default: throw .unusableFile("\(path) cannot be created: \(error.words)")
                 }
             }

@@ -12,7 +12,7 @@ struct PartWriter {
     private static let patience = Duration.seconds(1)
 
     private let part: PartFile
-    private let time: any TimeSource
+    private let call: Call
     /// The number of bytes on the disk.
     private(set) var offset = 0
     private var pending = Data()
@@ -20,10 +20,10 @@ struct PartWriter {
     /// The hash of the bytes on the disk, as far as they were written here.
     private var hash: SHA256?
 
-    init(_ part: PartFile, time: any TimeSource) {
+    init(_ part: PartFile, of call: Call) {
         self.part = part
-        self.time = time
-        lastWrite = time.now
+        self.call = call
+        lastWrite = call.time.now
     }
 
     /// The number of bytes, with those that are not on the disk yet.
@@ -37,7 +37,7 @@ struct PartWriter {
 
     /// Begins again with an empty part. With a hash, the file need not be read once more at the end.
     mutating func beginAgain(hashing: Bool) async throws(ServiceError) {
-        try await DiskThreads.run(by: time) { [part] () throws(ServiceError) in try part.empty() }
+        try await call.onDisk(at: part.target) { [part] () throws(ServiceError) in try part.empty() }
         goOn(after: 0)
         hash = hashing ? SHA256() : nil
     }
@@ -47,17 +47,17 @@ struct PartWriter {
         // A large chunk is written as it is: joined to another, it would be copied.
         if chunk.count >= Self.piece { try await flush() }
         if pending.isEmpty { pending = chunk } else { pending += chunk }
-        guard pending.count < Self.piece, lastWrite.duration(to: time.now) < Self.patience else {
+        guard pending.count < Self.piece, lastWrite.duration(to: call.time.now) < Self.patience else {
             return try await flush()
         }
     }
 
-    /// Writes what waits.
+    /// Writes what waits, even if the call has ended.
     mutating func flush() async throws(ServiceError) {
-        lastWrite = time.now
+        lastWrite = call.time.now
         guard !pending.isEmpty else { return }
         do throws(ServiceError) {
-            hash = try await DiskThreads.run(by: time) {
+            hash = try await call.onDiskWithGrace(at: part.target) {
                 [part, pending, offset, hash] () throws(ServiceError) -> SHA256? in
                 try part.write(pending, at: offset)
                 guard var hash, hash.count == offset else { return nil }
@@ -66,7 +66,8 @@ struct PartWriter {
             }
         } catch {
             // Some of the bytes may have been written.
-            offset = max(offset, part.length)
+            let length = try? await call.onDisk(at: part.target) { [part] () throws(ServiceError) in part.length }
+            offset = max(offset, length ?? 0)
             pending = Data()
             throw error
         }
@@ -81,7 +82,7 @@ struct PartWriter {
         while hash.count < offset {
             try check()
             let before = hash
-            hash = try await DiskThreads.run(by: time) { [part, before] () throws(ServiceError) -> SHA256 in
+            hash = try await call.onDisk(at: part.target) { [part, before] () throws(ServiceError) -> SHA256 in
                 var hash = before
                 hash.append(try part.read(from: before.count, upTo: Self.piece))
                 return hash

@@ -107,6 +107,8 @@ protocol PhaseReporter: AnyObject, Sendable {
     func note(_ phase: Phase)
     /// Begins to tell how much of a body of that length has been sent; `nil` if nobody wants to know.
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)?
+    /// Begins to read the stream of the request's body, until `end` lands. Returns the end of the reading before.
+    func beginReading(until end: Flight<Void, Never>) -> Flight<Void, Never>?
     /// The error of a send whose time is up.
     func timedOut(_ bound: Timeout.Bound) -> ServiceError
 }

@@ -109,6 +109,12 @@ public struct TransportContext: Sendable {
         watch.reporter.beginUpload(of: length)
     }
 
+    /// Begins to read the stream of the request's body, until `end` lands. Returns the end of the reading before: a
+    /// call that sends its body again must not read it twice at once.
+    func beginReading(until end: Flight<Void, Never>) -> Flight<Void, Never>? {
+        watch.reporter.beginReading(until: end)
+    }
+
     /// Reports that bytes of a body have arrived or left. The timeout begins anew.
     public func noteProgress() {
         watch.noteProgress()
@@ -131,6 +137,7 @@ private final class PhaseClosure: PhaseReporter {
     }
 
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? { nil }
+    func beginReading(until end: Flight<Void, Never>) -> Flight<Void, Never>? { nil }
 
     func timedOut(_ bound: Timeout.Bound) -> ServiceError {
         .timedOut(Timeout(bound, limit: timeout, phase: phase.withLock { $0 }))

@@ -12,6 +12,7 @@ extension TransportConformance {
         head("with spaces around the value", "X-Odd: \t 1 \t \r\n") { $0 == "1" },
         head("in Latin-1", "X-Odd: caf\u{E9}\r\n") { $0.hasPrefix("caf") },
         head("that is folded", "X-Odd: one\r\n  two\r\n") { $0.hasPrefix("one") && $0.hasSuffix("two") },
+        head("with a bare carriage return", "X-Odd: one\rtwo\r\n") { $0 == "one two" },
         head("of 256 KiB", "X-Odd: \(String(repeating: "a", count: 256 << 10))\r\n") { $0.count == 256 << 10 },
         head("of ten thousand", String(repeating: "X-Odd: 1\r\n", count: 10_000)) { $0 == "1" },
         Case("C38", "an endless head is an error, and is not read without bound") { scene in
@@ -50,6 +51,14 @@ extension TransportConformance {
             scene.server.on(.get, "/x") { request in
                 guard accepts("gzip", request) else { return .json("1").cut(.withinBody) }
                 return .raw(Data(text.utf8) + packed.prefix(packed.count / 2))
+            }
+            try await scene.expectFailure("half of a packed body", .truncated, .malformed)
+        },
+        Case("C39", "a packed body that ends early within its length is an error") { scene in
+            let packed = Gzip.stored(honest)
+            scene.server.on(.get, "/x") { request in
+                guard accepts("gzip", request) else { return .json("1").cut(.withinBody) }
+                return .status(200, headers: ["Content-Encoding": "gzip"], body: packed.prefix(packed.count / 2))
             }
             try await scene.expectFailure("half of a packed body", .truncated, .malformed)
         },

@@ -75,7 +75,47 @@ extension TransportConformance {
             _ = try await scene.client().run(endpoint)
             try scene.expect("the body", scene.server.received.first?.body, is: honest)
         },
+        unkept("more, from the border of a chunk on", ["ab", "c"]),
+        unkept("more, within a chunk", ["abc"]),
+        unkept("more than nothing", ["a"], length: 0),
+        unkept("less", ["a"]),
+        unkept("enough, and throws then", ["a", "b"], failing: true),
+        Case("D17", "a stream that keeps its promise goes out whole, whatever its chunks are") { scene in
+            scene.server.on(.put, "/x", .status(204).always)
+            for chunks in [["ab"], ["a", "b"], ["", "a", "", "b", ""]] {
+                let body = HTTPBody.stream(length: 2, stream(of: chunks))
+                _ = try await scene.send(scene.request(.put, body: body))
+                try scene.expect("the body", scene.server.received.last?.body, is: Data("ab".utf8))
+            }
+            _ = try await scene.send(scene.request(.put, body: .stream(length: 0, stream(of: [""]))))
+            try scene.expect("an empty body", scene.server.received.last?.body, is: Data())
+        },
     ]
+
+    /// D17: a stream that does not have the length that it has promised.
+    private static func unkept(
+        _ what: String, _ chunks: [String], length: Int = 2, failing: Bool = false
+    ) -> Case {
+        Case("D17", "a stream that brings \(what) fails the call, and the server never has a whole body") { scene in
+            scene.server.on(.put, "/x", .status(204).always)
+            let body = HTTPBody.stream(length: length, stream(of: chunks, then: failing ? BrokenStream() : nil))
+            let outcome = try await scene.outcome(of: scene.request(.put, body: body))
+            guard case .failure(.transport(let failure)) = outcome, failure.kind == .middleware else {
+                throw ConformanceScene.surprise(".transport(middleware)", outcome)
+            }
+            try await scene.expectNoConnection()
+            try scene.expect("requests", scene.server.received.count, is: 0)
+        }
+    }
+
+    private struct BrokenStream: Error {}
+
+    private static func stream(of chunks: [String], then error: (any Error)? = nil) -> HTTPBody.Chunks {
+        HTTPBody.Chunks { continuation in
+            for chunk in chunks { continuation.yield(Data(chunk.utf8)) }
+            continuation.finish(throwing: error)
+        }
+    }
 
     /// D10: a file that changes as soon as the server has seen the head of the request.
     ///

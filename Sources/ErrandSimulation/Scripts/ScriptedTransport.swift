@@ -40,10 +40,13 @@ public final class ScriptedTransport: StoppableTransport {
         var sent: [Sent] = []
         var unexpected: [TestFailure] = []
         var isVerified = false
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        /// Whether a task looks for a wait for requests that do not come.
+        var isWatched = false
     }
 
     private let state = Lock(State())
+    private let waiters = CountWaiters()
+    private let stallTimeout: Duration
     private let report: @Sendable (TestFailure) -> Void
 
     /// Creates a transport with an empty script.
@@ -51,8 +54,11 @@ public final class ScriptedTransport: StoppableTransport {
     /// In tests, `ScriptedTransport()` is enough: `ErrandTesting` reports to the test that runs. Use this initializer
     /// for previews and demos, and for other frameworks.
     ///
-    /// - Parameter report: Receives each difference from the script.
-    public init(report: @escaping @Sendable (TestFailure) -> Void) {
+    /// - Parameters:
+    ///   - stallTimeout: The real time without a request after which `sent(atLeast:)` reports that it waits in vain.
+    ///   - report: Receives each difference from the script.
+    public init(stallTimeout: Duration = .seconds(10), report: @escaping @Sendable (TestFailure) -> Void) {
+        self.stallTimeout = stallTimeout
         self.report = report
     }
 
@@ -62,15 +68,13 @@ public final class ScriptedTransport: StoppableTransport {
     /// The requests that were sent, in order.
     public var sent: [Sent] { state.withLock { $0.sent } }
 
-    /// Waits until at least `count` requests were sent.
-    public func sent(atLeast count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                guard state.sent.count < count else { return true }
-                state.watchers.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
+    /// Waits until at least `count` requests were sent. Returns early if the task is cancelled.
+    ///
+    /// If no request comes for ten seconds of real time, it reports that, and returns.
+    public func sent(atLeast count: Int, file: StaticString = #filePath, line: UInt = #line) async {
+        await waiters.wait(atLeast: count, at: TestFailure.Location(file: file, line: line)) {
+            watch()
+            return state.withLock { $0.sent.count }
         }
     }
 
@@ -88,6 +92,10 @@ public final class ScriptedTransport: StoppableTransport {
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         let body =
             try await request.body?.collect(upTo: .max, in: context.scope, telling: context.noteProgress) ?? Data()
+        // A server never takes such a body for whole (D17).
+        if let promised = request.body, let length = promised.length, body.count != length {
+            throw ServiceError.wrongLength(of: promised)
+        }
         let now = context.time.now
         let reply: ScriptedReply
         switch next(for: Sent(request: request, body: body, at: now)) {
@@ -120,25 +128,59 @@ public final class ScriptedTransport: StoppableTransport {
     }
 
     private func next(for sent: Sent) -> Result<ScriptedReply, TestFailure> {
-        let (reply, watchers) = state.withLock { state in
+        let (reply, count) = state.withLock { state in
             state.sent.append(sent)
-            let count = state.sent.count
-            let satisfied =
-                state.watchers.isEmpty ? [] : state.watchers.filter { $0.count <= count }.map(\.continuation)
-            if !satisfied.isEmpty { state.watchers.removeAll { $0.count <= count } }
             guard let index = state.scripts.firstIndex(where: { $0.responds(to: sent) }) else {
                 let failure = TestFailure(unexpected: sent, scripts: state.scripts)
                 state.unexpected.append(failure)
-                return (Result<ScriptedReply, TestFailure>.failure(failure), satisfied)
+                return (Result<ScriptedReply, TestFailure>.failure(failure), state.sent.count)
             }
-            return (.success(state.scripts[index].next()), satisfied)
+            return (.success(state.scripts[index].next()), state.sent.count)
         }
-        for continuation in watchers { continuation.resume() }
+        waiters.resume(upTo: count)
         return reply
     }
 
     deinit {
         let unused = state.withLock { $0.isVerified ? [] : $0.scripts.compactMap(\.unused) }
         for failure in unused { report(failure) }
+    }
+}
+
+extension ScriptedTransport {
+    /// Looks for a wait in vain, as long as a test waits for requests.
+    private func watch() {
+        let mustBegin = state.withLock { state in
+            defer { state.isWatched = true }
+            return !state.isWatched
+        }
+        guard mustBegin else { return }
+        // The task does not retain the transport and ends with it. It inherits the task-local values by which a
+        // framework for tests knows the current test.
+        Task { [weak self, stallTimeout] in
+            var quiet = QuietTime<Int>(timeout: stallTimeout)
+            while self?.look(&quiet) == true { try? await Task.sleep(for: quiet.pause) }
+        }
+    }
+
+    /// Looks whether a request has come since the last look. Returns whether to look again.
+    private func look(_ quiet: inout QuietTime<Int>) -> Bool {
+        let (isAwaited, count) = state.withLock { state in
+            state.isWatched = waiters.isAwaited
+            return (state.isWatched, state.sent.count)
+        }
+        guard isAwaited else { return false }
+        quiet.look(at: count)
+        guard quiet.isOver else { return true }
+        waiters.giveUp { waiters in
+            guard let waiter = waiters.max(by: { $0.count < $1.count }) else { return }
+            let text = "The test waits for \(Self.requests(waiter.count)), of which \(count) came, and none for "
+            report(TestFailure("\(text)\(stallTimeout.displayText) of real time.", at: waiter.location))
+        }
+        return false
+    }
+
+    private static func requests(_ count: Int) -> String {
+        count == 1 ? "1 request" : "\(count) requests"
     }
 }

@@ -11,6 +11,8 @@ final class Stage: TaskExecutor {
         var hasHadAutopilot = false
         var shuffler: SplitMix64?
         var onIdle: (@Sendable () -> Bool)?
+        /// Those who wait until the stage is idle.
+        var settling: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state: Lock<State>
@@ -33,6 +35,18 @@ final class Stage: TaskExecutor {
 
     /// Whether no job runs or is ready.
     var isIdle: Bool { state.withLock { !$0.isRunning } }
+
+    /// Waits until no other job runs or is ready.
+    func settled() async {
+        await withCheckedContinuation { continuation in
+            let isSettled = state.withLock { state in
+                guard state.isRunning else { return true }
+                state.settling.append(continuation)
+                return false
+            }
+            if isSettled { continuation.resume() }
+        }
+    }
 
     /// Whether the current job runs here after an autopilot has ended.
     var isLeftBehind: Bool {
@@ -65,14 +79,27 @@ final class Stage: TaskExecutor {
     private func play() {
         while true {
             while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
+            // Those who wait for this moment may have more to do here, before time passes.
+            let settled = settlers()
+            settled.forEach { $0.resume() }
+            if !settled.isEmpty { continue }
             let idle = state.withLock { $0.autopilots > 0 ? $0.onIdle : nil }
             if idle?() == true { continue }
             let isDone = state.withLock { state in
-                guard state.head == state.ready.count else { return false }
+                // Another thread may have begun to wait since the last look.
+                guard state.head == state.ready.count, state.settling.isEmpty else { return false }
                 state.isRunning = false
                 return true
             }
             if isDone { return }
+        }
+    }
+
+    private func settlers() -> [CheckedContinuation<Void, Never>] {
+        state.withLock { state in
+            guard state.head == state.ready.count else { return [] }
+            defer { state.settling = [] }
+            return state.settling
         }
     }
 

@@ -11,11 +11,11 @@ public import Foundation
 ///
 ///     async let friends = client.run(.friends)
 ///     await clock.sleepers(atLeast: 1)
-///     clock.advance(by: .seconds(1))
+///     await clock.advance(by: .seconds(1))
 ///
-/// On autopilot, everything runs on one thread, in an order that is the same every time, and time jumps to the next
-/// alarm whenever no task has anything left to do. Twenty calls against five per second then take three seconds of
-/// virtual time, and almost no real time:
+/// On autopilot, the test runs on the clock's thread too, and time jumps to the next alarm whenever no task has
+/// anything left to do. Twenty calls against five per second then take three seconds of virtual time, and almost no
+/// real time:
 ///
 ///     try await clock.run {
 ///         try await withThrowingTaskGroup(of: [User].self) { calls in
@@ -25,6 +25,8 @@ public import Foundation
 ///     }
 ///     #expect(clock.elapsed == .seconds(3))
 ///
+/// Either way the calls of a client with that clock run on one thread, in an order that is the same every time. Your
+/// own code, which also reads the bodies of streams and events, is on that thread only inside `run`.
 /// A clock with a seed other than 0 shuffles the order in which ready tasks continue: each seed gives another
 /// interleaving, and always the same one.
 ///
@@ -36,7 +38,6 @@ public final class TestClock: TimeSource {
         var now = Instant.zero
         var dateAtZero: Date
         var random: SplitMix64
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
         /// The number of alarms set up to the end of the last autopilot. Nobody waits for those that are left.
         var alarmsOfAutopilot: UInt64 = 0
         /// Whether a task looks for a stall.
@@ -47,6 +48,7 @@ public final class TestClock: TimeSource {
 
     let state: Lock<State>
     let alarms = AlarmHeap.Shared()
+    let waiters = CountWaiters()
     let stage: Stage
     let stallTimeout: Duration
     let report: @Sendable (TestFailure) -> Void
@@ -83,7 +85,7 @@ public final class TestClock: TimeSource {
             state.withLock { $0.dateAtZero = newValue.addingTimeInterval(-Instant.zero.duration(to: $0.now).inSeconds) }
         }
     }
-    /// The single thread of the autopilot.
+    /// The single thread on which calls run.
     public var executor: (any TaskExecutor)? { stage }
 
     /// Returns the next number of the clock's own sequence.
@@ -101,13 +103,27 @@ public final class TestClock: TimeSource {
         let (ticket, sleepers) = alarms.withLock { [purpose] heap in
             (heap.insert(at: instant, for: purpose, action), heap.sleepers)
         }
-        for continuation in watchersSatisfied(by: sleepers) { continuation.resume() }
+        waiters.resume(upTo: sleepers)
         if sleepers > 0 { watch() }
         return Alarm(heap: alarms, ticket: ticket)
     }
 
     /// Advances time by `duration`. Alarms fire on the way, each at its own instant.
-    public func advance(by duration: Duration) {
+    ///
+    /// Before the first alarm, and after each, the calls do what they can do at that instant. So the pauses of two
+    /// retries pass one after the other, and a test sees the same each time.
+    public func advance(by duration: Duration) async {
+        let end = now.advanced(by: max(duration, .zero))
+        await stage.settled()
+        while let next = alarms.withLock({ $0.earliest }), next <= end {
+            fire(at: next)
+            await stage.settled()
+        }
+        state.withLock { $0.now = max($0.now, end) }
+    }
+
+    /// Advances time while a call computes, so that no other can do anything: alarms fire one right after the other.
+    package func advanceAtOnce(by duration: Duration) {
         let end = now.advanced(by: max(duration, .zero))
         while let next = alarms.withLock({ $0.earliest }), next <= end { fire(at: next) }
         state.withLock { $0.now = max($0.now, end) }
@@ -119,12 +135,14 @@ public final class TestClock: TimeSource {
     /// The number of pending alarms: those of the sleepers, and those of the library itself.
     package var alarmCount: Int { alarms.withLock { $0.count } }
 
-    /// Waits until at least `count` tasks sleep.
-    public func sleepers(atLeast count: Int) async {
-        await withCheckedContinuation { continuation in
-            // The watcher is added before the count is read, so that a task that falls asleep in between is not missed.
-            state.withLock { $0.watchers.append((count, continuation)) }
-            for continuation in watchersSatisfied(by: sleepers) { continuation.resume() }
+    /// Waits until at least `count` tasks sleep. Returns early if the task is cancelled.
+    ///
+    /// If nothing happens in the clock's time for ten seconds of real time, it reports that the sleepers have not come,
+    /// and returns.
+    public func sleepers(atLeast count: Int, file: StaticString = #filePath, line: UInt = #line) async {
+        await waiters.wait(atLeast: count, at: TestFailure.Location(file: file, line: line)) {
+            watch()
+            return sleepers
         }
     }
 
@@ -154,16 +172,7 @@ public final class TestClock: TimeSource {
             let insertions = alarms.withLock { $0.insertions }
             state.withLock { $0.alarmsOfAutopilot = insertions }
         }
-        return try await body()
-    }
-
-    private func watchersSatisfied(by sleepers: Int) -> [CheckedContinuation<Void, Never>] {
-        state.withLock { state in
-            guard !state.watchers.isEmpty else { return [] }
-            let satisfied = state.watchers.filter { $0.count <= sleepers }.map(\.continuation)
-            state.watchers.removeAll { $0.count <= sleepers }
-            return satisfied
-        }
+        return try await VirtualTime.$isUnderWay.withValue(true) { try await body() }
     }
 
     private func jumpToNextAlarm() -> Bool {

@@ -61,11 +61,12 @@ extension Pins {
         /// `shutdown()`. A listener that falls 10,000 events behind loses the oldest.
         public var events: AsyncStream<ClientEvent> { feed.stream(keeping: .bufferingNewest(10_000)) }
 
-        /// Ends all calls, a sign-in and a token refresh included; later calls fail. The saved session is kept. If the
-        /// server has already replaced the token of a refresh that is ended, the user has to sign in again.
+        /// Ends all calls, a sign-in included; later calls fail. The saved session is kept: a refresh that has begun
+        /// finishes, and its token is saved, because the server may have replaced the old one already.
         public func shutdown() async {
             await client.shutdown()
             await login.shutdown()
+            await tokens.waitUntilSaved()
             feed.finish()
         }
 

@@ -16,6 +16,7 @@ open class FileHandle: NSObject, @unchecked Sendable {
     public func readToEnd() throws -> Data? { nil }
     public func read(upToCount count: Int) throws -> Data? { nil }
     @discardableResult public func seekToEnd() throws -> UInt64 { 0 }
+    public func seek(toOffset offset: UInt64) throws {}
     open func close() throws {}
 }
 

@@ -48,7 +48,8 @@ import Testing
     func delaysNobody() async throws {
         let numbers = (0..<450_000).map { String(1_000_000 + $0 % 10) }.joined(separator: ",")
         let network = scripted().on(.get, "/large", .json("[\(numbers)]")).on(.get, "/small", .json("1").times(100))
-        let client = testClient(network, TestClock())
+        // In virtual time all calls would run on one thread.
+        let client = testClient(network) { $0.time = .system }
         let others = OtherCalls()
         async let large = SlowList.$others.withValue(others) {
             try await withTaskExecutorPreference(OwnThread()) { try await client.run(Endpoint<SlowList>.get("large")) }
@@ -85,8 +86,107 @@ import Testing
         let client = testClient(scripted().on(.get, "/x", .json("1").times(3)), clock) { $0.deadline = .seconds(5) }
         #expect(await failure(client) { client.cancelAll() } == .cancelled)
         let limit = Timeout(.deadline, limit: .seconds(5), phase: .decoding)
-        #expect(await failure(client) { clock.advance(by: .seconds(5)) } == .timedOut(limit))
+        #expect(await failure(client) { clock.advanceAtOnce(by: .seconds(5)) } == .timedOut(limit))
         let task = Task { await failure(client) { withUnsafeCurrentTask { $0?.cancel() } } }
         #expect(await task.value == .cancelled)
+    }
+
+    private final class RowCount: Sendable {
+        private let count = Lock(0)
+
+        var rows: Int { count.withLock(\.self) }
+
+        func addRow() -> Int {
+            count.withLock { count in
+                count += 1
+                return count
+            }
+        }
+    }
+
+    /// A row that counts how many were decoded; the hundredth stops the call.
+    private struct Row: Decodable, Sendable {
+        @TaskLocal static var decoded = RowCount()
+
+        init(from decoder: any Decoder) throws {
+            if Self.decoded.addRow() == 100 { Interrupted.interrupt() }
+        }
+    }
+
+    /// A model that tries another type after every error, and begins anew with every part of its value.
+    private enum Stubborn: Decodable, Sendable {
+        case row(Row), list([Stubborn]), nothing
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let list = try? container.decode([Stubborn].self) {
+                self = .list(list)
+            } else {
+                self = (try? container.decode(Row.self)).map { .row($0) } ?? .nothing
+            }
+        }
+    }
+
+    /// Returns the error of a call that is stopped at its hundredth row, and how many rows it decoded.
+    private func stop<Response: Decodable & Sendable>(
+        _ type: Response.Type, _ element: String, by interrupt: @escaping @Sendable (APIClient, TestClock) -> Void
+    ) async -> (ServiceError?, rows: Int) {
+        let clock = TestClock()
+        let body = "[\(Array(repeating: element, count: 20_000).joined(separator: ","))]"
+        let client = testClient(scripted().on(.get, "/x", .json(body)), clock) { $0.deadline = .seconds(5) }
+        let decoded = RowCount()
+        let error = await Task {
+            await Row.$decoded.withValue(decoded) {
+                await Interrupted.$interrupt.withValue({ interrupt(client, clock) }) {
+                    await #expect(throws: ServiceError.self) { _ = try await client.run(Endpoint<Response>.get("x")) }
+                }
+            }
+        }.value
+        return (error, decoded.rows)
+    }
+
+    @Test(
+        "C91: a call that is stopped while it decodes ends long before the rest is decoded",
+        arguments: [true, false])
+    func endsSoon(byDeadline: Bool) async {
+        @Sendable func interrupt(_ client: APIClient, _ clock: TestClock) {
+            if byDeadline { clock.advanceAtOnce(by: .seconds(5)) } else { withUnsafeCurrentTask { $0?.cancel() } }
+        }
+        let reason: ServiceError =
+            byDeadline ? .timedOut(Timeout(.deadline, limit: .seconds(5), phase: .decoding)) : .cancelled
+        for (error, rows) in [
+            await stop([Row].self, "{}", by: interrupt), await stop(LossyList<Row>.self, "1", by: interrupt),
+            await stop([[String: Row]].self, #"{"a":{}}"#, by: interrupt), await stop([Row?].self, "1", by: interrupt),
+            await stop([Stubborn].self, "[1]", by: interrupt),
+        ] {
+            #expect(error == reason)
+            #expect((100..<1000).contains(rows))
+        }
+    }
+
+    @Test("C91: decoding asks often whether its call was stopped, whatever it decodes")
+    func asksOften() throws {
+        func questions<Value: Decodable>(_ type: Value.Type, _ element: String, count: Int = 100_000) throws -> Int {
+            var questions = 0
+            let body = Data("[\(Array(repeating: element, count: count).joined(separator: ","))]".utf8)
+            _ = try FastJSONDecoder().decode(type, from: body, below: []) { questions += 1 }
+            return questions
+        }
+        struct Plain: Decodable {
+            init(from decoder: any Decoder) throws {
+                var list = try decoder.unkeyedContainer()
+                while !list.isAtEnd { _ = try list.decode(Int.self) }
+            }
+        }
+        struct Model: Decodable { var a: Int? }
+        #expect(try questions([Int].self, "1") > 4)
+        #expect(try questions([Double].self, "1") > 4)
+        #expect(try questions([String].self, #""""#) > 4)
+        #expect(try questions([[Double]].self, "[1]") > 300)
+        #expect(try questions(Plain.self, "1") > 20)
+        #expect(try questions(JSONValue.self, "1") > 300)
+        #expect(try questions(LossyList<Bool>.self, "1") > 300)
+        #expect(try questions([Model].self, "{}") > 300)
+        #expect(try questions([[String: Int]].self, #"{"é":1}"#) > 300)
     }
 }

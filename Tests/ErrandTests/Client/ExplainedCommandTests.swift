@@ -72,7 +72,7 @@ struct ExplainedCommandTests {
                 form.add("title", "@Sun;set=\"1\" <x> $HOME 'y'")
                 form.add("photo", file: scratch.path("a;b,c \"d\" 'e'.jpg"), filename: "f;g.jpg")
             })
-        let parts = try MultipartReader.email.parts(
+        let parts = try await MultipartReader.email.parts(
             of: request.body, as: try #require(request.headers["Content-Type"]))
         #expect(
             parts == [

@@ -26,8 +26,50 @@ struct TextTests {
         #expect(try await run(text, "text/plain", [0xEF, 0xBB, 0xBF, 0x61]) == "a")
         #expect(try await run(text, "text/plain", []) == "")
         #expect(try await run(text, "application/json", Array(#""a\"b""#.utf8)) == "a\"b")
-        await #expect(throws: ServiceError.self) { try await run(text, "text/plain", [0xFF, 0xFE]) }
+        await #expect(throws: ServiceError.self) { try await run(text, "text/plain", [0x61, 0xFF, 0xFE]) }
         await #expect(throws: ServiceError.self) { try await run(text, "application/json", Array("a".utf8)) }
+    }
+
+    @Test("a String is read by the charset of its type, and a byte order mark counts more")
+    func charsets() async throws {
+        let text = Endpoint<String>.get("x")
+        let (little, big) = ([UInt8]([0x61, 0, 0xAC, 0x20]), [UInt8]([0, 0x61, 0x20, 0xAC]))
+        #expect(try await run(text, "text/plain; charset=utf-16le", little) == "a€")
+        #expect(try await run(text, "text/plain;charset=\"UTF-16BE\"", big) == "a€")
+        #expect(try await run(text, "text/plain;charset=utf-16", little) == "a€")
+        #expect(try await run(text, "text/plain;charset=utf-16", [0xFE, 0xFF] + big) == "a€")
+        #expect(try await run(text, "text/plain;charset=utf-16be", [0xFF, 0xFE] + little) == "a€")
+        #expect(try await run(text, "text/plain", [0xFF, 0xFE] + little) == "a€")
+        #expect(try await run(text, "text/plain;charset=latin1", [0xEF, 0xBB, 0xBF, 0xE2, 0x82, 0xAC]) == "€")
+        for name in ["windows-1252", "latin1", "ISO-8859-1", "us-ascii"] {
+            #expect(try await run(text, "text/plain; a=b; charset=\(name) ", [0x61, 0x80, 0xFC]) == "a€ü")
+        }
+        #expect(try await run(text, "text/html; Charset=iso-8859-15", [0xA4, 0xBE, 0xFC]) == "€Ÿü")
+    }
+
+    @Test("a String of another charset, or with bytes that are none of it, names the charset")
+    func unknownCharsets() async throws {
+        for (type, body, found) in [
+            ("text/plain; charset=koi8-r", [0x61], "the charset koi8-r"),
+            ("text/plain; charset=utf-16", [0x61, 0, 0x61], "bytes that are not valid utf-16"),
+            ("text/plain; charset=utf-16le", [0, 0xD8], "bytes that are not valid utf-16le"),
+            ("text/plain", [0x61, 0xFF], "bytes that are not valid utf-8"),
+        ] as [(String, [UInt8], String)] {
+            let error = await #expect(throws: ServiceError.self) {
+                try await run(Endpoint<String>.get("x"), type, body)
+            }
+            guard case .decodingFailed(let failure) = error else { throw try #require(error) }
+            #expect(failure.found == found)
+            #expect(!failure.description.contains("acceptedContentTypes"))
+        }
+    }
+
+    @Test("the charset of JSON changes nothing: its encoding is in its bytes")
+    func jsonCharset() async throws {
+        let text = Endpoint<String>.get("x")
+        for name in ["utf-8", "iso-8859-1", "utf-16"] {
+            #expect(try await run(text, "application/json; charset=\(name)", Array("\"é\"".utf8)) == "é")
+        }
     }
 
     @Test("JSON that calls itself text is refused, and the error names the setting")

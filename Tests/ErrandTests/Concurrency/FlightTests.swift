@@ -29,6 +29,30 @@ import Testing
         #expect(flight.outcome == .success(7))
     }
 
+    @Test("the first waiter leaves and a third joins: those who are left continue in the order in which they came")
+    func firstLeaves() async throws {
+        let (clock, flight, order) = (TestClock(), Flight<Int, ServiceError>(), Noted<[Int]>([]))
+        @Sendable func join(_ index: Int) async -> Task<Void, any Error> {
+            let task = Task(executorPreference: clock.executor) {
+                _ = try await flight.value()
+                order.update { $0.append(index) }
+            }
+            try? await clock.sleep(for: .nanoseconds(1))
+            return task
+        }
+        try await clock.run {
+            let first = await join(1)
+            let second = await join(2)
+            first.cancel()
+            await #expect(throws: ServiceError.cancelled) { try await first.value }
+            let third = await join(3)
+            #expect(flight.land(.success(7)) == 2)
+            try await second.value
+            try await third.value
+        }
+        #expect(order.value == [2, 3])
+    }
+
     @Test("a cancelled waiter leaves at once, and does not affect the others", arguments: UInt64(0)..<20)
     func leaves(seed: UInt64) async throws {
         let (clock, flight) = (TestClock(seed: seed), Flight<Int, ServiceError>())

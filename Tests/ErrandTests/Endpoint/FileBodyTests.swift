@@ -46,6 +46,18 @@ struct FileBodyTests {
         #expect(invalid.reason.contains("is not the URL of a file"), "\(invalid)")
     }
 
+    #if os(Linux)
+    @Test("a file without a length is refused, and not sent as if it were empty", arguments: ["status", "cmdline"])
+    func withoutLength(name: String) async throws {
+        let place = "/proc/self/\(name)"
+        for body in [RequestBody.file(place), .multipart { $0.add("f", file: place) }] {
+            let invalid = try await refusal(of: put(body))
+            #expect(invalid.subject == .file, "\(invalid)")
+            #expect(invalid.reason == "\"\(place)\" has no known length; send it as a stream", "\(invalid)")
+        }
+    }
+    #endif
+
     @Test("a file whose owner does not let us read it is refused", .enabled(if: geteuid() != 0, "root may read all"))
     func unreadable() async throws {
         try scratch.write("a", to: "secret")
@@ -113,7 +125,7 @@ struct FileBodyTests {
         let call = Task { try await client.run(.put("x", body: .file(path))) }
         await clock.sleepers(atLeast: 1)
         try change.happen(to: path)
-        clock.advance(by: .seconds(1))
+        await clock.advance(by: .seconds(1))
         let error = try await #require(throws: ServiceError.self) { try await call.value }
         guard case .transport(let failure) = error else { throw error }
         #expect(failure.kind == .file, "\(failure)")

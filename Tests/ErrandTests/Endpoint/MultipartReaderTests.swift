@@ -23,7 +23,7 @@ struct MultipartReaderTests {
         server.onAny(.status(204))
         try await APIClient(server.baseURL).run(.post("x", body: .multipart(fill)))
         let request = try #require(server.received.first)
-        return try reader.parts(of: request.body, as: try #require(request.headers["Content-Type"]))
+        return try await reader.parts(of: request.body, as: try #require(request.headers["Content-Type"]))
     }
 
     @Test(

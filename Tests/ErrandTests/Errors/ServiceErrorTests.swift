@@ -114,7 +114,7 @@ struct ServiceErrorTests {
             sentence: "The server's response is too large"),
         Row(
             error: .paging(PagingFault(.repeated)), mayHaveReachedServer: true,
-            sentence: "The server's list goes round in a circle"),
+            sentence: "The server's list returned to an earlier page"),
         Row(
             error: .paging(PagingFault(.tooManyPages, "more than 3")), mayHaveReachedServer: true,
             sentence: "The list has too many pages: more than 3"),

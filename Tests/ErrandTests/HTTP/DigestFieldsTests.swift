@@ -13,20 +13,33 @@ import Testing
         #expect(DigestFields(["md5=:AAAA:", hello])?.sha256 == bytes)
         #expect(DigestFields(["  \(hello) \t,\tunixsum=:AA==:"])?.sha256 == bytes)
         #expect(DigestFields(["\(hello);a;b=1;c=x"])?.sha256 == bytes)
+        #expect(DigestFields(["\(hello);a=1"])?.sha256 == bytes)
+        #expect(DigestFields(["\(hello); a=\"x, \\\" y\";b=*t/o:k;c=-1.5;d=:AA==:;e=?1;f=@0"])?.sha256 == bytes)
+        #expect(DigestFields(["a, b=?0, c=\"x\";d, e=(1 t \"s )\");f=1, g=%\"f%c3%bc\", \(hello)"])?.sha256 == bytes)
         // Of a name that repeats, the last counts.
         #expect(DigestFields(["sha-256=:AAAA:, \(hello)"])?.sha256 == bytes)
         #expect(DigestFields(["\(hello), sha-256=:AAAA:"])?.sha256 == nil)
+        #expect(DigestFields(["\(hello), sha-256=1"])?.sha256 == nil)
     }
 
     @Test(
         "a field that is not such a dictionary counts as missing",
         arguments: [
-            "", " ", "sha-256", "sha-256=", "sha-256=abc", "sha-256=:", "sha-256=:AAAA", "sha-256=:A A:",
-            "sha-256=:!!!!:", "sha-256=:AAAA:,", ",sha-256=:AAAA:", "sha-256=:AAAA: sha-512=:AAAA:", "SHA-256=:AAAA:",
-            "sha-256=\"AAAA\"", "sha-256=:AAAA:;", "sha-256=:AAAA:;a=\"b\"", "1=:AAAA:", "ä=:AAAA:",
+            "", " ", "sha-256=", "sha-256=:", "sha-256=:AAAA", "sha-256=:A A:", "sha-256=:!!!!:", "sha-256=:AAAA:,",
+            ",sha-256=:AAAA:", "sha-256=:AAAA: sha-512=:AAAA:", "SHA-256=:AAAA:", "sha-256=:AAAA:;", "1=:AAAA:",
+            "ä=:AAAA:", "sha-256=:AAAA:;a=", "sha-256=:AAAA:;a=\"b", "sha-256=:AAAA:;a=\"b\\c\"", "a=(1", "a=(1;",
+            "a=?2",
+            "a=-", "a=1.", "a=@1.5", "a=%\"\"\"", "a=\"\u{7F}\"", "sha-256=:AAAA:;A=1",
         ])
     func invalid(text: String) {
         #expect(DigestFields([text]) == nil)
+    }
+
+    @Test(
+        "a member of another kind than bytes names no digest",
+        arguments: ["sha-256", "sha-256=abc", "sha-256=\"AAAA\""])
+    func otherKinds(text: String) {
+        #expect(DigestFields([text]) != nil && DigestFields([text])?.sha256 == nil)
     }
 
     @Test("the digest of a response is that of the whole file, never of a part or of compressed bytes")

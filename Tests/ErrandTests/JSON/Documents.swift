@@ -86,6 +86,8 @@ enum Documents {
         "\\'", "\\v", "\\ ", "\\\u{9}", "\\é", "\\u00é0", "\\uD800", "\\uDC00", "\\uD800\\u", "\\uD800\\u1",
         "\\uD800\\n",
         "\\uD800\\uD800", "\\uD800\\u0041", "\\uD800x", "x\\uD800", "\\uDC00\\uD800", "\\uD83D\\\\", "\\uD83Dabcdef",
+        // Just below and above the second halves of pairs.
+        "\\uD83D\\uDBFF", "\\uD83D\\uE000",
         "\u{0}", "\u{1}", "\u{8}", "\u{9}", "\u{A}", "\u{D}", "\u{1F}", "a\u{A}b", "abcdefgh\u{1F}", "\\n\u{1}",
         "\u{1}\\n",
         "abcdefghijklmnopqrstuvwxyz\u{0}",

@@ -133,6 +133,34 @@ struct FastJSONDecoderTests {
         #expect(!"\(context)".contains("hunter2"))
     }
 
+    @Test("the position of a fault is that of its byte, wherever it is and in whatever order faults are found")
+    func positions() {
+        var random = SeededRandom(7)
+        for length in [1, 255, 256, 257, 5000] {
+            let bytes = (0..<length).map { _ in random.chance(length == 5000 ? 1 : 20) ? UInt8(ascii: "\n") : 0x20 }
+            bytes.withUnsafeBufferPointer { buffer in
+                var lines = JSONLines()
+                for offset in Array(0...length).shuffled(using: &random).prefix(600) {
+                    let before = bytes.prefix(offset).split(
+                        separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+                    let position = lines.position(of: offset, in: buffer)
+                    #expect(position == (before.count, (before.last?.count ?? 0) + 1))
+                }
+            }
+        }
+    }
+
+    @Test("of members with the same key, the first one counts, with any key strategy and in any kind of value")
+    func duplicates() throws {
+        var snake = FastJSONDecoder()
+        snake.keyDecodingStrategy = .convertFromSnakeCase
+        for decoder in [FastJSONDecoder(), snake] {
+            let data = Data(#"{"a":1,"a":2,"é":3,"e\u0301":4}"#.utf8)
+            #expect(try decoder.decode([String: Int].self, from: data) == ["a": 1, "é": 3])
+            #expect(try decoder.decode(JSONValue.self, from: data) == ["a": 1, "é": 3])
+        }
+    }
+
     @Test("the path of an error leads to the value, through every kind of container")
     func path() throws {
         struct Inner: Decodable { var values: [String: [[Double]]] }

@@ -27,7 +27,7 @@ struct PagingFaultTests {
         let reading = await Reading(client.items(of: .feed, \.items, by: .cursor("after", next: \.cursor)))
         #expect(reading.had == [1, 2])
         #expect(reading.fault == .repeated)
-        #expect(reading.error?.localizedDescription == "The server's list goes round in a circle: after 2 pages")
+        #expect(reading.error?.localizedDescription == "The server's list returned to an earlier page: after 2 pages")
         try network.verify()
     }
 

@@ -75,4 +75,55 @@ struct AdmissionTests {
         for _ in 0..<3 { #expect(try await client.run(Endpoint<Int>.get("x")) == 7) }
         #expect(client.limiter.snapshot.available == 1)
     }
+
+    /// A clock whose date jumps after one more reading: an aging token expires between two looks at it.
+    private final class JumpingClock: TimeSource {
+        private let base: TestClock
+        private let isArmed = Noted(false)
+
+        init(_ base: TestClock) { self.base = base }
+
+        var now: Instant { base.now }
+        var date: Date {
+            let date = base.date
+            if isArmed.value {
+                isArmed.value = false
+                base.date = date.addingTimeInterval(60)
+            }
+            return date
+        }
+        var executor: (any TaskExecutor)? { base.executor }
+        func random() -> UInt64 { base.random() }
+        func schedule(
+            at instant: Instant, for purpose: Alarm.Purpose, _ action: @escaping @Sendable () -> Void
+        ) -> Alarm { base.schedule(at: instant, for: purpose, action) }
+
+        func jumpAfterReading() { isArmed.value = true }
+    }
+
+    @Test("T11, T13: a call with an aging token is sent with it, and does not wait for the refresh with its permit")
+    func agingToken() async throws {
+        let (network, clock) = (scripted(), TestClock())
+        let jumping = JumpingClock(clock)
+        network.on(.get, "/x", .json("7"))
+        let tokens = TokenStore(time: jumping) { _ in
+            try await clock.sleep(for: .seconds(5))
+            return Token(access: "new")
+        }
+        let client = testClient(network, clock) {
+            $0.tokens = tokens
+            $0.rateLimit = .requests(1, per: .seconds(60))
+        }
+        try await clock.run {
+            await tokens.signIn(Token(access: "old", expiry: clock.date.addingTimeInterval(600)))
+            try await clock.sleep(for: .seconds(550))
+            jumping.jumpAfterReading()
+            let start = clock.now
+            #expect(try await client.run(Endpoint<Int>.get("x")) == 7)
+            #expect(clock.now == start, "it has waited for the refresh")
+            #expect(network.sent.map { $0.request.headers["Authorization"] } == ["Bearer old"])
+            #expect(try await tokens.token().access == "new")
+            #expect(start.duration(to: clock.now) == .seconds(5))
+        }
+    }
 }

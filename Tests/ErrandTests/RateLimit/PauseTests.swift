@@ -75,7 +75,7 @@ import Testing
     @Test("a shorter pause, or one that is over, changes nothing")
     func shorterPause() async throws {
         let limiter = RateLimiter(.requests(2, per: .seconds(1)), time: clock)
-        clock.advance(by: .seconds(5))
+        await clock.advance(by: .seconds(5))
         limiter.pause(until: .ms(5000))
         limiter.pause(until: .ms(1))
         #expect(limiter.snapshot.pausedUntil == nil)
@@ -131,15 +131,15 @@ import Testing
     @Test("C6: after a pause that is ended early there is no rush")
     func resumeIsPaced() async throws {
         let limiter = RateLimiter(.requests(5, per: .seconds(1)), time: clock)
-        clock.advance(by: .seconds(10))
+        await clock.advance(by: .seconds(10))
         limiter.pause(until: .ms(50_000))
-        clock.advance(by: .seconds(10))
+        await clock.advance(by: .seconds(10))
         limiter.resume()
         #expect(limiter.snapshot.available == 1)
         #expect(limiter.snapshot.nextGrant == .ms(20_000))
-        clock.advance(by: .milliseconds(399))
+        await clock.advance(by: .milliseconds(399))
         #expect(limiter.snapshot.available == 2)
-        clock.advance(by: .seconds(1))
+        await clock.advance(by: .seconds(1))
         #expect(limiter.snapshot.available == 5)
     }
 
@@ -160,7 +160,7 @@ import Testing
         limiter.resume()
         #expect(limiter.snapshot.available == 2)
         limiter.pause(until: .ms(1000))
-        clock.advance(by: .milliseconds(2500))
+        await clock.advance(by: .milliseconds(2500))
         limiter.resume()
         #expect(limiter.snapshot.available == 2)
     }

@@ -23,7 +23,21 @@ import Testing
             (200, [#"RateLimit"#: #""a, b;r=0;t=99";r=0;t=4"#], 4), (200, ["RateLimit": #""\"x,";r=0;t=4"#], 4),
             // A policy that cannot be parsed does not invalidate the others.
             (200, ["RateLimit": #""a";r=0;t=soon, "b";r=0;t=6;pk=:QQ==:, "c";r=0"#], 6),
-            (200, ["RateLimit": #""a" ; r=0 ; t=6,,;"#], 6),
+            (200, ["RateLimit": "\"a\";  r=0;t=6 \t,\t \"b\";r=0;t=2"], 6),
+            // Minus zero is an integer too, and 15 digits are the most (RFC 9651, 3.3.1).
+            (200, ["RateLimit": #""a";r=-0;t=7"#], 7), (200, ["RateLimit": #""a";r=000;t=007"#], 7),
+            (200, ["RateLimit": #""a";r=0;t=999999999999999"#], 3_155_760_000),
+            (200, ["RateLimit": "limit=9, remaining=-0, reset=5"], 5),
+            (200, ["RateLimit-Remaining": "-0", "RateLimit-Reset": "12"], 12),
+            // Whatever else a structured field may hold.
+            (
+                200,
+                [
+                    "RateLimit":
+                        #""a";r=0;t=6;p=:QQ==:;q="x,\";";s=?1;u=1.5;v=@12;w=%"%c3%a4";"#
+                        + #"x=*a/b:c;y, (1 "b");t=9, ?0, -1.0"#
+                ], 6
+            ),
             (200, ["RateLimit": "limit=9;w=60, remaining=0, reset=5"], 5),
             (200, ["RateLimit": "limit=9; remaining=0; reset=5"], 5),
             // The list may contain a point in time, too.
@@ -45,7 +59,6 @@ import Testing
             (429, ["Retry-After": "99999999999999999999"], 3_155_760_000),
             (503, ["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"], 3_155_760_000),
             (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999999999999"], 3_155_760_000),
-            (200, ["RateLimit": #""a";r=0;t=99999999999999999999"#], 3_155_760_000),
             // A point in time is not read as a pause of thirty years here either.
             (429, ["Retry-After": "1000000010"], 10), (503, ["Retry-After": "1000000010000"], 10),
             (429, ["Retry-After": "1000000000"], 0), (429, ["Retry-After": "999999999"], 999_999_999),
@@ -67,6 +80,17 @@ import Testing
             (200, ["RateLimit": #""a";r=0, "b";t=3"#]), (200, ["RateLimit": "a;r=0, b;t=3"]),
             (200, ["RateLimit": #""a;r=0;t=3"#]), (200, ["RateLimit": #""a\"#]),
             (200, ["RateLimit": #""a";r=0.0;t=3"#]),
+            // A field that is no list and no dictionary counts as missing, all of it (RFC 9651, 4.2).
+            (200, ["RateLimit": #""a";r=0;t=6,"#]), (200, ["RateLimit": #""a";r=0;t=6,,"b";r=0;t=1"#]),
+            (200, ["RateLimit": #""a" ;r=0;t=6"#]), (200, ["RateLimit": #""a";r =0;t=6"#]),
+            (200, ["RateLimit": #""a";r= 0;t=6"#]), (200, ["RateLimit": "\"a\";\tr=0;t=6"]),
+            (200, ["RateLimit": #""a";r=0;t=1234567890123456"#]), (200, ["RateLimit": #""a";r=0;t=-"#]),
+            (200, ["RateLimit": #""a";r=0;t=99999999999999999999, "b";r=0;t=4"#]),
+            (200, ["RateLimit": "limit=9, remaining=0, reset=5,"]), (200, ["RateLimit": #""a";R=0;t=3"#]),
+            (200, ["RateLimit": #""a";r=0;t=-3"#]), (200, ["RateLimit": #""ä";r=0;t=3"#]),
+            (200, ["RateLimit": #"("a";r=0;t=3"#]), (200, ["RateLimit": #""a";r=0;t=3;x=%"%C3""#]),
+            (200, ["RateLimit-Remaining": "0,", "RateLimit-Reset": "9"]),
+            (200, ["RateLimit-Remaining": "0", "RateLimit-Reset": "1234567890123456"]),
             (200, ["X-RateLimit-Remaining": "0"]), (200, ["X-RateLimit-Reset": "9"]),
             (200, ["X-RateLimit-Remaining": "none", "X-RateLimit-Reset": "9"]),
             (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "tomorrow"]),
@@ -107,6 +131,34 @@ import Testing
         ])
     func dates(text: String) {
         #expect(Self.pause(503, ["Retry-After": text]) == .seconds(60))
+    }
+
+    @Test(
+        "C15: a date is read against the answer's own date, whatever our clock shows",
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:50:07 GMT", nil, 30),
+            ("Fri, 31 Dec 2055 23:59:30 GMT", "Sat, 01 Jan 2056 00:00:10 GMT", nil, 40),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", nil, 0),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:40:00 GMT", nil, 0),
+            // A cache has kept the answer for a while.
+            ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:50:37 GMT", "50", 10),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:50:37 GMT", "some", 60),
+            // Without a date of its own, our clock has to do.
+            ("yesterday", "Sun, 09 Sep 2001 01:47:40 GMT", nil, 60), ("", "Sun, 09 Sep 2001 01:47:40 GMT", "50", 60),
+        ] as [(String, String, String?, Int)])
+    func ownDate(date: String, until: String, age: String?, seconds: Int) {
+        var headers: HTTPHeaders = ["Date": date, "Retry-After": until]
+        headers["Age"] = age
+        #expect(Self.pause(503, headers) == .seconds(seconds))
+        #expect(RetryAfterHeaders.retryAfter(in: headers, date: Self.date) == .seconds(seconds))
+    }
+
+    @Test("C7: a reset that is a point in time is read against the answer's own date too")
+    func ownDateOfReset() {
+        let headers: HTTPHeaders = [
+            "Date": "Sun, 09 Sep 2001 01:46:50 GMT", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000000030",
+        ]
+        #expect(Self.pause(200, headers) == .seconds(20))
     }
 
     @Test("C15: a date in the past is no wait")

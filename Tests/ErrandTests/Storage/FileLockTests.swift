@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("The lock on a session file")
+@Suite("The lock on a session file", .timeLimit(.minutes(2)))
 struct FileLockTests {
     private let scratch: Scratch
     private let file: FileTokenPersistence
@@ -18,7 +18,7 @@ struct FileLockTests {
 
     @Test("deleting the lock file does not let a second process in while the first holds the lock")
     func deleted() async throws {
-        try file.save(session)
+        try await file.save(session)
         try await file.exclusively {
             #expect(unlink(scratch.path("session.lock")) == 0)
             #expect(await waitProblem { try await file.exclusively { Issue.record("two at once") } } == .locked)
@@ -27,50 +27,49 @@ struct FileLockTests {
     }
 
     @Test("a lock that was waited for counts only if its file is still the one that others find")
-    func deletedUnderWaiter() async throws {
-        let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .milliseconds(500))
+    func deletedUnderWaiter() throws {
         let old = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
         #expect(flock(old, LOCK_EX) == 0)
-        async let waiter = waitProblem { try await patient.exclusively { Issue.record("two at once") } }
-        // Long enough for the waiter to open the file; if it has not, the test is weaker, but does not fail.
-        try await Task.sleep(for: .milliseconds(100))
+        var waiter = LockAttempt(on: PrivateFile(path: scratch.path("session")))
+        #expect(try waiter.lock().isBusy)
+        // By now it has opened the old file.
         #expect(unlink(scratch.path("session.lock")) == 0)
         let new = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
         #expect(flock(new, LOCK_EX) == 0)
-        #expect(close(old) == 0)
-        #expect(await waiter == .locked)
-        #expect(close(new) == 0)
+        unlockAndClose(old)
+        #expect(try waiter.lock().isBusy, "two at once")
+        unlockAndClose(new)
+        #expect(try waiter.lock().lock != nil)
     }
 
     @Test("a lock on the session file counts only if that is still the file that others find")
-    func replacedUnderWaiter() async throws {
-        let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .milliseconds(500))
-        try file.save(session)
+    func replacedUnderWaiter() throws {
+        try scratch.write("{}", to: "session")
         let old = open(scratch.path("session"), O_RDONLY)
         #expect(flock(old, LOCK_EX) == 0)
-        async let waiter = waitProblem { try await patient.exclusively { Issue.record("two at once") } }
-        // Long enough for the waiter to open the file; if it has not, the test is weaker, but does not fail.
-        try await Task.sleep(for: .milliseconds(100))
+        var waiter = LockAttempt(on: PrivateFile(path: scratch.path("session")))
+        #expect(try waiter.lock().isBusy)
         try scratch.write("{}", to: "other")
         let new = open(scratch.path("other"), O_RDONLY)
         #expect(flock(new, LOCK_EX) == 0)
         #expect(rename(scratch.path("other"), scratch.path("session")) == 0)
-        #expect(close(old) == 0)
-        #expect(await waiter == .locked)
-        #expect(close(new) == 0)
+        unlockAndClose(old)
+        #expect(try waiter.lock().isBusy, "two at once")
+        unlockAndClose(new)
+        #expect(try waiter.lock().lock != nil)
     }
 
     @Test("holders that work in turn are waited for, although together they exceed the time limit")
     func busy() async throws {
         let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .seconds(5))
-        try file.save(session)
+        try await file.save(session)
         let other = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
         #expect(flock(other, LOCK_EX) == 0)
         async let waiter = waitProblem { try await patient.exclusively {} }
         for _ in 0..<12 {
             // Far less than the time limit, so the file changes in time; all of them together are longer than it.
             try await Task.sleep(for: .milliseconds(500))
-            try file.save(session)
+            try await file.save(session)
         }
         #expect(close(other) == 0)
         #expect(await waiter == nil)
@@ -79,11 +78,11 @@ struct FileLockTests {
     @Test(
         "C83: twenty processes refresh while another one keeps deleting the lock file; no refresh token is used twice")
     func keepsBeingDeleted() async throws {
-        try file.save(session)
+        try await file.save(session)
         let children = try (0..<20).map { _ in
             try Child("replace", scratch.path("session"), scratch.path("server"), "4")
         }
-        for child in children { await child.firstWord() }
+        for child in children { try await child.firstWord() }
         for child in children { child.go() }
         let path = scratch.path("session.lock")
         let deleter = Task {
@@ -135,7 +134,7 @@ struct FileLockTests {
     #if os(Linux)
     @Test("no descriptor stays open, whether the lock was acquired or not")
     func closed() async throws {
-        try file.save(session)
+        try await file.save(session)
         for _ in 0..<3 {
             try await file.exclusively {
                 let hasty = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .zero)
@@ -148,4 +147,14 @@ struct FileLockTests {
         #expect(links.filter { $0.hasPrefix(scratch.path("session")) }.isEmpty)
     }
     #endif
+}
+
+/// A process that is being started by another test may hold the descriptor too, and with it the lock.
+private func unlockAndClose(_ descriptor: CInt) {
+    #expect(flock(descriptor, LOCK_UN) == 0)
+    #expect(close(descriptor) == 0)
+}
+
+extension LockAttempt.Outcome {
+    fileprivate var isBusy: Bool { if case .busy = self { true } else { false } }
 }

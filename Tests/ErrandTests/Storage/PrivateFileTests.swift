@@ -18,21 +18,22 @@ struct PrivateFileTests {
     }
 
     @Test("C80: a saved session can be loaded; removing it leaves nothing, and removing it twice is fine")
-    func roundTrip() throws {
-        #expect(try file.load() == nil)
-        try file.save(session)
-        #expect(try file.load() == session)
-        #expect(try FileTokenPersistence(url: URL(fileURLWithPath: scratch.path("session"))).load() == session)
-        try file.save(nil)
-        try file.save(nil)
-        #expect(try file.load() == nil)
+    func roundTrip() async throws {
+        #expect(try await file.load() == nil)
+        try await file.save(session)
+        #expect(try await file.load() == session)
+        let byURL = FileTokenPersistence(url: URL(fileURLWithPath: scratch.path("session")))
+        #expect(try await byURL.load() == session)
+        try await file.save(nil)
+        try await file.save(nil)
+        #expect(try await file.load() == nil)
     }
 
     @Test("C80: the file and the lock have mode 0600, and folders that are created for them have 0700")
     func modes() async throws {
         let deep = FileTokenPersistence(path: scratch.path("app/tokens/session"))
         try await deep.exclusively {}
-        try deep.save(session)
+        try await deep.save(session)
         #expect(try scratch.mode("app") == 0o700)
         #expect(try scratch.mode("app/tokens") == 0o700)
         #expect(try scratch.mode("app/tokens/session") == 0o600)
@@ -40,59 +41,59 @@ struct PrivateFileTests {
     }
 
     @Test("C80: a file that others could read is private after the next save")
-    func widerMode() throws {
-        try file.save(session)
+    func widerMode() async throws {
+        try await file.save(session)
         try scratch.setMode(0o644, of: "session")
         try scratch.setMode(0o755, of: ".")
-        try file.save(session)
+        try await file.save(session)
         #expect(try scratch.mode("session") == 0o600)
         #expect(try scratch.mode(".") == 0o755, "a folder that was there is used as it is")
     }
 
     @Test("C80: a symbolic link at the file's path is neither read nor written through")
-    func symbolicLink() throws {
+    func symbolicLink() async throws {
         try scratch.write("treasure", to: "target")
         try FileManager.default.createSymbolicLink(
             atPath: scratch.path("session"), withDestinationPath: scratch.path("target"))
-        #expect(problem { try file.load() } == .symbolicLink)
-        #expect(problem { try file.save(session) } == .symbolicLink)
+        #expect(await problem { try await file.load() } == .symbolicLink)
+        #expect(await problem { try await file.save(session) } == .symbolicLink)
         #expect(try scratch.read("target") == "treasure")
     }
 
     @Test("C80: a symbolic link at the draft's path is not written through")
-    func draftLink() throws {
+    func draftLink() async throws {
         try scratch.write("treasure", to: "target")
         try FileManager.default.createSymbolicLink(
             atPath: scratch.path("session.new"), withDestinationPath: scratch.path("target"))
-        try file.save(session)
+        try await file.save(session)
         #expect(try scratch.read("target") == "treasure")
-        #expect(try file.load() == session)
+        #expect(try await file.load() == session)
     }
 
     @Test("C80: a folder at the file's path is reported, and left alone")
-    func folderInTheWay() throws {
+    func folderInTheWay() async throws {
         try FileManager.default.createDirectory(
             atPath: scratch.path("session/inner"), withIntermediateDirectories: true)
-        #expect(problem { try file.load() } == .notAFile)
-        #expect(problem { try file.save(session) } == .notAFile)
-        #expect(problem { try file.save(nil) } == .notAFile)
+        #expect(await problem { try await file.load() } == .notAFile)
+        #expect(await problem { try await file.save(session) } == .notAFile)
+        #expect(await problem { try await file.save(nil) } == .notAFile)
         #expect(scratch.exists("session/inner"))
     }
 
     @Test("C80: a pipe at the file's path is reported, and opening it does not block", .timeLimit(.minutes(1)))
-    func pipeInTheWay() throws {
+    func pipeInTheWay() async throws {
         #expect(mkfifo(scratch.path("session"), 0o600) == 0)
-        #expect(problem { try file.load() } == .notAFile)
-        #expect(problem { try file.save(session) } == .notAFile)
+        #expect(await problem { try await file.load() } == .notAFile)
+        #expect(await problem { try await file.save(session) } == .notAFile)
     }
 
     @Test("C80: a folder that cannot be created or written", arguments: ["plain/session", "plain/deep/session"])
-    func unwritable(path: String) throws {
+    func unwritable(path: String) async throws {
         try scratch.write("", to: "plain")
         let file = FileTokenPersistence(path: scratch.path(path))
-        #expect(problem { try file.load() } == .missingFolder)
-        #expect(problem { try file.save(session) } == .unwritable)
-        try file.save(nil)
+        #expect(await problem { try await file.load() } == .missingFolder)
+        #expect(await problem { try await file.save(session) } == .unwritable)
+        try await file.save(nil)
     }
 
     @Test("C80: a session that cannot be saved continues in memory, and is refreshed there; each failure is reported")

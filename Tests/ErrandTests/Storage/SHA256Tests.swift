@@ -43,11 +43,11 @@ import Testing
 
     #if os(Linux)
     @Test("it is what sha256sum prints", .enabled(if: Program.sha256sum.isInstalled))
-    func program() throws {
+    func program() async throws {
         var random = SeededRandom(2)
         for _ in 0..<20 {
             let bytes = Data((0..<random.int(0...3000)).map { _ in UInt8(random.int(0...255)) })
-            let said = String(decoding: try Program.sha256sum.run([], input: bytes), as: UTF8.self)
+            let said = String(decoding: try await Program.sha256sum.run([], input: bytes), as: UTF8.self)
             #expect(said.hasPrefix(FileDigest.hexadecimal(SHA256.hash(of: bytes)) + " "))
         }
     }

@@ -1,17 +1,37 @@
-import Errand
+@testable import Errand
 import ErrandTestSupport
 import ErrandTesting
 import FoundationEssentials
 import Testing
 
 /// Event streams over real connections, which the server breaks off at random bytes.
-@Suite("Broken event streams", .timeLimit(.minutes(5))) struct BrokenEventsTests {
+@Suite("Broken event streams", .timeLimit(.minutes(2))) struct BrokenEventsTests {
     private let server: LoopbackServer
     private let client: APIClient
 
     init() throws {
         server = try LoopbackServer()
-        client = APIClient(server.baseURL) { $0.rateLimit = .unlimited }
+        client = APIClient(server.baseURL) {
+            $0.rateLimit = .unlimited
+            $0.time = ShortSleeps()
+        }
+    }
+
+    /// The system's time, in which tasks sleep for a thousandth of what they ask for: a thousand connections would take
+    /// minutes with the pauses between them.
+    private struct ShortSleeps: TimeSource {
+        var now: Instant { SystemTime.shared.now }
+        var date: Date { SystemTime.shared.date }
+        var executor: (any TaskExecutor)? { nil }
+
+        func random() -> UInt64 { SystemTime.shared.random() }
+
+        func schedule(
+            at instant: Instant, for purpose: Alarm.Purpose, _ action: @escaping @Sendable () -> Void
+        ) -> Alarm {
+            let wait = now.duration(to: instant) / (purpose.isSleeper ? 1000 : 1)
+            return SystemTime.shared.schedule(at: now.advanced(by: wait), for: purpose, action)
+        }
     }
 
     /// The text of the event with that number. Some take several lines, and more bytes than a character has.

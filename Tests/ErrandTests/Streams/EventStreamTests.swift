@@ -4,40 +4,9 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("Event streams") struct EventStreamTests {
-    private let clock = TestClock(seed: 5)
-    private let network = scripted()
-
-    /// A connection that brings these pieces, a second apart, and then ends, breaks or falls silent.
-    private enum End { case ends, breaks, isSilent }
-
-    private func connection(_ pieces: String..., then end: End = .ends, status: Int = 200) -> ScriptedReply {
-        let headers: HTTPHeaders = ["Content-Type": "text/event-stream"]
-        let reply = ScriptedReply.chunks(
-            pieces.map { Data($0.utf8) }, every: .seconds(1), status: status, headers: headers)
-        return switch end {
-        case .ends: reply
-        case .breaks: reply.thenFailure()
-        case .isSilent: reply.thenSilence
-        }
-    }
-
-    private func client(_ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
-        testClient(network, clock, configure)
-    }
-
-    /// Returns the data of all events, and the error that ended them.
-    private func data(of events: ServerSentEvents) async -> ([String], ServiceError?) {
-        await clock.run {
-            var data: [String] = []
-            do throws(ServiceError) {
-                for try await event in events { data.append(event.data) }
-                return (data, nil)
-            } catch {
-                return (data, error)
-            }
-        }
-    }
+@Suite("Event streams", .timeLimit(.minutes(1))) struct EventStreamTests: EventScene {
+    let clock = TestClock(seed: 5)
+    let network = scripted()
 
     private func lastIDs() -> [String?] { network.sent.map { $0.request.headers["Last-Event-ID"] } }
 
@@ -53,44 +22,23 @@ import Testing
         try network.verify()
     }
 
-    @Test("E2: the pause is the server's, or a random one that grows while no event comes")
-    func pauses() async throws {
-        network.on(
-            .get, "/feed", connection("retry: 5000\ndata: a\n\n"), connection("data: b\n\n"), .status(204))
-        _ = await data(of: client().events(.get("feed")))
-        let sent = network.sent.map(\.at)
-        for (before, after) in zip(sent, sent.dropFirst()) {
-            let pause = before.duration(to: after) - .seconds(1)
-            #expect((.seconds(5)...(.milliseconds(5500))).contains(pause), "\(pause)")
-        }
-        let own = scripted()
-        own.on(.get, "/feed") {
-            connection("data: a\n\n")
-            for _ in 0..<8 { connection(": nothing\n\n") }
-            ScriptedReply.status(204)
-        }
-        _ = await data(of: testClient(own, clock).events(.get("feed")))
-        let pauses = zip(own.sent, own.sent.dropFirst()).map { $0.at.duration(to: $1.at) - .seconds(1) }
-        for (index, pause) in pauses.enumerated() {
-            let longest = min(Duration.seconds(1 << max(0, index - 1)), .seconds(30))
-            #expect(pause >= longest / 4 && pause <= longest, "\(index): \(pause)")
-        }
-        try own.verify()
-    }
-
-    @Test("E2: errors that pass do not end a stream that has begun; others do", arguments: [503, 404, 401])
+    @Test(
+        "E2: errors that pass do not end a stream that has begun; others do", arguments: [503, 408, 418, 404, 401])
     func errors(status: Int) async throws {
+        // The retry policy names a status more than usual.
+        let passes = [503, 408, 418].contains(status)
         network.on(.get, "/feed") {
             connection("data: a\n\n")
-            ScriptedReply.status(status).times(status == 503 ? 3 : 1)
-            if status == 503 {
+            ScriptedReply.status(status).times(passes ? 3 : 1)
+            if passes {
                 connection("data: b\n\n")
                 ScriptedReply.status(204)
             }
         }
-        let (data, error) = await data(of: client().events(.get("feed")))
-        #expect(data == (status == 503 ? ["a", "b"] : ["a"]))
-        #expect(error?.status == (status == 503 ? nil : status))
+        let client = client { $0.retry.statuses.insert(418) }
+        let (data, error) = await data(of: client.events(.get("feed")))
+        #expect(data == (passes ? ["a", "b"] : ["a"]))
+        #expect(error?.status == (passes ? nil : status))
         try network.verify()
     }
 
@@ -103,17 +51,36 @@ import Testing
     }
 
     @Test("E2: the deadline holds for all connections together")
-    func deadline() async {
+    func deadline() async throws {
         network.onAny { connection("data: a\n\n").always }
         let (data, error) = await data(of: client().events(.get("feed").deadline(.seconds(10))))
         #expect(!data.isEmpty)
-        guard case .timedOut(let timeout) = error else { return #expect(error == nil) }
+        guard case .timedOut(let timeout) = error else { throw try #require(error) }
         #expect(timeout.bound == .deadline && clock.elapsed <= .seconds(10))
+    }
+
+    @Test("E1: a byte order mark is left out on every connection, not only on the first")
+    func marks() async throws {
+        network.on(.get, "/feed") {
+            connection("\u{FEFF}data: a\n\n")
+            connection("\u{FEFF}data: b\n\n")
+            ScriptedReply.status(204)
+        }
+        let (data, error) = await data(of: client().events(.get("feed")))
+        #expect(data == ["a", "b"] && error == nil)
+    }
+
+    @Test("no cache answers an event stream, unless the endpoint says otherwise")
+    func caches() async throws {
+        network.onAny { ScriptedReply.status(204).times(2) }
+        _ = await data(of: client().events(.get("feed")))
+        _ = await data(of: client().events(.get("feed", headers: ["cache-control": "max-age=5"])))
+        #expect(network.sent.map { $0.request.headers.values("Cache-Control") } == [["no-cache"], ["max-age=5"]])
     }
 
     @Test("the deadline begins with each iteration, and the error names all of it")
     func deadlineOfIteration() async throws {
-        network.onAny { connection("data: a\n\n", then: .isSilent).always }
+        network.onAny { connection("data: a\n\n", then: .isSilent).times(2) }
         let events = client().events(.get("feed").deadline(.seconds(30)))
         for _ in 0..<2 {
             try await clock.run { try await clock.sleep(for: .seconds(60)) }

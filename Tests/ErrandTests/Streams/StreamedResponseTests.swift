@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("Streamed responses") struct StreamedResponseTests {
+@Suite("Streamed responses", .timeLimit(.minutes(1))) struct StreamedResponseTests {
     private let clock = TestClock()
     private let network = scripted()
 
@@ -177,6 +177,7 @@ import Testing
             let error = await #expect(throws: ServiceError.self) { try await second.next() }
             guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
             #expect(invalid.subject == .bodyAlreadyRead)
+            #expect(error?.mayHaveReachedServer == true)
             let sentence = "The response cannot be read: the body of a streamed"
             #expect(error?.localizedDescription.hasPrefix(sentence) == true)
             #expect(try await first.next() == Data("2".utf8))
@@ -207,6 +208,26 @@ import Testing
             let expected = TransportFailure(.truncated, "it broke off", mayHaveReachedServer: true)
             #expect(error == .transport(expected))
             await client.shutdown()
+        }
+    }
+
+    @Test(
+        "a POST stream whose user signs out may have reached the server, whether it is read then or not",
+        arguments: [true, false])
+    func sentBeforeSignOut(isRead: Bool) async throws {
+        network.on(.post, "/logs", stream(3))
+        let tokens = TokenStore(time: clock) { $0 }
+        await tokens.signIn(Token(access: "token"))
+        let client = testClient(network, clock) { $0.tokens = tokens }
+        try await clock.run {
+            let response = try await client.stream(.post("logs"))
+            let reader = Task(executorPreference: clock.executor) {
+                if !isRead { try? await clock.sleep(for: .seconds(5)) }
+                return await failure { () async throws(ServiceError) in for try await _ in response.chunks {} }
+            }
+            try await clock.sleep(for: .milliseconds(500))
+            await tokens.signOut()
+            #expect(await reader.value == .sessionExpired(SessionExpiry(.signedOut, mayHaveReachedServer: true)))
         }
     }
 

@@ -28,15 +28,9 @@ final class Child: Sendable {
     }
 
     /// Waits until something has been printed.
-    func firstWord() async {
-        let process = process
-        await withCheckedContinuation { continuation in
-            // Not on a thread that other tasks need: one of them may have to release what the process waits for.
-            Thread.detachNewThread {
-                _ = process.output.availableData
-                continuation.resume()
-            }
-        }
+    func firstWord() async throws {
+        let output = process.output
+        _ = try await Subprocess.waiting { output.availableData }
     }
 
     /// Lets a process continue that waits for a line of input.

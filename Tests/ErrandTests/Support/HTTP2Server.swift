@@ -15,9 +15,9 @@ final class HTTP2Server: Sendable {
     private let nginx: Nginx
 
     /// Starts a server, with additional `settings` for the nginx `server` block.
-    init(_ certificate: TestCertificate, _ settings: String...) throws {
+    init(_ certificate: TestCertificate, _ settings: String...) async throws {
         backend = try LoopbackServer()
-        nginx = try Nginx(
+        nginx = try await Nginx(
             in: Scratch(), listening: "ssl http2",
             server: """
                 ssl_certificate "\(certificate.file)"; ssl_certificate_key "\(certificate.key)";

@@ -31,12 +31,12 @@ enum MultipartReader: String, CaseIterable {
 
     /// Whether Python and the module are installed.
     var isInstalled: Bool {
-        (try? Program.python3.run(["-W", "ignore", "-c", "import \(rawValue)"])) != nil
+        (try? Program.python3.runAtOnce(["-W", "ignore", "-c", "import \(rawValue)"])) != nil
     }
 
     /// Reads a body with that `Content-Type` header.
-    func parts(of body: Data, as contentType: String) throws -> [ReadPart] {
-        let said = try Program.python3.run(
+    func parts(of body: Data, as contentType: String) async throws -> [ReadPart] {
+        let said = try await Program.python3.run(
             ["-W", "ignore", "-c", Self.common + source, contentType, "\(body.count)"], input: body)
         return try JSONDecoder().decode([ReadPart].self, from: said)
     }

@@ -17,7 +17,7 @@ final class Nginx: Sendable {
     ///   - options: Those of the `listen` directive, such as `ssl http2`.
     ///   - http: Settings for all virtual servers.
     ///   - server: Settings for the one that listens.
-    init(in folder: Scratch, listening options: String = "", http: String = "", server: String) throws {
+    init(in folder: Scratch, listening options: String = "", http: String = "", server: String) async throws {
         self.folder = folder
         var failure: any Error = CancellationError()
         // A port that was free a moment ago may be in use now.
@@ -41,7 +41,7 @@ final class Nginx: Sendable {
                 }
                 """, to: "nginx.conf")
             do {
-                process = try ServerProcess(
+                process = try await ServerProcess(
                     .nginx, ["-e", "stderr", "-p", folder.folder, "-c", folder.path("nginx.conf")],
                     readyAfter: "event method")
                 self.port = port

@@ -25,13 +25,22 @@ enum Program: String {
 
     /// Runs the program to its end and returns its standard output.
     @discardableResult
-    func run(_ arguments: [String], input: Data = Data()) throws -> Data {
-        try Self.run(found, arguments, input: input)
+    func run(_ arguments: [String], input: Data = Data()) async throws -> Data {
+        try await Self.run(found, arguments, input: input)
+    }
+
+    /// Does the same on the caller's thread, which it blocks: before a test begins.
+    func runAtOnce(_ arguments: [String]) throws -> Data {
+        try Self.outcome(of: found, arguments, input: Data())
     }
 
     /// Runs the program at that path.
     @discardableResult
-    static func run(_ path: String, _ arguments: [String] = [], input: Data = Data()) throws -> Data {
+    static func run(_ path: String, _ arguments: [String] = [], input: Data = Data()) async throws -> Data {
+        try await Subprocess.waiting { try outcome(of: path, arguments, input: input) }
+    }
+
+    private static func outcome(of path: String, _ arguments: [String], input: Data) throws -> Data {
         let process = try Subprocess(path, arguments, errors: .apart)
         // All of the output, and of the errors, fits into a pipe.
         process.input.write(input)
@@ -58,17 +67,32 @@ final class ServerProcess: Sendable {
     private let process: Subprocess
 
     /// Starts a program and waits until it has printed `word`, to its output or its errors.
-    init(_ program: Program, _ arguments: [String], readyAfter word: String) throws {
+    init(_ program: Program, _ arguments: [String], readyAfter word: String) async throws {
         // The pipe for its output stays open: a server may exit when that has no reader.
-        process = try Subprocess(program.found, arguments, errors: .withOutput)
+        let process = try Subprocess(program.found, arguments, errors: .withOutput)
+        self.process = process
         try process.input.close()
-        var said = ""
-        while !said.contains(word) || said.last != "\n" {
-            let more = process.output.availableData
-            guard !more.isEmpty else { throw Program.Failure(program: program.rawValue, said: said) }
-            said += String(decoding: more, as: UTF8.self)
+        greeting = try await Subprocess.waiting {
+            var said = ""
+            while !said.contains(word) || said.last != "\n" {
+                let more = process.output.availableData
+                guard !more.isEmpty else { throw Program.Failure(program: program.rawValue, said: said) }
+                said += String(decoding: more, as: UTF8.self)
+            }
+            return said
         }
-        greeting = said
+    }
+
+    /// Waits until the server has printed something more.
+    func said() async {
+        let process = process
+        await withCheckedContinuation { continuation in
+            // Not on a thread that other tasks need.
+            Thread.detachNewThread {
+                _ = process.output.availableData
+                continuation.resume()
+            }
+        }
     }
 
     /// Ends the server and returns what it has printed since it was ready.
@@ -80,7 +104,7 @@ final class ServerProcess: Sendable {
     deinit {
         // A child process inherits the signal mask of the thread that starts it; threads of Dispatch block SIGTERM.
         process.stop()
-        _ = process.end()
+        Thread.detachNewThread { [process] in _ = process.end() }
     }
 }
 #endif

@@ -13,21 +13,21 @@ final class PythonServer: Sendable {
 
     /// Starts a server. `script` defines `serve(connection, number)`, which runs on a thread of its own for each
     /// connection over TLS; `stop()` returns what it has passed to `note`.
-    init(_ certificate: TestCertificate, speaking protocols: String = "http/1.1", _ script: String) throws {
+    init(_ certificate: TestCertificate, speaking protocols: String = "http/1.1", _ script: String) async throws {
         scratch = try Scratch()
         try scratch.write(Self.library + "\n" + script + "\nrun()\n", to: "server.py")
-        process = try ServerProcess(
+        process = try await ServerProcess(
             .python3, [scratch.path("server.py"), certificate.file, certificate.key, protocols], readyAfter: "ready")
         let digits = process.greeting.split(separator: "ready ").last?.prefix { $0.isNumber }
         url = "https://localhost:\(try #require(digits.flatMap { Int($0) }))"
     }
 
     /// Puts TLS in front of a `LoopbackServer`: each connection is forwarded, byte by byte. It ends with a TLS closing
-    /// alert, unless it is `abrupt`.
+    /// alert, unless it is `abrupt`. It makes a note each time bytes that contain `word` have reached the client.
     static func front(
-        of server: LoopbackServer, _ certificate: TestCertificate, isAbrupt: Bool = false
-    ) throws -> PythonServer {
-        try PythonServer(
+        of server: LoopbackServer, _ certificate: TestCertificate, isAbrupt: Bool = false, noting word: String = ""
+    ) async throws -> PythonServer {
+        try await PythonServer(
             certificate,
             """
             def serve(connection, number):
@@ -42,9 +42,17 @@ final class PythonServer: Sendable {
                         bytes = server.recv(65536)
                         if not bytes: break
                         connection.sendall(bytes)
+                        if b"\(word)" and b"\(word)" in bytes:
+                            settle(connection)
+                            note("arrived")
                 server.close()
                 if not \(isAbrupt ? "True" : "False"): end(connection)
             """)
+    }
+
+    /// Waits until it has made a note, which `stop` does not return then.
+    func note() async {
+        await process.said()
     }
 
     /// Ends the server and returns its notes.
@@ -53,12 +61,19 @@ final class PythonServer: Sendable {
     }
 
     private static let library = """
-        import select, socket, ssl, struct, sys, threading, time
+        import fcntl, select, socket, ssl, struct, sys, termios, threading, time
 
         lock = threading.Lock()
 
         def note(text):
-            with lock: print(text, flush=True)
+            # In one piece, also where Python is told to buffer nothing: whoever waits for a note reads what is there.
+            with lock:
+                sys.stdout.write(text + "\\n")
+                sys.stdout.flush()
+
+        # Waits until the other side's system has acknowledged all that was sent: a busy one does not have it at once.
+        def settle(connection):
+            while any(fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4))): time.sleep(0.001)
 
         # Says that there is nothing more to come, without waiting for the other side to say so too.
         def end(connection):

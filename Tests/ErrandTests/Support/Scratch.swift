@@ -48,9 +48,9 @@ func waitProblem(_ body: () async throws -> Void) async -> TokenPersistenceError
 }
 
 /// Returns the kind of error that a persistence threw; `nil` if it threw none.
-func problem<Value>(_ body: () throws -> Value) -> TokenPersistenceError.Kind? {
+func problem<Value>(_ body: () async throws -> Value) async -> TokenPersistenceError.Kind? {
     do {
-        _ = try body()
+        _ = try await body()
         return nil
     } catch {
         return (error as? TokenPersistenceError)?.kind

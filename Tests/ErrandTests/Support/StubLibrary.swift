@@ -7,8 +7,8 @@ final class StubLibrary: Sendable {
 
     /// Creates a library with every function that reports version `version`, does not know the options `lacking`, and
     /// ends each transfer with `result`, after these header lines.
-    convenience init(version: Int = 0x075801, lacking: [Int] = [], lines: [String] = [], result: Int = 0) throws {
-        try self.init(
+    convenience init(version: Int = 0x075801, lacking: [Int] = [], lines: [String] = [], result: Int = 0) async throws {
+        try await self.init(
             source: """
                 \(Self.beginning(version, lacking))
                 static const char *const lines[] = {\(lines.map { "\"\($0)\\r\\n\"," }.joined())NULL};
@@ -19,8 +19,8 @@ final class StubLibrary: Sendable {
 
     /// Creates a library that works like the one at `path`, but reports version `version` and does not know the options
     /// `lacking`.
-    convenience init(version: Int, lacking: [Int], before path: String) throws {
-        try self.init(
+    convenience init(version: Int, lacking: [Int], before path: String) async throws {
+        try await self.init(
             source: """
                 \(Self.beginning(version, lacking))
                 #define PATH "\(path)"
@@ -28,16 +28,29 @@ final class StubLibrary: Sendable {
                 """)
     }
 
+    /// Creates a library that works like the one at `path`, but whose system trusts the authorities in that file, and
+    /// in that folder.
+    convenience init(trusting file: String, _ folder: String, before path: String) async throws {
+        try await self.init(
+            source: """
+                \(Self.beginning(0x075801, []))
+                #define PATH "\(path)"
+                #define TRUSTED_FILE "\(file)"
+                #define TRUSTED_FOLDER "\(folder)"
+                \(Self.forwarding)
+                """)
+    }
+
     /// Creates a library from C code.
-    init(source: String) throws {
+    init(source: String) async throws {
         scratch = try Scratch()
         try scratch.write(source, to: "stub.c")
-        try Program.clang.run(
+        try await Program.clang.run(
             ["-shared", "-fPIC", "-o", scratch.path("libcurl.so.4"), scratch.path("stub.c")])
     }
 
     /// Creates a file that is no library.
-    init(text: String) throws {
+    init(text: String) async throws {
         scratch = try Scratch()
         try scratch.write(text, to: "libcurl.so.4")
     }
@@ -86,11 +99,22 @@ final class StubLibrary: Sendable {
             return &info;
         }
         int curl_global_init(long flags) { return REAL("curl_global_init", int, long)(flags); }
+        // What a new handle trusts is built into the library.
+        static void *trust(void *easy) {
+        #ifdef TRUSTED_FILE
+            REAL("curl_easy_setopt", int, void *, int, ...)(easy, 10065, TRUSTED_FILE);
+            REAL("curl_easy_setopt", int, void *, int, ...)(easy, 10097, TRUSTED_FOLDER);
+        #endif
+            return easy;
+        }
         void *curl_easy_init(void) {
             handles++;
-            return REAL("curl_easy_init", void *, void)();
+            return trust(REAL("curl_easy_init", void *, void)());
         }
-        void curl_easy_reset(void *easy) { REAL("curl_easy_reset", void, void *)(easy); }
+        void curl_easy_reset(void *easy) {
+            REAL("curl_easy_reset", void, void *)(easy);
+            trust(easy);
+        }
         void curl_easy_cleanup(void *easy) {
             handles--;
             REAL("curl_easy_cleanup", void, void *)(easy);

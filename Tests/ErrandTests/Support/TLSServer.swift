@@ -11,9 +11,9 @@ final class TLSServer: Sendable {
 
     private let process: ServerProcess
 
-    init(_ certificate: TestCertificate, _ options: String...) throws {
+    init(_ certificate: TestCertificate, _ options: String...) async throws {
         let address = ["-accept", "127.0.0.1:0"]
-        process = try ServerProcess(
+        process = try await ServerProcess(
             .openssl, ["s_server", "-www", "-cert", certificate.file, "-key", certificate.key] + address + options,
             readyAfter: "ACCEPT 127.0.0.1:")
         let digits = process.greeting.split(separator: "ACCEPT 127.0.0.1:").last?.prefix { $0.isNumber }

@@ -9,10 +9,10 @@ struct TestCertificate: Sendable {
 
     /// The hash of its public key, as a client pins it.
     var pin: String {
-        get throws {
-            let key = try Program.openssl.run(["x509", "-in", file, "-pubkey", "-noout"])
-            let bytes = try Program.openssl.run(["pkey", "-pubin", "-outform", "der"], input: key)
-            return try Program.openssl.run(["dgst", "-sha256", "-binary"], input: bytes).base64EncodedString()
+        get async throws {
+            let key = try await Program.openssl.run(["x509", "-in", file, "-pubkey", "-noout"])
+            let bytes = try await Program.openssl.run(["pkey", "-pubin", "-outform", "der"], input: key)
+            return try await Program.openssl.run(["dgst", "-sha256", "-binary"], input: bytes).base64EncodedString()
         }
     }
 }
@@ -25,7 +25,8 @@ final class TestAuthority: Sendable {
     private let scratch: Scratch
     private static let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
 
-    init() throws {
+    /// Creates an authority of that name.
+    init(_ name: String = "Errand's tests") async throws {
         scratch = try Scratch()
         // `openssl ca` requires this configuration; it is the only command that accepts dates in every version.
         try scratch.write(
@@ -45,28 +46,28 @@ final class TestAuthority: Sendable {
             commonName = supplied
             """, to: "configuration")
         try scratch.write("", to: "index")
-        try makeOwnCertificate("authority", subject: "Errand's tests")
+        try await makeOwnCertificate("authority", subject: name)
     }
 
     /// The file of the authority's certificate, for clients that trust it.
     var file: String { scratch.path("authority.pem") }
 
     /// Issues a certificate that the authority signs.
-    func issue(to host: String = "localhost", dates: [String] = []) throws -> TestCertificate {
+    func issue(to host: String = "localhost", dates: [String] = []) async throws -> TestCertificate {
         let name = UUID().uuidString
         let (request, certificate) = (scratch.path("\(name).csr"), certificate(name))
-        try Program.openssl.run(
+        try await Program.openssl.run(
             ["req"] + Self.newKey + ["-keyout", certificate.key, "-out", request, "-subj", "/CN=\(host)"]
                 + ["-addext", "subjectAltName=DNS:\(host)"])
-        try Program.openssl.run(
+        try await Program.openssl.run(
             ["ca", "-batch", "-notext", "-config", scratch.path("configuration"), "-in", request]
                 + ["-cert", file, "-keyfile", scratch.path("authority-key.pem"), "-out", certificate.file] + dates)
         return certificate
     }
 
     /// Creates a certificate that only its own key signs.
-    func selfSigned() throws -> TestCertificate {
-        try makeOwnCertificate("own", subject: "localhost", ["-addext", "subjectAltName=DNS:localhost"])
+    func selfSigned() async throws -> TestCertificate {
+        try await makeOwnCertificate("own", subject: "localhost", ["-addext", "subjectAltName=DNS:localhost"])
         return certificate("own")
     }
 
@@ -78,9 +79,9 @@ final class TestAuthority: Sendable {
         return CurlTransport(options)
     }
 
-    private func makeOwnCertificate(_ name: String, subject: String, _ more: [String] = []) throws {
+    private func makeOwnCertificate(_ name: String, subject: String, _ more: [String] = []) async throws {
         let certificate = certificate(name)
-        try Program.openssl.run(
+        try await Program.openssl.run(
             ["req", "-x509"] + Self.newKey + ["-keyout", certificate.key, "-out", certificate.file, "-days", "2"]
                 + ["-subj", "/CN=\(subject)"] + more)
     }

@@ -57,6 +57,52 @@ import Testing
         #expect(scene.downloaded == scene.file.content)
     }
 
+    @Test("an address that leads to another path on a later attempt is another file: the download begins again")
+    func otherPath() async throws {
+        let scene = try DownloadScene(5000)
+        let other = LoopbackFile(Data(scene.file.content.map { ~$0 }))
+        scene.server.on(.get, "/a") { [file = scene.file] in file.reply(to: $0).cut(.inBody(1000)) }
+        scene.server.on(.get, "/b") { other.reply(to: $0) }
+        let asked = Noted(0)
+        let file = try await scene.client.download(
+            asking: {
+                asked.update { $0 += 1 }
+                return asked.value == 1 ? .get("a") : .get("b", query: ["signature": asked.value])
+            }, to: scene.target)
+        #expect(scene.downloaded == other.content && file.attempts == 2)
+        #expect(scene.ranges == [nil, nil])
+    }
+
+    @Test(
+        "a redirect that leads elsewhere on a later attempt, or in a later download, leads to another file",
+        arguments: [false, true])
+    func otherRedirect(isLater: Bool) async throws {
+        let scene = try DownloadScene(5000)
+        let files = [scene.file, LoopbackFile(Data(scene.file.content.map { ~$0 }))]
+        let (hops, last) = (Noted(0), isLater ? 4 : 2)
+        scene.server.on(.get, "/latest") { _ in
+            hops.update { $0 += 1 }
+            return .redirect(to: "/releases/\(hops.value > last ? 1 : 0)?signature=\(hops.value)")
+        }
+        for (number, file) in files.enumerated() {
+            scene.server.on(.get, "/releases/\(number)") { request in
+                guard number == 0 else { return file.reply(to: request) }
+                // Each download ends after a part, and the next one goes on with another signature.
+                return isLater && hops.value % 2 == 0 ? .status(404) : file.reply(to: request).cut(.inBody(1000))
+            }
+        }
+        for _ in 0..<(isLater ? 2 : 0) {
+            await #expect(throws: ServiceError.self) {
+                try await scene.client.download(.get("latest"), to: scene.target)
+            }
+        }
+        try await scene.client.download(.get("latest"), to: scene.target)
+        #expect(scene.downloaded == files[1].content)
+        let ranges = scene.server.received.filter { $0.path != "/latest" }.map { $0.headers["Range"] }
+        let expected = isLater ? [nil, 1000, 1000, 2000, 2000, nil] : [nil, 1000, 2000, nil]
+        #expect(ranges == expected.map { $0.map { "bytes=\($0)-" } })
+    }
+
     @Test("a refusal that comes at once is final, and so is an error of the closure")
     func refused() async throws {
         let scene = try DownloadScene()

@@ -42,6 +42,25 @@ import Testing
         #expect(try scene.names == ["app.zip"])
     }
 
+    @Test(
+        "D6: a digest with parameters, and one beside members of other kinds, is checked",
+        arguments: [
+            ";a=1", ";a", ";a=\"b, c\"", ", other=1;b=?0", ", list=(1 :AA==:);a", ", text=\"sha-256=:AAAA:\"", ", flag",
+        ])
+    func parameters(rest: String) async throws {
+        for isRight in [true, false] {
+            let scene = try scene { ["Repr-Digest": (isRight ? $0.digest : Self.zeros) + rest] }
+            scene.serve()
+            do throws(ServiceError) {
+                let file = try await scene.client.download(.get("app.zip"), to: scene.target)
+                #expect(file.isVerified && isRight)
+            } catch {
+                guard case .transport(let failure) = error else { throw error }
+                #expect(failure.kind == .digestMismatch && !isRight)
+            }
+        }
+    }
+
     @Test("D6: the caller's digest is checked, and counts even where the server's own is right")
     func ofCaller() async throws {
         let scene = try scene { ["Repr-Digest": $0.digest] }

@@ -23,8 +23,8 @@ struct DownloadNginxTests {
     private var target: String { scratch.path("file") }
 
     /// Starts nginx with additional settings.
-    private func nginx(_ settings: String) throws -> (url: String, process: Nginx) {
-        let nginx = try Nginx(in: files, http: settings, server: "root \"\(files.folder)\";")
+    private func nginx(_ settings: String) async throws -> (url: String, process: Nginx) {
+        let nginx = try await Nginx(in: files, http: settings, server: "root \"\(files.folder)\";")
         return ("http://127.0.0.1:\(nginx.port)", nginx)
     }
 
@@ -63,7 +63,7 @@ struct DownloadNginxTests {
         "D1: the rest comes as a part, by tag or by date, compressed or not; the file is identical",
         arguments: ["", "etag off;", "gzip on; gzip_types *; gzip_min_length 1;"])
     func parts(settings: String) async throws {
-        let nginx = try nginx(settings)
+        let nginx = try await nginx(settings)
         let breaking = Breaking(after: 1_234_567)
         let file = try await client(nginx.url, breaking).download(.get("file"), to: target)
         #expect(breaking.statuses.value == [200, 206])
@@ -73,7 +73,7 @@ struct DownloadNginxTests {
 
     @Test("D2: a file that has changed meanwhile comes whole, from its beginning", arguments: ["", "etag off;"])
     func changed(settings: String) async throws {
-        let nginx = try nginx(settings)
+        let nginx = try await nginx(settings)
         let other = Data(content.reversed())
         let path = files.path("file")
         let breaking = Breaking(after: 1_000_000) {
@@ -88,7 +88,7 @@ struct DownloadNginxTests {
 
     @Test("D3: a download that broke off after its last byte is complete after a 416")
     func complete() async throws {
-        let nginx = try nginx("")
+        let nginx = try await nginx("")
         let breaking = Breaking(after: .max)
         let file = try await client(nginx.url, breaking).download(.get("file"), to: target)
         #expect(breaking.statuses.value == [200, 416] && file.status == 416)

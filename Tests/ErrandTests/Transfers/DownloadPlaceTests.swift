@@ -44,6 +44,63 @@ import Testing
         #expect(try scene.scratch.read("file") == "precious")
     }
 
+    @Test(
+        "D7: a name that is too long is found out before anything is sent, and leaves nothing", arguments: [256, 1000])
+    func tooLongName(count: Int) async throws {
+        let scene = try DownloadScene()
+        scene.serve()
+        let target = scene.scratch.path(String(repeating: "x", count: count))
+        #expect(try await reason(target, in: scene) == "\(target) cannot be looked at: File name too long")
+        #expect(try scene.names == [] && scene.server.received.isEmpty)
+    }
+
+    #if os(Linux)
+    @Test(
+        "D7: a folder that takes no files is named, and nothing is sent",
+        arguments: ["/proc/self/x", "/sys/x", "/dev/fd/x"])
+    func noFolderForFiles(target: String) async throws {
+        let scene = try DownloadScene()
+        scene.serve()
+        let reason = try await reason(target, in: scene)
+        #expect(reason.contains(target) || reason.hasSuffix("is not writable"), "\(reason)")
+        #expect(scene.server.received.isEmpty)
+    }
+    #endif
+
+    @Test(
+        "D7: the URL of a file of another machine is refused, for a download and for a body; one of this machine is not"
+    )
+    func otherHost() async throws {
+        let scene = try DownloadScene()
+        scene.serve()
+        let elsewhere = try #require(URL(string: "file://other.host\(scene.target)"))
+        for isDownload in [true, false] {
+            let error = await #expect(throws: ServiceError.self) {
+                if isDownload {
+                    try await scene.client.download(.get("app.zip"), to: elsewhere)
+                } else {
+                    try await scene.client.run(.put("x", body: .file(elsewhere)))
+                }
+            }
+            guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
+            #expect(invalid.subject == .file && invalid.reason.contains("other.host"))
+        }
+        #expect(try scene.names == [] && scene.server.received.isEmpty)
+        for host in ["", "localhost", "LOCALHOST"] {
+            let here = try #require(URL(string: "file://\(host)\(scene.target)"))
+            #expect(try await scene.client.download(.get("app.zip"), to: here).path == scene.target)
+        }
+    }
+
+    @Test("a folder with the name of the part is named")
+    func folderAsPart() async throws {
+        let scene = try DownloadScene()
+        try FileManager.default.createDirectory(
+            atPath: scene.target + ".part", withIntermediateDirectories: false)
+        #expect(try await reason(scene.target, in: scene).hasPrefix("\(scene.target).part cannot be created: "))
+        #expect(scene.server.received.isEmpty)
+    }
+
     @Test("a name may be as long as the file system allows; its part has a shorter one", arguments: [240, 242, 255])
     func longName(count: Int) async throws {
         let scene = try DownloadScene()

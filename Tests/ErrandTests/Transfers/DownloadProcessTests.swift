@@ -36,7 +36,7 @@ import Testing
             held.value = round % 3 == 2 ? nil : Int.random(in: 1...6_000_000)
             let before = server.received.count
             let child = try Child("TransportProbe", ["download", server.baseURL, target])
-            await child.firstWord()
+            try await child.firstWord()
             // Another process is killed at a moment of real time, so that any point may be hit.
             try await Task.sleep(for: .microseconds(Int.random(in: 0...30_000)))
             child.kill()
@@ -66,7 +66,7 @@ import Testing
         let held = Noted<Int?>(2_000_000)
         serve(holding: held)
         let child = try Child("TransportProbe", ["download", server.baseURL, target])
-        await child.firstWord()
+        try await child.firstWord()
         let client = APIClient(server.baseURL) { $0.rateLimit = .unlimited }
         let error = await #expect(throws: ServiceError.self) { try await client.download(.get("file"), to: target) }
         guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// Compiles a library that replaces a function of the system in a child process.
-    private func replacing(_ function: String) throws -> [String: String] {
+    private func replacing(_ function: String) async throws -> [String: String] {
         try scratch.write(
             """
             #define _GNU_SOURCE
@@ -90,7 +90,7 @@ import Testing
             #include <unistd.h>
             \(function)
             """, to: "function.c")
-        try Program.clang.run(
+        try await Program.clang.run(
             ["-shared", "-fPIC", "-o", scratch.path("function.so"), scratch.path("function.c"), "-ldl"])
         return ["LD_PRELOAD": scratch.path("function.so")]
     }
@@ -99,7 +99,7 @@ import Testing
         "D5: where the file system has no locks, a download notices that another process has written to its part",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"))
     func withoutLocks() async throws {
-        let environment = try replacing("int flock(int file, int how) { errno = ENOLCK; return -1; }")
+        let environment = try await replacing("int flock(int file, int how) { errno = ENOLCK; return -1; }")
         let (arrived, goOn) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0))
         let isFirst = Noted(true)
         server.on(.get, "/file") { [file] request in
@@ -129,7 +129,7 @@ import Testing
         "D7: bytes that could not be brought to the disk are not kept: the system says only once that they are lost",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"))
     func lostBytes() async throws {
-        let environment = try replacing(
+        let environment = try await replacing(
             """
             int fsync(int file) {
                 char link[64], path[4096] = {0};
@@ -146,6 +146,45 @@ import Testing
         let (lines, _) = try await child.end()
         #expect(lines.last?.contains("\(target).part cannot be written: Input/output error") == true, "\(lines)")
         #expect(part == nil && !scratch.exists("file.part.json") && !scratch.exists("file"))
+    }
+
+    @Test(
+        "D4: the file is synced before it is renamed, and its folder afterwards",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+    func synced() async throws {
+        var environment = try await replacing(
+            """
+            #include <stdlib.h>
+            static void note(const char *what, const char *path) {
+                FILE *log = fopen(getenv("SYNC_LOG"), "a");
+                fprintf(log, "%s %s\\n", what, strrchr(path, '/') + 1);
+                fclose(log);
+            }
+            int fsync(int file) {
+                char link[64], path[4096] = {0};
+                snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+                if (readlink(link, path, sizeof path - 1) > 0) note("sync", path);
+                return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(file);
+            }
+            int unlink(const char *path) {
+                note("unlink", path);
+                return ((int (*)(const char *))dlsym(RTLD_NEXT, "unlink"))(path);
+            }
+            int rename(const char *from, const char *to) {
+                note("rename", to);
+                return ((int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename"))(from, to);
+            }
+            """)
+        environment["SYNC_LOG"] = scratch.path("log")
+        serve()
+        let child = try Child("TransportProbe", ["download", server.baseURL, target], environment: environment)
+        #expect(try await child.end().status == 0)
+        let log = try scratch.read("log").split(separator: "\n").map(String.init)
+        let folder = String(try #require(scratch.folder.split(separator: "/").last))
+        let place = try #require(log.firstIndex(of: "rename file"))
+        #expect(log[..<place].last == "sync file.part")
+        // Whatever is removed beside it comes later, and is synced once more.
+        #expect(log[(place + 1)...].first == "sync \(folder)", "\(log)")
     }
 
     @Test("D7: on a full disk the error says so, and what has come is kept for the next download")

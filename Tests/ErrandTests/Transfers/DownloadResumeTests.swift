@@ -98,6 +98,49 @@ import Testing
         #expect(scene.downloaded == other.content && file.attempts == 10 && !file.isResumed)
     }
 
+    @Test(
+        "a file that changes again and again, after a little of it has come each time, is given up", arguments: [1, 2])
+    func changingForever(connections: Int) async throws {
+        let scene = try DownloadScene(1000)
+        scene.server.on(.get, "/app.zip") { [content = scene.file.content] request in
+            // Each version brings some bytes, one for each connection.
+            let version = (request.connection - 1) / connections
+            let file = LoopbackFile(content, headers: ["ETag": "\"\(version)\""])
+            guard request.connection < 200 else { return .status(404) }
+            return file.reply(to: request).cut(.inBody(1))
+        }
+        let error = await #expect(throws: ServiceError.self) {
+            try await scene.client.download(.get("app.zip"), to: scene.target)
+        }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .truncated)
+        // Three versions may bring something, and then there are three attempts.
+        #expect(scene.server.received.count <= 4 * connections + 3)
+    }
+
+    @Test("D2: a part that is longer than its range is a lie, and nothing of that version is kept")
+    func lyingPart() async throws {
+        let scene = try DownloadScene(5000)
+        scene.server.on(.get, "/app.zip") { [file = scene.file] request in
+            guard request.headers["Range"] != nil else { return file.reply(to: request).cut(.inBody(1000)) }
+            let reply = LoopbackReply.chunks(
+                [file.content.dropFirst(1000), Data("more".utf8)],
+                headers: ["ETag": "\"1\"", "Content-Range": "bytes 1000-4999/5000"])
+            var partial = reply
+            if case .write(let head) = partial.steps[0] {
+                partial.steps[0] = .write(
+                    Data(String(decoding: head, as: UTF8.self).replacing("HTTP/1.1 200", with: "HTTP/1.1 206").utf8))
+            }
+            return partial
+        }
+        let error = await #expect(throws: ServiceError.self) {
+            try await scene.client.download(.get("app.zip"), to: scene.target)
+        }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .malformed && failure.message.contains("more than it announced"))
+        #expect(try scene.names == [])
+    }
+
     @Test("a success that is not the file leaves the old file and what has come of the new one", arguments: [202, 204])
     func notTheFile(status: Int) async throws {
         let scene = try DownloadScene()

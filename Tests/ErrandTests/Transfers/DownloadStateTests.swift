@@ -42,6 +42,9 @@ import Testing
         Case("D2 another validator", 206, part(["ETag": "\"b\""]), .requestWhole),
         Case("D2 a weak validator", 206, part(["ETag": "W/\"a\""]), .requestWhole),
         Case("D2 no validator", 206, part(without: "ETag"), .requestWhole),
+        Case(
+            "D2 two validators that differ", 206, HTTPHeaders(part().fields + [.init(name: "ETag", value: "\"b\"")]),
+            .requestWhole),
         Case("D2 several ranges", 206, part(["Content-Type": "Multipart/Byteranges; boundary=x"]), .requestWhole),
         Case("D2 a compressed part", 206, part(["Content-Encoding": "gzip"]), .requestWhole),
         Case("D3 the length is the whole", 416, ["Content-Range": "bytes */50"], .requestWhole),
@@ -72,6 +75,8 @@ import Testing
         #expect(state.step(after: 416, [:]) == .complete)
         #expect(state.step(after: 416, ["Content-Range": "bytes */100", "ETag": "\"a\""]) == .complete)
         #expect(state.step(after: 416, ["Content-Range": "bytes */100", "ETag": "\"b\""]) == .requestWhole)
+        let twoTags = HTTPHeaders([.init(name: "ETag", value: "\"a\""), .init(name: "ETag", value: "\"b\"")])
+        #expect(state.step(after: 416, twoTags) == .requestWhole)
         #expect(state.step(after: 416, ["Content-Range": "bytes */99"]) == .requestWhole)
         // Without a total, only the server can say that this is all.
         state.total = nil
@@ -94,11 +99,14 @@ import Testing
         }
     }
 
-    @Test("the length of compressed bytes is not that of the file, and nothing can be joined to them")
+    @Test("D16: compressed bytes are refused; a part of them is not appended, and the whole file requested")
     func compressed() {
-        let headers: HTTPHeaders = ["Content-Encoding": "gzip", "Content-Length": "9", "ETag": "\"a\""]
-        #expect(DownloadState().step(after: 200, headers) == .beginAgain(total: nil))
-        #expect(DownloadState().begun(again: headers, total: nil, isRepeatable: true).version == nil)
+        let headers: HTTPHeaders = ["Content-Encoding": "gzip, br", "Content-Length": "9", "ETag": "\"a\""]
+        #expect(DownloadState().step(after: 200, headers) == .refuse(coding: "gzip, br"))
+        let state = DownloadState(offset: 50, version: .tag("\"a\""), total: 100)
+        #expect(state.step(after: 200, headers) == .refuse(coding: "gzip, br"))
+        #expect(state.step(after: 206, Self.part(["Content-Encoding": "gzip"])) == .requestWhole)
+        #expect(state.step(after: 404, headers) == .fail)
         #expect(DownloadState().begun(again: Self.tag, total: nil, isRepeatable: true).version == .tag("\"a\""))
         #expect(DownloadState().begun(again: Self.tag, total: nil, isRepeatable: false).version == nil)
     }
@@ -117,6 +125,19 @@ import Testing
         #expect(version(["Last-Modified": late, "Date": early]) == nil)
         #expect(version(["Last-Modified": early]) == nil)
         #expect(version(["Last-Modified": "yesterday", "Date": late]) == nil)
+        // Two fields that differ name no certain version.
+        let (one, two) = (
+            HTTPHeaders.Field(name: "ETag", value: "\"a\""), HTTPHeaders.Field(name: "etag", value: "\"b\"")
+        )
+        #expect(FileVersion(HTTPHeaders([one, one])) == .tag("\"a\""))
+        #expect(FileVersion(HTTPHeaders([one, two])) == nil)
+        var dates: HTTPHeaders = ["Last-Modified": early, "Date": late]
+        dates.add("Last-Modified", late)
+        #expect(FileVersion(dates) == nil)
+        #expect(FileVersion.tag("\"a\"").matchesPart(with: HTTPHeaders([one, one])))
+        #expect(!FileVersion.tag("\"a\"").matchesPart(with: HTTPHeaders([one, two])))
+        #expect(!FileVersion.tag("\"a\"").matchesPart(with: [:]))
+        #expect(!FileVersion.date(late).matchesPart(with: dates))
         // The server may leave the date out of a part, but not change it.
         #expect(FileVersion.date(early).matchesPart(with: [:]))
         #expect(FileVersion.date(early).matchesPart(with: ["Last-Modified": early]))

@@ -138,6 +138,14 @@ import Testing
 
     enum Stop: CaseIterable { case cancelAll, shutdown, task }
 
+    private func end(_ download: Task<DownloadedFile, some Error>, of client: APIClient, by stop: Stop) async {
+        switch stop {
+        case .cancelAll: client.cancelAll()
+        case .shutdown: await client.shutdown()
+        case .task: download.cancel()
+        }
+    }
+
     @Test(
         "cancelAll, shutdown and the task end a download while it receives and while it pauses; what came is kept",
         arguments: Stop.allCases, [3500, 7001, 15_000])
@@ -152,11 +160,7 @@ import Testing
             }
             try await clock.sleep(for: .milliseconds(moment))
             #expect(await client.activity.first { _ in true } == 1)
-            switch stop {
-            case .cancelAll: client.cancelAll()
-            case .shutdown: await client.shutdown()
-            case .task: download.cancel()
-            }
+            await end(download, of: client, by: stop)
             await #expect(throws: ServiceError.cancelled) { try await download.value }
             #expect(clock.elapsed == .milliseconds(moment))
         }
@@ -164,5 +168,125 @@ import Testing
         #expect(moment == 15_000 ? kept.count > 6 : kept.count == (moment == 3500 ? 3 : 6))
         #expect(kept == content(kept.count))
         #expect(clock.alarmCount == 0 && clock.sleepers == 0)
+    }
+
+    @Test("a download ends at once when its user signs out, whatever the server does")
+    func signedOut() async throws {
+        network.on(.get, "/file", reply(0..<100, of: 100, every: .seconds(2)))
+        let tokens = TokenStore(time: clock) { $0 }
+        let client = testClient(network, clock) { $0.tokens = tokens }
+        try await clock.run {
+            await tokens.signIn(Token(access: "ann"))
+            let download = Task(executorPreference: clock.executor) {
+                try await client.download(.get("file"), to: target)
+            }
+            try await clock.sleep(for: .seconds(5))
+            await tokens.signOut()
+            let error = await #expect(throws: ServiceError.self) { try await download.value }
+            guard case .sessionExpired(let expiry) = error else { throw try #require(error) }
+            #expect(expiry.reason == .signedOut)
+            #expect(clock.elapsed == .seconds(5))
+        }
+        #expect(try Data(contentsOf: URL(filePath: target + ".part")) == content(2))
+        #expect(clock.alarmCount == 0 && clock.sleepers == 0)
+    }
+
+    @Test(
+        "the first question for an address belongs to the call: it is counted, and each stop ends it",
+        arguments: Stop.allCases)
+    func asking(stop: Stop) async throws {
+        let client = testClient(network, clock)
+        let events = Noted<[ClientEvent]>([])
+        let listener = client.events
+        try await clock.run {
+            let download = Task(executorPreference: clock.executor) {
+                try await client.download(
+                    asking: { [clock] in
+                        try await clock.sleep(for: .seconds(100))
+                        return .get("file")
+                    }, to: target)
+            }
+            try await clock.sleep(for: .seconds(5))
+            #expect(await client.activity.first { _ in true } == 1)
+            await end(download, of: client, by: stop)
+            await #expect(throws: ServiceError.cancelled) { try await download.value }
+            #expect(clock.elapsed == .seconds(5))
+            if stop != .shutdown { #expect(await client.activity.first { _ in true } == 0) }
+            await client.shutdown()
+        }
+        for await event in listener { events.update { $0.append(event) } }
+        #expect(events.value.count == 2 && Set(events.value.map(\.call)).count == 1)
+        #expect(clock.alarmCount == 0 && clock.sleepers == 0)
+    }
+
+    /// Downloads from an address for which somebody is asked for that long. Returns how long it takes until the
+    /// deadline ends that.
+    private func timeUntilDeadline(
+        _ client: APIClient, asking seconds: Int, _ endpoint: Endpoint<Data> = .get("file")
+    ) async throws -> Duration {
+        let start = clock.elapsed
+        let error = await #expect(throws: ServiceError.self) {
+            try await client.download(
+                asking: { [clock] in
+                    try await clock.sleep(for: .seconds(seconds))
+                    return endpoint
+                }, to: target)
+        }
+        guard case .timedOut(let timeout) = error else { throw try #require(error) }
+        #expect(timeout.bound == .deadline)
+        return clock.elapsed - start
+    }
+
+    @Test("the deadline covers the question for an address, and goes on counting with its answer")
+    func deadlineOfQuestion() async throws {
+        network.on(.get, "/file", reply(0..<100, of: 100, every: .seconds(1)).times(2))
+        let client = testClient(network, clock) { $0.deadline = .seconds(20) }
+        let times = try await clock.run {
+            [
+                try await timeUntilDeadline(client, asking: 100), try await timeUntilDeadline(client, asking: 15),
+                // The endpoint's own counts from the beginning too.
+                try await timeUntilDeadline(client, asking: 5, .get("file").deadline(.seconds(8))),
+                try await timeUntilDeadline(client, asking: 10, .get("file").deadline(.seconds(8))),
+            ]
+        }
+        #expect(times == [.seconds(20), .seconds(20), .seconds(8), .seconds(10)])
+        #expect(network.sent.count == 2)
+        #expect(clock.alarmCount == 0 && clock.sleepers == 0)
+    }
+
+    @Test(
+        "a download whose address was asked for is one call, in `activity` and in the events, and can be stopped later")
+    func askedAndStopped() async throws {
+        network.on(.get, "/file", reply(0..<100, of: 100, every: .seconds(1)))
+        let client = testClient(network, clock)
+        let listener = client.events
+        try await clock.run {
+            let download = Task(executorPreference: clock.executor) {
+                try await client.download(
+                    asking: { [clock] in
+                        try await clock.sleep(for: .seconds(3))
+                        return .get("file")
+                    }, to: target)
+            }
+            try await clock.sleep(for: .milliseconds(7500))
+            #expect(await client.activity.first { _ in true } == 1)
+            client.cancelAll()
+            await #expect(throws: ServiceError.cancelled) { try await download.value }
+            #expect(clock.elapsed == .milliseconds(7500))
+            #expect(await client.activity.first { _ in true } == 0)
+            await client.shutdown()
+        }
+        var (calls, begun, ended) = (Set<Int>(), 0, 0)
+        for await event in listener {
+            calls.insert(event.call)
+            switch event.kind {
+            case .began: begun += 1
+            case .ended(_, _, let age):
+                ended += 1
+                #expect(age == .milliseconds(7500) && event.endpoint == "GET file")
+            default: break
+            }
+        }
+        #expect(calls.count == 1 && begun == 1 && ended == 1)
     }
 }

@@ -20,15 +20,15 @@ struct UploadNginxTests {
     private let scratch: Scratch
     private let content = DownloadScene.content(3 << 20)
 
-    init() throws {
-        (authority, backend, scratch) = (try TestAuthority(), try LoopbackServer(), try Scratch())
+    init() async throws {
+        (authority, backend, scratch) = (try await TestAuthority(), try LoopbackServer(), try Scratch())
         try content.write(to: URL(filePath: scratch.path("video.mp4")))
         backend.onAny { _ in .status(204) }
     }
 
-    private func nginx(_ way: Way) throws -> (client: APIClient, nginx: Nginx) {
-        let certificate = try authority.issue()
-        let nginx = try Nginx(
+    private func nginx(_ way: Way) async throws -> (client: APIClient, nginx: Nginx) {
+        let certificate = try await authority.issue()
+        let nginx = try await Nginx(
             in: Scratch(), listening: way == .http1 ? "" : "ssl http2",
             server: """
                 ssl_certificate "\(certificate.file)"; ssl_certificate_key "\(certificate.key)";
@@ -60,7 +60,7 @@ struct UploadNginxTests {
 
     @Test("D10: a file arrives byte for byte, with its length and its type", arguments: Way.allCases)
     func file(way: Way) async throws {
-        let (client, nginx) = try nginx(way)
+        let (client, nginx) = try await nginx(way)
         try await client.run(.put("x", body: .file(scratch.path("video.mp4"))))
         let (body, request) = try read()
         #expect(body == content)
@@ -70,7 +70,7 @@ struct UploadNginxTests {
 
     @Test("D12: a form arrives, and other readers find in it what was given", arguments: Way.allCases)
     func form(way: Way) async throws {
-        let (client, nginx) = try nginx(way)
+        let (client, nginx) = try await nginx(way)
         let name = "Fü\"ße\r\n😀"
         try await client.run(
             .post(
@@ -87,14 +87,14 @@ struct UploadNginxTests {
             ReadPart("note", filename: "ä.txt", type: "text/plain", "--x\r\n"),
         ]
         for reader in MultipartReader.allCases where reader.isInstalled {
-            #expect(try reader.parts(of: body, as: try #require(request.headers["Content-Type"])) == expected)
+            #expect(try await reader.parts(of: body, as: try #require(request.headers["Content-Type"])) == expected)
         }
         withExtendedLifetime(nginx) {}
     }
 
     @Test("a stream without a length arrives whole", arguments: Way.allCases)
     func stream(way: Way) async throws {
-        let (client, nginx) = try nginx(way)
+        let (client, nginx) = try await nginx(way)
         let pieces = stride(from: 0, to: content.count, by: 70_001).map { content.dropFirst($0).prefix(70_001) }
         let body = RequestBody.stream(contentType: "x/y") {
             HTTPBody.Chunks { continuation in
@@ -109,7 +109,7 @@ struct UploadNginxTests {
 
     @Test("D11: after a 307 the same bytes are sent from their start", arguments: Way.allCases)
     func moved(way: Way) async throws {
-        let (client, nginx) = try nginx(way)
+        let (client, nginx) = try await nginx(way)
         try await client.run(.put("moved", body: .file(scratch.path("video.mp4"))))
         let (body, request) = try read()
         #expect(request.path == "/there" && body == content)
@@ -119,7 +119,7 @@ struct UploadNginxTests {
     @Test("D13: a body that nginx does not want is refused at once, and nothing reaches the server behind it")
     func refused() async throws {
         for way in Way.allCases {
-            let (client, nginx) = try nginx(way)
+            let (client, nginx) = try await nginx(way)
             let error = await #expect(throws: ServiceError.self) {
                 try await client.run(.put("small", body: .file(scratch.path("video.mp4"))))
             }
@@ -131,7 +131,7 @@ struct UploadNginxTests {
 
     @Test("D14: with Expect: 100-continue, nginx is asked first", arguments: Way.allCases)
     func asked(way: Way) async throws {
-        let (client, nginx) = try nginx(way)
+        let (client, nginx) = try await nginx(way)
         let path = scratch.path("video.mp4")
         try await client.run(.put("x", body: .file(path)).header("Expect", "100-continue"))
         #expect(try read().body == content)

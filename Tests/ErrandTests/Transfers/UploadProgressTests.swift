@@ -1,4 +1,4 @@
-import Errand
+@testable import Errand
 import ErrandTestSupport
 import ErrandTesting
 import Foundation
@@ -97,5 +97,54 @@ struct UploadProgressTests {
             let _: Int = try await client.run(Route(), onProgress: note)
         }
         #expect(told.value.map(\.bytes) == [0, 3, 0, 3])
+    }
+
+    @Test("D9 what an earlier attempt reports late does not count", .timeLimit(.minutes(1)))
+    func lateReport() async {
+        let progress = UploadProgress(time: clock, note)
+        let first = progress.begin(of: 10)
+        first(4)
+        let second = progress.begin(of: 10)
+        first(6)
+        await clock.advance(by: .seconds(1))
+        second(3)
+        first(7)
+        progress.finish()
+        #expect(told.value.map(\.attempt) == told.value.map(\.attempt).sorted())
+        #expect(told.value.last == TransferProgress(bytes: 3, total: 10, attempt: 2))
+    }
+
+    @Test("D9 progress is told by one thread at a time: a smaller number never comes last", .timeLimit(.minutes(1)))
+    func inOrder() async {
+        let (entered, goOn) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0))
+        let overlaps = Noted((now: 0, most: 0))
+        let progress = UploadProgress(time: clock) { [told] progress in
+            overlaps.update { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            told.update { $0.append(progress) }
+            if progress.bytes == 0 {
+                entered.continuation.yield()
+                // The caller is still busy with the first number when another thread reports more.
+                goOn.wait()
+            }
+            overlaps.update { $0.now -= 1 }
+        }
+        let count = Noted<(@Sendable (Int) -> Void)?>(nil)
+        let over = AsyncStream.makeStream(of: Void.self)
+        Thread.detachNewThread {
+            count.value = progress.begin(of: 10)
+            over.continuation.yield()
+        }
+        for await _ in entered.stream { break }
+        let second = progress.begin(of: 10)
+        await clock.advance(by: .seconds(1))
+        second(4)
+        second(6)
+        progress.finish()
+        goOn.signal()
+        for await _ in over.stream { break }
+        #expect(overlaps.value.most == 1)
+        #expect(told.value.first == TransferProgress(bytes: 0, total: 10, attempt: 1))
+        #expect(told.value.last == TransferProgress(bytes: 10, total: 10, attempt: 2))
+        #expect(told.value.count == 2)
     }
 }

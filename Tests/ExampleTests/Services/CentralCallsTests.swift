@@ -24,10 +24,10 @@ import Testing
         let logs = (0..<2).map { _ in central.log }
         let (slow, fast) = (central.start(endpoint("slow")), central.start(endpoint("fast")))
         await clock.sleepers(atLeast: 2)
-        clock.advance(by: .seconds(2))
+        await clock.advance(by: .seconds(2))
         _ = await fast.value
         _ = await failure { () async throws(ServiceError) in try await central.checkToken() }
-        clock.advance(by: .seconds(1))
+        await clock.advance(by: .seconds(1))
         _ = await slow.value
         await central.shutdown()
         for stream in failures {
@@ -95,7 +95,7 @@ import Testing
         // A call that was missed ends too, with its reply.
         let time = Task {
             while !Task.isCancelled {
-                clock.advance(by: .seconds(1))
+                await clock.advance(by: .seconds(1))
                 await Task.yield()
             }
         }

@@ -35,7 +35,7 @@ import Testing
         view.cancel()
         bound.cancel()
         #expect(await bound.value == .cancelled)
-        clock.advance(by: .seconds(2))
+        await clock.advance(by: .seconds(2))
         #expect(await view.value == .success(1))
     }
 

@@ -74,35 +74,44 @@ import Testing
                 == ["Bearer a1", "Bearer a1", "Bearer a2"])
     }
 
-    @Test("a shutdown ends a sign-in and a refresh; later sign-ins fail", arguments: [true, false])
-    func shutdown(isSignIn: Bool) async throws {
-        let token = #"{"access_token": "a1", "refresh_token": "r1", "expires_in": 60, "token_type": "Bearer"}"#
-        if !isSignIn { scriptSignIn(answering: token) }
+    @Test("a shutdown ends a sign-in at once; later ones fail")
+    func shutdown() async throws {
         network.on(.post, "/oauth/access_token", .silence)
         try await clock.run {
-            if !isSignIn {
-                _ = try await service.signIn(name: "ann", password: "p")
-                try await clock.sleep(for: .seconds(61))
-            }
-            let begin = clock.now
             let call = Task(executorPreference: clock.executor) {
-                await failure { () async throws(ServiceError) in
-                    if isSignIn {
-                        _ = try await service.signIn(name: "ann", password: "p")
-                    } else {
-                        _ = try await service.user()
-                    }
-                }
+                await failure { () async throws(ServiceError) in try await service.signIn(name: "ann", password: "p") }
             }
             try await clock.sleep(for: .seconds(1))
             await service.shutdown()
             #expect(await call.value == .cancelled)
-            #expect(begin.duration(to: clock.now) == .seconds(1))
+            #expect(clock.elapsed == .seconds(1))
             let later = await failure { () async throws(ServiceError) in
                 try await service.signIn(name: "ann", password: "p")
             }
             guard case .invalidRequest(let problem) = later else { throw try #require(later) }
             #expect(problem.subject == .clientShutDown)
+        }
+    }
+
+    @Test("T18: a shutdown ends the calls, and finishes a refresh, whose token is saved")
+    func shutdownDuringRefresh() async throws {
+        let token = #"{"access_token": "a1", "refresh_token": "r1", "expires_in": 60, "token_type": "Bearer"}"#
+        scriptSignIn(answering: token)
+        network.on(.post, "/oauth/access_token", .json(token.replacing("1\"", with: "2\"")).after(.seconds(5)))
+        try await clock.run {
+            _ = try await service.signIn(name: "ann", password: "p")
+            try await clock.sleep(for: .seconds(61))
+            let begin = clock.now
+            let call = Task(executorPreference: clock.executor) {
+                (await failure { () async throws(ServiceError) in try await service.user() }, clock.now)
+            }
+            try await clock.sleep(for: .seconds(1))
+            await service.shutdown()
+            #expect(begin.duration(to: clock.now) == .seconds(5))
+            let (error, ended) = await call.value
+            #expect(error == .cancelled && begin.duration(to: ended) == .seconds(1))
+            let kept = try await service.tokens.token()
+            #expect(kept.access == "a2" && kept.refresh == "r2")
         }
     }
 

@@ -25,12 +25,12 @@ import Testing
         let screen = Social.FriendsScreen(service)
         let first = Task { await screen.load() }
         await network.sent(atLeast: 1)
-        clock.advance(by: .seconds(1))
+        await clock.advance(by: .seconds(1))
         let second = Task { await screen.load() }
         await network.sent(atLeast: 2)
         await first.value
         #expect(screen.friends.isEmpty && screen.message == nil)
-        clock.advance(by: .seconds(2))
+        await clock.advance(by: .seconds(2))
         await second.value
         #expect(screen.friends.map(\.id) == [8])
     }
@@ -48,7 +48,7 @@ import Testing
         await first.value
         #expect(screen.isLoading)
         await clock.sleepers(atLeast: 1)
-        clock.advance(by: .seconds(2))
+        await clock.advance(by: .seconds(2))
         await second.value
         #expect(!screen.isLoading && screen.message != nil)
     }

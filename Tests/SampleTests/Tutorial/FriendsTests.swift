@@ -45,7 +45,7 @@ struct FriendsTests {
         let first = Task { await screen.load() }
         await clock.sleepers(atLeast: 1)
         await screen.load()
-        clock.advance(by: .seconds(1))
+        await clock.advance(by: .seconds(1))
         await first.value
         #expect(screen.friends == [Friend(id: 3)])
         #expect(screen.message == nil)

@@ -96,26 +96,17 @@ public struct OAuth: Sendable {
 
     /// Exchanges an expired token for a new one: use it in the `refresh` closure of a `TokenStore`.
     ///
-    /// If the response has no new refresh token, or no scopes, the old ones stay. The error `invalid_grant`, with any
-    /// status, ends the session of the store; so does a missing refresh token, and then nothing is sent. A failed
-    /// connection does not end the session.
+    /// If the response has no new refresh token, or no scopes, the old ones stay. A refusal is `.rejected`, with the
+    /// server's code. The store ends the session if that code says that the token is refused, such as `invalid_grant`,
+    /// and keeps it otherwise: see ``TokenStore``. A missing refresh token ends the session, and nothing is sent.
     public func refreshed(_ old: Token) async throws(ServiceError) -> Token {
         guard let refresh = old.refresh, !refresh.isEmpty else {
             throw .sessionExpired(SessionExpiry(.refreshRefused, message: "there is no refresh token"))
         }
-        do throws(ServiceError) {
-            var token = try await token(.refresh(refresh))
-            token.refresh = token.refresh ?? refresh
-            if token.scopes.isEmpty { token.scopes = old.scopes }
-            return token
-        } catch {
-            // The store itself ends the session at 400 and 401; some servers use 403, or a success.
-            guard case .rejected(let rejection) = error, rejection.code == "invalid_grant",
-                rejection.status != 400, rejection.status != 401
-            else { throw error }
-            throw .sessionExpired(
-                SessionExpiry(.refreshRefused, message: rejection.message, status: rejection.status))
-        }
+        var token = try await token(.refresh(refresh))
+        token.refresh = token.refresh ?? refresh
+        if token.scopes.isEmpty { token.scopes = old.scopes }
+        return token
     }
 
     private func endpoint(

@@ -16,6 +16,11 @@ public import Foundation
 /// lock ends with the process that holds it. A process that hangs meanwhile blocks the others for ten seconds by
 /// default. Then they continue with their token while it is valid, and a refresh fails with
 /// ``TransportFailure/Kind-swift.enum/storage``.
+///
+/// A disk that hangs keeps no task from running: calls that need no new token continue, and the others end at their
+/// deadline. A refreshed token is saved before calls use it. If saving takes longer than the `refreshTimeout` of the
+/// ``TokenStore``, calls use the unsaved token, and ``TokenStore/events`` reports ``TokenEvent/notSaved(_:)``. Until
+/// the disk responds, no further refresh can begin, and calls that need one fail with `.timedOut`.
 public struct FileTokenPersistence: TokenPersistence {
     private static let version = 1
 
@@ -50,8 +55,12 @@ public struct FileTokenPersistence: TokenPersistence {
 
     /// Returns the saved session; `nil` if there is no file. Throws ``TokenPersistenceError/Kind/missingFolder`` if its
     /// folder is missing: then it is not known whether a session was saved.
-    public func load() throws(TokenPersistenceError) -> SavedSession? {
-        try TokenPersistenceError.translating { () throws(StorageError) in try savedSession() }
+    /// If the task is cancelled while the disk does not answer, it throws an error of the kind
+    /// ``TokenPersistenceError/Kind/other``.
+    public func load() async throws(TokenPersistenceError) -> SavedSession? {
+        try await TokenPersistenceError.translating { () async throws(StorageError) in
+            try await file.onDisk { () throws(StorageError) in try savedSession() }
+        }
     }
 
     private func savedSession() throws(StorageError) -> SavedSession? {
@@ -73,18 +82,20 @@ public struct FileTokenPersistence: TokenPersistence {
         return nil
     }
 
-    /// Saves the session, or removes the file.
-    public func save(_ session: SavedSession?) throws(TokenPersistenceError) {
-        guard let session else {
-            return try TokenPersistenceError.translating { () throws(StorageError) in try file.remove() }
-        }
-        let data: Data
+    /// Saves the session, or removes the file. What has begun is finished, even if the task is cancelled: a token that
+    /// the server has replaced must not be lost.
+    public func save(_ session: SavedSession?) async throws(TokenPersistenceError) {
+        let data: Data?
         do {
-            data = try JSONEncoder().encode(Document(version: Self.version, session: session))
+            data = try session.map { try JSONEncoder().encode(Document(version: Self.version, session: $0)) }
         } catch {
             throw TokenPersistenceError(.other, "the session cannot be encoded")
         }
-        try TokenPersistenceError.translating { () throws(StorageError) in try file.write(data) }
+        try await TokenPersistenceError.translating { () async throws(StorageError) in
+            try await DiskThreads.finish(at: file.path) { [file] () throws(StorageError) in
+                if let data { try file.write(data) } else { try file.remove() }
+            }
+        }
     }
 
     /// Runs `body` while no other process that uses this file does. Throws, without running it, if the lock cannot be
@@ -103,14 +114,11 @@ extension PrivateFile {
     func exclusively(
         within timeout: Duration, _ body: @Sendable () async -> Void
     ) async throws(TokenPersistenceError) {
-        let lock: FileLock?
-        do throws(StorageError) {
-            lock = try await FileLock.acquire(beside: self, within: timeout)
-        } catch {
-            throw TokenPersistenceError(error)
+        let lock = try await TokenPersistenceError.translating { () async throws(StorageError) in
+            try await FileLock.acquire(beside: self, within: timeout)
         }
         await body()
-        lock?.release()
+        await lock?.release()
     }
 }
 

@@ -18,13 +18,20 @@ struct KeychainSession: TokenPersistence {
 
     /// Returns the saved session; `nil` if there is none.
     func load() async throws(TokenPersistenceError) -> SavedSession? {
-        try await DiskThreads.run(by: time, on: .keychain) { () throws(TokenPersistenceError) in try read() }
+        try await DiskThreads.finish(by: time, at: place, on: .keychain) { () throws(TokenPersistenceError) in
+            try read()
+        }
     }
 
     /// Saves the session, or removes the saved one.
     func save(_ session: SavedSession?) async throws(TokenPersistenceError) {
-        try await DiskThreads.run(by: time, on: .keychain) { () throws(TokenPersistenceError) in try write(session) }
+        try await DiskThreads.finish(by: time, at: place, on: .keychain) { () throws(TokenPersistenceError) in
+            try write(session)
+        }
     }
+
+    /// Each service counts as a folder.
+    private var place: String { "\(item.service)/\(item.account)" }
 
     private func read() throws(TokenPersistenceError) -> SavedSession? {
         let (status, data) = keychain.read(item)

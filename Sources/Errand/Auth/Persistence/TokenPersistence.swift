@@ -12,8 +12,8 @@ public protocol TokenPersistence: Sendable {
     /// throw.
     func save(_ session: SavedSession?) async throws
     /// Runs `body` while no other process does, or throws without running it: then nothing is saved, and a saved
-    /// session is not refreshed. Must not wait without limit for a process that hangs. If sessions are not shared
-    /// between processes, it has nothing to do.
+    /// session is not refreshed. Returning without running it counts as throwing. Must not wait without limit for a
+    /// process that hangs. If sessions are not shared between processes, it has nothing to do.
     func exclusively(_ body: @Sendable () async -> Void) async throws
 }
 

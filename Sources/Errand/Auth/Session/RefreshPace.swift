@@ -29,6 +29,11 @@ struct RefreshPace: Sendable {
         failures = 0
     }
 
+    /// Ends the delay after a failure.
+    mutating func recovered() {
+        notBefore = .zero
+    }
+
     /// Notes that the server has refused a token: each counts once, however many calls were sent with it.
     mutating func refused(_ access: String, at now: Instant) {
         guard let newest, newest.access == access else { return }

@@ -221,6 +221,16 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         history.pace.mayStart(at: now) ? startRefresh(refresh, of: id) : []
     }
 
+    /// Starts a refresh for a token that has come after its own refresh was given up (T17), unless the session was
+    /// refreshed since, or is another one. The server has just replaced a token, so there is no reason to wait.
+    mutating func startRefresh(_ refresh: Refresh, late session: SavedSession) -> [Action] {
+        guard let current = self.session, current.id == session.id, current.revision == session.revision else {
+            return []
+        }
+        history.pace.recovered()
+        return startRefresh(refresh, of: session.id)
+    }
+
     /// The session to refresh; `nil` if that refresh is not under way any more, and has nothing left to do (T6, T7).
     func session(for refresh: Refresh) -> SavedSession? {
         history.refresh == refresh ? session : nil
@@ -281,7 +291,8 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         if let saved, saved.id == session.id {
             guard saved.revision > session.revision else { return [] }
             adopt(saved)
-            guard saved.token.expiry.map({ date < $0 }) ?? true else { return [] }
+            // As a call sees it: a token that had expired when it was received is good, too (T12).
+            guard case .good = status(of: saved.id, at: date) else { return [] }
             return finish(refresh, with: .success(saved.token)) + [.send(.refreshed)]
         }
         guard history.isSaved else { return [] }

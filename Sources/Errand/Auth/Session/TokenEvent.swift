@@ -4,7 +4,8 @@
     case signedIn
     /// A newer access token replaced the old one.
     case refreshed
-    /// The server refused to replace the access token: the user has to sign in again.
+    /// The server refused to replace the access token, or the token has expired and cannot be replaced: the user has to
+    /// sign in again.
     case expired(SessionExpiry)
     /// The user signed out, here or in another process that shares the session.
     case signedOut

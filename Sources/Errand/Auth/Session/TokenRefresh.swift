@@ -3,7 +3,6 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
-import Synchronization
 
 /// The replacement of a token by the store: one refresh at a time, whose result is saved before any call sees it.
 extension TokenStore {
@@ -31,6 +30,11 @@ extension TokenStore {
 
     /// Starts a refresh for later calls, if the pace allows one now.
     func refreshBeside(_ id: UUID) {
+        // Another call may have refreshed the token before this one entered the actor (T2).
+        switch status(of: id) {
+        case .good, .beingReplaced, .ended: return
+        case .aging, .expired: break
+        }
         let now = time.now
         change { $0.startRefreshBeside(Flight(), of: id, at: now) }
     }
@@ -39,17 +43,42 @@ extension TokenStore {
     func takeTurn(toRefresh flight: Flight<Token, ServiceError>, notBefore instant: Instant) async {
         // A cancelled pause means that the session is over, which the next step finds out by itself.
         try? await time.sleep(until: instant, for: .sleeper("the pause before a refresh"), in: CallScope())
+        if pausing == flight { pausing = nil }
+        // Owned by the store: the alarm comes from no task.
+        let alarm = time.schedule(
+            at: time.now.advanced(by: refreshTimeout), for: .watch("the limit of a refresh")
+        ) { [weak self, executor = time.executor] in
+            Task(executorPreference: executor) { await self?.giveUp(flight) }
+        }
+        defer { alarm.cancel() }
         let turn = await nextTurn()
         defer { end(turn) }
         // Before the lock: its holder may hang, and a token that was saved before can be used without the lock.
         if state.withLock({ $0.isSaved }) { await readAgain(for: flight, isAlone: false) }
         guard session(for: flight) != nil else { return }
         do {
-            try await storage { try await $0.exclusively { await self.exchange(for: flight, isAlone: true) } }
+            try await exclusively { await self.exchange(for: flight, isAlone: true) }
         } catch {
             let (error, now, random) = (TokenPersistenceError(error), time.now, time.randomFraction())
             change { $0.failLocking(error, by: flight, at: now, random: random) }
             await exchange(for: flight, isAlone: false)
+        }
+    }
+
+    /// Ends a refresh that has reached its limit, unless it is over (T17). If only saving takes that long, the new
+    /// token is used unsaved; otherwise this is a failure in passing, and its closure is left behind.
+    private func giveUp(_ flight: Flight<Token, ServiceError>) {
+        guard session(for: flight) != nil else { return }
+        let (now, random) = (time.now, time.randomFraction())
+        if let unsaved, unsaved.refresh == flight {
+            let words = "the session could not be saved within \(refreshTimeout.displayText)"
+            broadcast.send(.notSaved(TokenPersistenceError(.other, words)))
+            change { $0.complete(flight, with: unsaved.session, at: now) }
+        } else {
+            let error = ServiceError.timedOut(Timeout(.refresh, limit: refreshTimeout, phase: .waitingForToken))
+            change { $0.fail(flight, with: error, at: now, random: random) }
+            refreshTask?.cancel()
+            refreshTask = nil
         }
     }
 
@@ -64,13 +93,20 @@ extension TokenStore {
             }
             switch await newToken(for: session, by: refresh) {
             case .success(let newer):
-                guard let continued = self.session(for: flight)?.continued(with: newer, at: time.date) else { return }
+                guard let continued = self.session(for: flight)?.continued(with: newer, at: time.date) else {
+                    // It came when the refresh was being given up.
+                    return takeLate(newer, of: session)
+                }
                 // Before any call sees it (T14). If the session ends meanwhile, that is saved in its own turn, after
                 // this.
+                unsaved = (flight, continued)
                 if isAlone { await save(continued) }
+                unsaved = nil
                 let now = time.now
                 change { $0.complete(flight, with: continued, at: now) }
             case .failure(let error):
+                // The server may have refused this refresh because of the one before, whose result has come since.
+                if hasLate(for: session) { continue }
                 guard let expiry = error.endOfSession else {
                     let (now, random) = (time.now, time.randomFraction())
                     change { $0.fail(flight, with: error, at: now, random: random) }
@@ -102,15 +138,53 @@ extension TokenStore {
         if mustSave, isAlone { await save(nil) }
     }
 
-    private func newToken(for session: SavedSession, by refresh: Refresh) async -> Result<Token, ServiceError> {
+    /// Returns the result of the closure; at once if the refresh is given up or its session ends.
+    private func newToken(for session: SavedSession, by refresh: @escaping Refresh) async -> Result<Token, ServiceError>
+    {
+        let isLate = hasLate(for: session)
+        // One of a session that has ended, or was refreshed since, is of no use.
+        if let token = late.take()?.token, isLate { return .success(token) }
         let run = RefreshRun(of: self)
         // From here on, tasks that the closure has left behind are like any other, even while the token is saved.
         defer { run.end() }
-        do {
-            return .success(try await Self.$refreshing.withValue(run) { try await refresh(session.token) })
-        } catch {
-            return .failure(ServiceError(refreshFailure: error))
+        let result = Flight<Token, ServiceError>()
+        // No child of this task, which would have to wait for a closure that ignores its cancellation.
+        let work = Self.$refreshing.withValue(run) {
+            Task(executorPreference: time.executor) {
+                do {
+                    result.land(.success(try await refresh(session.token)))
+                } catch {
+                    result.land(.failure(ServiceError(refreshFailure: error)))
+                }
+            }
         }
+        let outcome: Result<Token, ServiceError>
+        do throws(ServiceError) {
+            outcome = .success(try await result.value())
+        } catch {
+            outcome = .failure(error)
+        }
+        // What has come in the moment of the cancellation is the result.
+        if let outcome = result.outcome { return outcome }
+        work.cancel()
+        // Owned by nobody: it ends with the closure, and does not keep the store.
+        Task(executorPreference: time.executor) { [weak self] in
+            await result.landed()
+            if let token = try? result.outcome?.get() { await self?.takeLate(token, of: session) }
+        }
+        return outcome
+    }
+
+    /// Continues the session with a token that came after its refresh was given up: by now the server may accept no
+    /// older refresh token. Another refresh takes it, which saves it before any call uses it (T14).
+    private func takeLate(_ token: Token, of session: SavedSession) {
+        if case .ended = status(of: session.id) { return }
+        late = (token, session)
+        change { $0.startRefresh(Flight(), late: session) }
+    }
+
+    private func hasLate(for session: SavedSession) -> Bool {
+        late.map { ($0.session.id, $0.session.revision) == (session.id, session.revision) } ?? false
     }
 
     /// Reads what another process may have saved.
@@ -134,20 +208,25 @@ extension TokenStore {
 /// other.
 final class RefreshRun: Sendable {
     private let store: ObjectIdentifier
-    private let isOver = Atomic(false)
+    private let over = Flight<Void, Never>()
 
     init(of store: TokenStore) {
         self.store = ObjectIdentifier(store)
     }
 
-    var isUnderWay: Bool { !isOver.load(ordering: .relaxed) }
+    var isUnderWay: Bool { over.outcome == nil }
 
     func isUnderWay(of store: TokenStore) -> Bool {
         self.store == ObjectIdentifier(store) && isUnderWay
     }
 
     func end() {
-        isOver.store(true, ordering: .relaxed)
+        over.land(.success(()))
+    }
+
+    /// Waits until the run has ended, even if the task is cancelled.
+    func ended() async {
+        await over.landed()
     }
 }
 
@@ -170,17 +249,6 @@ extension ServiceError {
         // The callers that wait for the token were not cancelled.
         if self == .cancelled {
             self = .transport(TransportFailure(.other, "the refresh of the access token was cancelled"))
-        }
-    }
-
-    /// Why the session is over, if this response to a refresh says so.
-    fileprivate var endOfSession: SessionExpiry? {
-        switch self {
-        case .sessionExpired(let expiry): expiry
-        case .signInRequired: SessionExpiry(.refreshRefused)
-        case .rejected(let rejection) where rejection.status == 400 || rejection.status == 401:
-            SessionExpiry(.refreshRefused, message: rejection.message, status: rejection.status)
-        default: nil
         }
     }
 }

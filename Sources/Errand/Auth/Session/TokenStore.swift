@@ -17,6 +17,13 @@ import Synchronization
 /// and its result is saved before any call uses it. A call made inside the `refresh` closure is not signed by this
 /// store and goes to the front of its limiter's queue, so a refresh waits neither for itself nor for the calls that
 /// wait for it.
+///
+/// A refresh that does not come back ends after a minute, or the `refreshTimeout` that you choose: the waiting calls
+/// fail, the session continues, and the next call refreshes again. One that makes its calls in `Task.detached` can hang
+/// that way: a detached task does not belong to the closure, so a call that it makes waits for the refresh. Use `async
+/// let`, a task group or `Task { … }` instead.
+///
+/// Before a program ends, shut down its clients, and wait for the store with ``waitUntilSaved()``.
 public actor TokenStore {
     /// A closure that exchanges an expired token for a new one.
     public typealias Refresh = @Sendable (Token) async throws -> Token
@@ -31,11 +38,19 @@ public actor TokenStore {
     nonisolated let state: Lock<State>
     private nonisolated let watchers = SessionWatchers()
 
-    private var refreshTask: Task<Void, Never>?
-    private var loading: Flight<Void, ServiceError>?
+    /// How long a refresh may take.
+    let refreshTimeout: Duration
+    var refreshTask: Task<Void, Never>?
+    /// The refresh that waits for the end of a pause, and has not begun.
+    var pausing: Flight<Token, ServiceError>?
+    /// What a refresh has brought and has not saved yet.
+    var unsaved: (refresh: Flight<Token, ServiceError>, session: SavedSession)?
+    /// The token that a refresh has brought after it was given up, and the session that it was to continue.
+    var late: (token: Token, session: SavedSession)?
+    var loading: Flight<Void, ServiceError>?
     /// The saving that waits for its turn: it will save whatever the session is then.
-    private var coming: Flight<Void, ServiceError>?
-    private var lastTurn: Flight<Void, ServiceError>?
+    var coming: Flight<Void, ServiceError>?
+    var lastTurn: Flight<Void, ServiceError>?
 
     /// Creates a store. It loads the saved session when the first call needs it.
     ///
@@ -43,15 +58,22 @@ public actor TokenStore {
     ///   - persistence: Where to save the session; in memory by default.
     ///   - leeway: How long before its expiry a token is refreshed, while calls still use it: 60 seconds by default.
     ///     For a token that lives shorter than twice this, it is half the lifetime.
+    ///   - refreshTimeout: How long a refresh may take: 60 seconds by default. Then the waiting calls fail with
+    ///     `.timedOut`, and the task of `refresh` is cancelled. If it returns a token all the same, that is still used,
+    ///     unless the session has ended or was refreshed since. If only saving the new token takes that long, calls use
+    ///     it unsaved, and `events` reports that.
     ///   - time: The source of time.
-    ///   - refresh: Returns a new token. If it throws `.rejected` with a status of 400 or 401, whatever the reason,
-    ///     `.sessionExpired` or `.signInRequired`, the session ends. Any other error keeps the session: the waiting
-    ///     calls fail with it, and the next call refreshes again after a delay.
+    ///   - refresh: Returns a new token. The session ends if it throws `.sessionExpired` or `.signInRequired`, or a
+    ///     `.rejected` that says so: with the status 401, or with one of the OAuth codes `invalid_grant`,
+    ///     `invalid_request`, `invalid_scope` and `unsupported_grant_type`. It does not end because of
+    ///     `invalid_client`, `unauthorized_client` or a 400 without a code. Any other error keeps the session: the
+    ///     waiting calls fail with it, and the next call refreshes again after a delay.
     public init(
-        persistence: any TokenPersistence = .memory, leeway: Duration = .seconds(60), time: any TimeSource = .system,
-        refresh: @escaping Refresh
+        persistence: any TokenPersistence = .memory, leeway: Duration = .seconds(60),
+        refreshTimeout: Duration = .seconds(60), time: any TimeSource = .system, refresh: @escaping Refresh
     ) {
         self.persistence = persistence
+        self.refreshTimeout = refreshTimeout
         self.time = time
         self.refresh = refresh
         state = Lock(State(leeway: max(leeway, .zero).inSeconds))
@@ -61,6 +83,7 @@ public actor TokenStore {
     /// the user out if that is what it means. A token that expires ends the session.
     public init(persistence: any TokenPersistence = .memory, time: any TimeSource = .system) {
         self.persistence = persistence
+        refreshTimeout = .seconds(60)
         self.time = time
         refresh = nil
         state = Lock(State(leeway: 0))
@@ -225,6 +248,7 @@ public actor TokenStore {
         for action in actions {
             switch action {
             case .start(let flight, let instant):
+                pausing = instant > time.now ? flight : nil
                 // The store owns the task, not the call that came first: it outlives every waiter, so a rotated token
                 // is never lost (T5).
                 refreshTask = Task(executorPreference: time.executor) {
@@ -240,135 +264,6 @@ public actor TokenStore {
             }
         }
         return mustSave
-    }
-
-    // MARK: Loading
-
-    private func load() async throws(ServiceError) {
-        try await startLoading()?.value()
-    }
-
-    /// Returns the load of the saved session: the one under way, or a new one; `nil` if it is loaded.
-    private func startLoading() -> Flight<Void, ServiceError>? {
-        if state.withLock({ $0.isLoaded }) { return nil }
-        if let loading { return loading }
-        let flight = Flight<Void, ServiceError>()
-        loading = flight
-        // The store owns the task: the first caller may leave, and the others still receive the result.
-        Task(executorPreference: time.executor) { await self.performLoad(landing: flight) }
-        return flight
-    }
-
-    private func performLoad(landing flight: Flight<Void, ServiceError>) async {
-        let turn = await nextTurn()
-        let outcome: Result<SavedSession?, TokenPersistenceError>
-        do {
-            outcome = .success(try await storage { try await $0.load() })
-        } catch {
-            outcome = .failure(TokenPersistenceError(error))
-        }
-        end(turn)
-        // Reentrancy: if somebody has signed in while it was read, the state ignores what was read.
-        loading = nil
-        switch outcome {
-        case .success(let session):
-            state.withLock { $0.load(session) }
-            flight.land(.success(()))
-        case .failure(let error):
-            // Where there has never been a folder, nobody has ever signed in.
-            if error.kind == .missingFolder {
-                state.withLock { $0.load(nil) }
-                flight.land(.success(()))
-                return
-            }
-            broadcast.send(.notSaved(error))
-            // The user is still signed in, and the next call reads again.
-            guard error.kind != .deviceLocked else {
-                flight.land(.failure(.storage(error)))
-                return
-            }
-            // The damaged file was moved aside; the next call finds that nobody is signed in.
-            if error.isKeptAside { state.withLock { $0.load(nil) } }
-            flight.land(.failure(.sessionExpired(SessionExpiry(.unreadable, message: error.message))))
-        }
-    }
-
-    /// Uses the persistence off the actor: file work blocks its thread, and a call that needs the store must not wait
-    /// for a disk.
-    @concurrent
-    nonisolated func storage<Value: Sendable>(
-        _ use: @Sendable (any TokenPersistence) async throws -> Value
-    ) async throws -> Value {
-        try await use(persistence)
-    }
-
-    // MARK: Saving
-
-    /// Waits until nobody else in this process is using the persistence. Reading needs nothing more: another process
-    /// replaces the saved session atomically.
-    func nextTurn() async -> Flight<Void, ServiceError> {
-        let previous = lastTurn
-        let mine = Flight<Void, ServiceError>()
-        lastTurn = mine
-        await previous?.landed()
-        return mine
-    }
-
-    func end(_ turn: Flight<Void, ServiceError>) {
-        turn.land(.success(()))
-        if lastTurn === turn { lastTurn = nil }
-    }
-
-    /// Saves the session that is current when the turn comes, so that the last of several changes is saved.
-    private func saveCurrent() async {
-        let saved = coming ?? startSaving()
-        // A refresh that signs in or out has the turn that the save waits for. A cancelled caller does not wait either.
-        if !isRefreshingHere { _ = try? await saved.value() }
-    }
-
-    private func startSaving() -> Flight<Void, ServiceError> {
-        let saved = Flight<Void, ServiceError>()
-        coming = saved
-        // Owned by the store: a session is saved, or removed, even if the task that signs in or out is cancelled.
-        Task(executorPreference: time.executor) { await self.takeTurn(toSave: saved) }
-        return saved
-    }
-
-    private func takeTurn(toSave saved: Flight<Void, ServiceError>) async {
-        let turn = await nextTurn()
-        do {
-            try await storage { try await $0.exclusively { await self.performSave() } }
-        } catch {
-            // Not without the lock: what another process is writing could be mixed up with it.
-            if coming === saved { coming = nil }
-            broadcast.send(.notSaved(TokenPersistenceError(error)))
-        }
-        end(turn)
-        saved.land(.success(()))
-    }
-
-    private func performSave() async {
-        // A later change of the session needs another save.
-        coming = nil
-        let session = state.withLock { $0.session }
-        if await save(session) || session == nil { return }
-        // The saved session is still that of another user, who must not be signed in by the next start. If it cannot be
-        // removed either, the failure to save has been reported already.
-        try? await storage { try await $0.save(nil) }
-    }
-
-    /// Saves the session, or removes the saved one. Returns whether it succeeded.
-    @discardableResult
-    func save(_ session: SavedSession?) async -> Bool {
-        do {
-            try await storage { try await $0.save(session) }
-            // Reentrancy: if somebody else has signed in meanwhile, the state ignores it.
-            if let session { state.withLock { $0.noteSaved(session) } }
-            return true
-        } catch {
-            broadcast.send(.notSaved(TokenPersistenceError(error)))
-            return false
-        }
     }
 
     deinit { broadcast.finish() }

@@ -3,7 +3,7 @@ import CCurl
 
 /// One request and its response on their way through libcurl.
 ///
-/// Between the start and the landing, the C side belongs to the loop's thread; before and after, to the creator of the
+/// Between the start and the end, the C side belongs to the loop's thread; before and after, to the creator of the
 /// exchange. If the response is a stream, the loop's thread also gives the handle back.
 final class CurlExchange: Sendable {
     /// The C side. It is safe to send because it is handed over through the lock of the loop or of the flight.
@@ -11,22 +11,36 @@ final class CurlExchange: Sendable {
         let transfer: OpaquePointer
     }
 
+    /// What has become of a response that is returned whole.
+    private struct State {
+        /// libcurl's result; `nil` if the transfer was stopped, or still runs.
+        var result: ccurl_code?
+        /// The body, if it is coded.
+        var coded: CodedBody?
+    }
+
     let handle: Handle
-    /// Lands when libcurl has let go of the transfer: with its result, or with `nil` if the transfer was stopped.
-    let end = Flight<ccurl_code?, ServiceError>()
+    /// Lands when there is something to do for the caller who wants a whole response: libcurl has let go of the
+    /// transfer, or a good part of a coded body has come.
+    let ready = Flight<Void, ServiceError>()
+    private let state = Lock(State())
     let context: TransportContext
-    private let origin: UInt64
+    /// The number of its origin.
+    let origin: UInt64
+    /// Whether its host has a name that has to be looked up.
+    let hasName: Bool
     private let loop: CurlLoop
     let upload: CurlUpload?
     private let download: CurlDownload?
 
     /// Creates the exchange of a request to that origin, which takes its turn on that loop.
     init(
-        _ handle: Handle, to origin: UInt64, on loop: CurlLoop, context: TransportContext, upload: CurlUpload? = nil,
+        _ handle: Handle, to origin: Origin, on loop: CurlLoop, context: TransportContext, upload: CurlUpload? = nil,
         download: CurlDownload? = nil
     ) {
         self.handle = handle
-        self.origin = origin
+        self.origin = origin.number
+        hasName = !origin.isLoopback && !origin.isAddress
         self.loop = loop
         self.context = context
         self.upload = upload
@@ -37,16 +51,38 @@ final class CurlExchange: Sendable {
     /// Whether the response is handed over as it comes.
     var isStreamed: Bool { download != nil }
 
+    /// libcurl's result; `nil` if the transfer was stopped, or still runs.
+    var result: ccurl_code? { state.withLock { $0.result } }
+    /// The body of a whole response, if it is coded.
+    var coded: CodedBody? { state.withLock { $0.coded } }
+
     /// Tells the reader of a streamed response what has come.
     func flush() {
-        download?.flush()
+        download?.buffer.flush()
     }
 
     /// Ends the exchange with libcurl's result, or with `nil` if it was stopped.
     func land(_ result: ccurl_code?) {
         upload?.cancel()
-        download?.end(result, of: handle, because: upload?.failure)
-        end.land(.success(result))
+        let coded = state.withLock { state in
+            state.result = result
+            return state.coded
+        }
+        if download != nil || coded != nil {
+            let ending = ending(result)
+            download?.end(ending, of: handle)
+            coded?.buffer.end(ending)
+        }
+        ready.land(.success(()))
+    }
+
+    /// What the result means to the reader of a body. A failure of the request's own stream is the reason of others.
+    private func ending(_ result: ccurl_code?) -> Result<Void, ServiceError> {
+        switch result {
+        case CCURLE_OK: .success(())
+        case nil: .failure(CurlFailure(nil, of: handle).error)
+        case let code?: .failure(upload?.failure ?? CurlFailure(code, of: handle).error)
+        }
     }
 
     /// The hooks do not retain the exchange. The loop does, as long as libcurl may call them.
@@ -61,13 +97,13 @@ final class CurlExchange: Sendable {
                     ?? CCURL_ABORT
             }
         }
-        if download != nil {
-            hooks.on_body = { context, bytes, count in
-                guard let bytes else { return 0 }
-                return CurlExchange.of(context)?.download?.take(UnsafeRawBufferPointer(start: bytes, count: count))
-                    ?? CCURL_ABORT
-            }
+        hooks.on_coded_body = { context, bytes, count in
+            guard let bytes, let exchange = CurlExchange.of(context) else { return Int(CCURL_ABORT) }
+            let buffer = exchange.download?.buffer ?? exchange.coded?.buffer
+            return buffer?.take(UnsafeRawBufferPointer(start: bytes, count: count)) ?? CCURL_ABORT
         }
+        // Without this hook, the C side collects the body.
+        if download != nil { hooks.on_body = hooks.on_coded_body }
         ccurl_set_hooks(handle.transfer, hooks)
     }
 
@@ -82,9 +118,23 @@ final class CurlExchange: Sendable {
         case CCURL_PROGRESS: context.noteProgress()
         case CCURL_HEAD_COMPLETE:
             context.note(.receiving)
+            noteCodings()
             download?.begin(handle)
         default: break
         }
+    }
+
+    private func noteCodings() {
+        // The usual case, without a look at all fields.
+        guard ccurl_transfer_may_be_coded(handle.transfer),
+            let headers = CurlHead(ccurl_transfer_head(handle.transfer))?.headers, !headers.hasPlainBody
+        else { return }
+        ccurl_transfer_note_coded(handle.transfer)
+        guard download == nil else { return }
+        let length = headers["Content-Length"].flatMap { Int($0) } ?? 0
+        let coded = CodedBody(
+            CurlBuffer(expecting: length, telling: ready), codings: headers.codings, limit: context.bodyLimit)
+        state.withLock { $0.coded = coded }
     }
 }
 #endif

@@ -30,6 +30,8 @@ struct CurlFailure {
         case CCURL_TWO_LENGTHS: return failure(.malformed, "the response has two different lengths")
         case CCURL_BAD_LENGTH:
             return failure(.malformed, "the response has a Content-Length that is not one number")
+        case CCURL_BAD_TRANSFER_CODING:
+            return failure(.malformed, "the response has a transfer coding that was not asked for")
         case CCURL_TRAILER_TOO_LARGE:
             return failure(.malformed, "the response has a trailer of more than \(request.head_limit) bytes")
         case CCURL_UPGRADED:
@@ -52,7 +54,6 @@ struct CurlFailure {
         case CCURLE_GOT_NOTHING where hasDied, CCURLE_SEND_ERROR where hasDied, CCURLE_RECV_ERROR where hasDied,
             CCURLE_SEND_FAIL_REWIND:
             return died
-        case CCURLE_GOT_NOTHING, CCURLE_SEND_ERROR: return failure(.reset)
         case CCURLE_RECV_ERROR where hasRefusedClient: return failure(.tls)
         // libcurl has one result for a connection that broke off, for malformed chunks and for too large a head.
         case CCURLE_RECV_ERROR where words.contains("chunked-encoding") || words.contains("response headers"):
@@ -60,8 +61,12 @@ struct CurlFailure {
         // The server closed the stream without an error, and libcurl 7.88 dropped the response that came with that.
         case CCURLE_HTTP2_STREAM where facts.has_upload && ownWords.isEmpty:
             return failure(.truncated, "the server responded before it had read the request, and libcurl lost that")
+        // An interim response is nothing to libcurl.
+        case CCURLE_GOT_NOTHING where head.is_complete:
+            return failure(.truncated, "the connection ended before the response")
         // HTTP/2's connection, or its stream: a server that ends its connections causes both.
-        case CCURLE_HTTP2, CCURLE_RECV_ERROR, CCURLE_HTTP2_STREAM: return failure(hasAnswer ? .truncated : .reset)
+        case CCURLE_HTTP2, CCURLE_RECV_ERROR, CCURLE_HTTP2_STREAM, CCURLE_GOT_NOTHING, CCURLE_SEND_ERROR:
+            return failure(hasAnswer ? .truncated : .reset)
         // Before anything was sent this libcurl was built without the scheme; afterwards the response is meant.
         case CCURLE_UNSUPPORTED_PROTOCOL where !hasSent: return failure(.unsupported)
         case CCURLE_UNSUPPORTED_PROTOCOL: return failure(.malformed)
@@ -77,21 +82,15 @@ struct CurlFailure {
             return failure(.malformed, "a line in the head of the response is no header field")
         case CCURLE_BAD_FUNCTION_ARGUMENT where hasAnswer:
             return failure(.malformed, "the chunked body of the response is malformed, or its trailer is")
-        // No hook refused the bytes, so the decompressor did.
-        case CCURLE_WRITE_ERROR where hasAnswer:
-            return failure(
-                .malformed, "the compressed body of the response is damaged, or does not end where it should")
-        case CCURLE_BAD_CONTENT_ENCODING:
-            return failure(.malformed, "the compressed body of the response is damaged (\(words))")
+        // The shim refuses bytes without an objection only if it has no memory for them.
+        case CCURLE_WRITE_ERROR where hasAnswer: return failure(.outOfResources, "there is no memory left")
+        case CCURLE_BAD_CONTENT_ENCODING: return failure(.malformed)
         // libcurl reports a line of more than 100 kilobytes as a lack of memory; since 8.6 as TOO_LARGE, like too many
         // lines.
         case CCURLE_OUT_OF_MEMORY where isWithinHead:
             return failure(.malformed, "a line in the head of the response is too long")
         case CCURLE_OUT_OF_MEMORY where hasSent && !hasAnswer:
             return failure(.malformed, "the first line in the head of the response is too long")
-        // libcurl decompresses at once all that has come, and has a limit on what it keeps for a slow reader.
-        case CCURLE_OUT_OF_MEMORY where isPacked:
-            return failure(.tooLarge, "the response is packed too densely to be read as a stream")
         case CCURLE_TOO_LARGE where hasSent || hasAnswer: return failure(.malformed)
         case CCURLE_OUT_OF_MEMORY: return .curlHasNoMemory
         default: return failure(.other)
@@ -153,7 +152,6 @@ struct CurlFailure {
 
     private var hasSent: Bool { facts.may_have_been_seen }
     private var hasAnswer: Bool { head.length > 0 }
-    private var isPacked: Bool { hasAnswer && CurlHead(head)?.headers["Content-Encoding"] != nil }
     private var isWithinHead: Bool { hasAnswer && !head.is_complete }
 
     private func failure(_ kind: TransportFailure.Kind, _ message: String? = nil) -> ServiceError {

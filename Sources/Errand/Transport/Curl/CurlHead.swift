@@ -54,23 +54,28 @@ struct CurlHead {
         return code >= 100 ? code : nil
     }
 
-    /// Decodes UTF-8 or, if that fails, Latin-1, which never does.
+    /// Decodes UTF-8 or, if that fails, Latin-1, which never does. A carriage return, which ends no line by itself,
+    /// becomes a space (RFC 9112, 2.2).
     private static func text(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String {
         // Nearly all values are ASCII, for which this is faster.
-        if bytes.allSatisfy({ $0 < 0x80 }) {
+        if bytes.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: "\r") }) {
             return String(decoding: UnsafeBufferPointer(rebasing: bytes), as: UTF8.self)
         }
+        let bytes = bytes.map { $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
         return String(validating: bytes, as: UTF8.self)
             ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 }
 
 extension Slice where Base == UnsafeBufferPointer<UInt8> {
+    /// Without spaces, tabs and carriage returns, which count as spaces, at either end.
     fileprivate var trimmingSpaces: Self {
         var slice = self
-        while let first = slice.first, first == 0x20 || first == 0x09 { slice = slice.dropFirst() }
-        while let last = slice.last, last == 0x20 || last == 0x09 { slice = slice.dropLast() }
+        while let first = slice.first, Self.isSpace(first) { slice = slice.dropFirst() }
+        while let last = slice.last, Self.isSpace(last) { slice = slice.dropLast() }
         return slice
     }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 }
 #endif

@@ -73,9 +73,9 @@ struct CurlInbox {
         return isWatched
     }
 
-    /// Takes a handle that was kept for the next request, if it is the turn of a request to that origin.
-    mutating func borrow(for origin: UInt64) -> (isAdmitted: Bool, handle: CurlExchange.Handle?) {
-        queues.enter(origin) ? (true, idle.popLast()) : (false, nil)
+    /// Takes a handle that was kept for the next request, if it is the turn of a request in that queue.
+    mutating func borrow(for key: CurlQueues.Key) -> (isAdmitted: Bool, handle: CurlExchange.Handle?) {
+        queues.enter(key) ? (true, idle.popLast()) : (false, nil)
     }
 
     /// Takes a handle that was kept for a request whose turn it is.

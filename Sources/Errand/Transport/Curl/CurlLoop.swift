@@ -36,50 +36,50 @@ final class CurlLoop: Sendable {
 
     // MARK: Handles
 
-    /// Returns a handle to prepare a request to that origin with, if it is its turn; otherwise `nil`.
-    func borrowAtOnce(for origin: UInt64) throws(ServiceError) -> CurlExchange.Handle? {
-        let (isAdmitted, idle) = inbox.withLock { $0.borrow(for: origin) }
+    /// Returns a handle to prepare a request with, if it is its turn in that queue; otherwise `nil`.
+    func borrowAtOnce(for key: CurlQueues.Key) throws(ServiceError) -> CurlExchange.Handle? {
+        let (isAdmitted, idle) = inbox.withLock { $0.borrow(for: key) }
         guard isAdmitted else { return nil }
         if let idle { return idle }
-        return try newHandle(for: origin)
+        return try newHandle(for: key)
     }
 
-    /// Joins the queue of requests to that origin; `nil` if it is the request's turn already.
-    func join(_ origin: UInt64) -> CurlQueues.Waiter? {
-        inbox.withLock { $0.queues.join(origin) }
+    /// Joins that queue; `nil` if it is the request's turn already.
+    func join(_ key: CurlQueues.Key) -> CurlQueues.Waiter? {
+        inbox.withLock { $0.queues.join(key) }
     }
 
     /// Waits for the turn of a request that has joined the queue. Throws `.cancelled` when its scope is stopped.
     func borrow(
-        as waiter: CurlQueues.Waiter?, for origin: UInt64, in scope: CallScope
+        as waiter: CurlQueues.Waiter?, for key: CurlQueues.Key, in scope: CallScope
     ) async throws(ServiceError) -> CurlExchange.Handle {
         if let waiter { try await turn(of: waiter, in: scope) }
         if let idle = inbox.withLock({ $0.borrow() }) { return idle }
-        return try newHandle(for: origin)
+        return try newHandle(for: key)
     }
 
-    /// Takes a handle back whose transfer has ended, or was never started. It was the turn of a request to that origin;
+    /// Takes a handle back whose transfer has ended, or was never started. It was the turn of a request in that queue;
     /// now it is the next one's.
-    func giveBack(_ handle: CurlExchange.Handle, from origin: UInt64) {
+    func giveBack(_ handle: CurlExchange.Handle, from key: CurlQueues.Key) {
         let version = ccurl_transfer_http_version(handle.transfer)
         let isUsable = ccurl_transfer_reset(handle.transfer)
         let (isKept, next) = inbox.withLock { inbox in
             (
                 isUsable && inbox.keep(handle, atMost: Self.mostIdle),
-                inbox.queues.end(origin, usedHTTP2: version == 0 ? nil : version == CCURL_HTTP_VERSION_2_0)
+                inbox.queues.end(key, usedHTTP2: version == 0 ? nil : version == CCURL_HTTP_VERSION_2_0)
             )
         }
         if !isKept { ccurl_transfer_free(handle.transfer) }
         admit(next)
     }
 
-    private func newHandle(for origin: UInt64) throws(ServiceError) -> CurlExchange.Handle {
+    private func newHandle(for key: CurlQueues.Key) throws(ServiceError) -> CurlExchange.Handle {
         // The new handle gets a share of what the C side has.
         let (handle, isGone) = isGone.withLock { isGone in
             (isGone ? nil : ccurl_transfer_new(core.loop).map { CurlExchange.Handle(transfer: $0) }, isGone)
         }
         if let handle { return handle }
-        admit(inbox.withLock { $0.queues.end(origin) })
+        admit(inbox.withLock { $0.queues.end(key) })
         throw isGone ? .transportShutDown(mayHaveReachedServer: false) : .curlHasNoMemory
     }
 
@@ -110,7 +110,7 @@ final class CurlLoop: Sendable {
         var waiters = waiters[...]
         while let waiter = waiters.popFirst() {
             guard waiter.turn.land(.success(())) == nil else { continue }
-            waiters += inbox.withLock { $0.queues.end(waiter.origin) }
+            waiters += inbox.withLock { $0.queues.end(waiter.key) }
         }
     }
 

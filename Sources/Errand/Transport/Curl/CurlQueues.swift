@@ -1,25 +1,32 @@
 #if os(Linux)
-/// Who may send to which origin: so many exchanges at once, and behind them a queue in which each waits for its turn.
+/// Who may send to which origin: so many exchanges of a client at once, and behind them a queue in which each waits for
+/// its turn. Clients that share a transport do not wait for each other: one may have streams that it does not read.
 ///
 /// An exchange that waits has no handle, no connection and nothing prepared: ten thousand at once cost their tasks and
 /// little else. An exchange that ends hands its place to the first in the queue, so nobody overtakes. Over HTTP/1.1
 /// each has a connection of its own; over HTTP/2 they share one, and more of them make sense. Which of the two an
 /// origin speaks shows with the last connection to it, or with the last response.
 struct CurlQueues {
+    /// One client's requests to one origin. Requests without a client are those of one more.
+    struct Key: Hashable, Sendable {
+        let origin: UInt64
+        let client: ObjectIdentifier?
+    }
+
     /// An exchange in a queue.
     final class Waiter: Sendable {
-        let origin: UInt64
+        let key: Key
         fileprivate let seat: Int
         /// Lands when it is the waiter's turn.
         let turn = Flight<Void, ServiceError>()
 
-        fileprivate init(_ seat: Int, of origin: UInt64) {
-            self.origin = origin
+        fileprivate init(_ seat: Int, of key: Key) {
+            self.key = key
             self.seat = seat
         }
     }
 
-    /// The greatest number of active exchanges of an origin.
+    /// The greatest number of a client's active exchanges with an origin.
     private typealias Most = (connections: Int, streams: Int)
 
     private struct Queue {
@@ -37,11 +44,16 @@ struct CurlQueues {
             return true
         }
 
-        mutating func join(_ origin: UInt64) -> Waiter {
-            let waiter = Waiter(end, of: origin)
+        mutating func join(_ key: Key) -> Waiter {
+            let waiter = Waiter(end, of: key)
             waiters[end] = waiter
             end += 1
             return waiter
+        }
+
+        /// Removes the waiter, unless it has left the queue before, or was in one that is forgotten.
+        mutating func remove(_ waiter: Waiter) {
+            if waiters[waiter.seat] === waiter { waiters[waiter.seat] = nil }
         }
 
         /// Ends an active exchange, and adds those whose turn it is.
@@ -66,47 +78,52 @@ struct CurlQueues {
     }
 
     private let most: Most
-    private var queues: [UInt64: Queue] = [:]
+    private var queues: [Key: Queue] = [:]
+    /// The origins that speak HTTP/2: a client that comes later uses the connection of another.
+    private var http2: Set<UInt64> = []
     /// At this number of queues, those that nobody uses are forgotten.
     private var sweepsAt = 1024
-    /// The number of exchanges that are active, at all origins.
+    /// The number of exchanges that are active, of all queues.
     private(set) var active = 0
 
-    /// Creates queues for origins with at most so many exchanges at once over HTTP/1.1, and over HTTP/2.
+    /// Creates queues with at most so many active exchanges each over HTTP/1.1, and over HTTP/2.
     init(connections: Int, streams: Int) {
         most = (max(1, connections), max(1, streams))
     }
 
-    /// The number of origins that have a queue.
-    var origins: Int { queues.count }
-    /// The number of exchanges that wait, at all origins.
+    /// The number of queues.
+    var count: Int { queues.count }
+    /// The number of exchanges that wait, in all queues.
     var waiting: Int { queues.values.reduce(0) { $0 + $1.waiters.count } }
 
     /// Makes an exchange active if there is a place for it.
-    mutating func enter(_ origin: UInt64) -> Bool {
+    mutating func enter(_ key: Key) -> Bool {
         if queues.count >= sweepsAt { sweep() }
-        guard queues[origin, default: Queue()].admit(atMost: most) else { return false }
+        let new = queue(to: key.origin)
+        guard queues[key, default: new].admit(atMost: most) else { return false }
         active += 1
         return true
     }
 
     /// Makes an exchange active, or adds a waiter who will be.
-    mutating func join(_ origin: UInt64) -> Waiter? {
-        guard !enter(origin) else { return nil }
-        return queues[origin, default: Queue()].join(origin)
+    mutating func join(_ key: Key) -> Waiter? {
+        guard !enter(key) else { return nil }
+        // It is there, because there was no place.
+        return queues[key, default: Queue()].join(key)
     }
 
     /// Removes a waiter whose turn has not come. Does nothing if it has.
     mutating func leave(_ waiter: Waiter) {
-        queues[waiter.origin]?.waiters[waiter.seat] = nil
+        queues[waiter.key]?.remove(waiter)
     }
 
     /// Ends an active exchange. Returns those whose turn it is: they are active now.
     ///
     /// `usedHTTP2` is whether its response came over HTTP/2; `nil` if there was none.
-    mutating func end(_ origin: UInt64, usedHTTP2: Bool? = nil) -> [Waiter] {
+    mutating func end(_ key: Key, usedHTTP2: Bool? = nil) -> [Waiter] {
         var next: [Waiter] = []
-        queues[origin, default: Queue()].end(usedHTTP2, atMost: most, into: &next)
+        if let usedHTTP2 { note(usedHTTP2, of: key.origin) }
+        queues[key, default: Queue()].end(usedHTTP2, atMost: most, into: &next)
         active += next.count - 1
         return next
     }
@@ -114,19 +131,32 @@ struct CurlQueues {
     /// Notes that an origin speaks HTTP/2. Returns those whose turn it is: they are active now.
     mutating func noteHTTP2(of origin: UInt64) -> [Waiter] {
         var next: [Waiter] = []
-        queues[origin]?.note(true, atMost: most, into: &next)
+        note(true, of: origin)
+        for key in queues.keys.filter({ $0.origin == origin }) { queues[key]?.note(true, atMost: most, into: &next) }
         active += next.count
         return next
     }
 
     /// Removes all waiters.
     mutating func clear() -> [Waiter] {
-        defer { for origin in queues.keys { queues[origin]?.waiters = [:] } }
+        defer { for key in queues.keys { queues[key]?.waiters = [:] } }
         return queues.values.flatMap(\.waiters.values)
+    }
+
+    private func queue(to origin: UInt64) -> Queue {
+        var queue = Queue()
+        queue.speaksHTTP2 = http2.contains(origin)
+        return queue
+    }
+
+    private mutating func note(_ isHTTP2: Bool, of origin: UInt64) {
+        guard isHTTP2 != http2.contains(origin) else { return }
+        if isHTTP2 { http2.insert(origin) } else { http2.remove(origin) }
     }
 
     private mutating func sweep() {
         queues = queues.filter { $0.value.active > 0 || !$0.value.waiters.isEmpty }
+        http2.formIntersection(queues.keys.map(\.origin))
         sweepsAt = max(1024, queues.count * 2)
     }
 }

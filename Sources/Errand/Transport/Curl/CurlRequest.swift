@@ -10,17 +10,10 @@ import Foundation
 struct CurlRequest {
     /// Below the limit of 300 kilobytes in newer versions of libcurl, so that the limit is the same with all versions.
     private static let largestHead = 256 << 10
-    private static let everyEncoding = ""
-    /// While the reader of a stream is slow, libcurl keeps at most 64 megabytes of decompressed bytes, and fails beyond
-    /// that. The densest gzip makes no more out of one read; Brotli and Zstandard have no such bound.
-    private static let encodingsOfStreams = "gzip, deflate"
+    private static let acceptEncoding = Array("Accept-Encoding: \(CodedBody.known)\0".utf8)
     /// Larger than libcurl's 16 kilobytes, which are many reads for a large response; small enough for the allocator to
     /// have it at hand, since each transfer has such a buffer while it runs.
     private static let readSize = 100 << 10
-    /// A stream is expected to be large, but the densest gzip makes the 64 megabytes that libcurl keeps at most out of
-    /// 64 kilobytes.
-    private static let streamReadSize = 60 << 10
-
     /// Four times libcurl's own, which is as many fewer ways to the system for each megabyte of a stream that is sent.
     private static let uploadSize = 256 << 10
 
@@ -51,10 +44,6 @@ struct CurlRequest {
         set(CCURLOPT_URL, to: request.url.absoluteString, on: transfer)
         ccurl_set_long(transfer, CCURLOPT_PIPEWAIT, isEncrypted ? 1 : 0)
         try prepareProxy(transfer)
-        if context.delivery == .stream {
-            ccurl_set_long(transfer, CCURLOPT_BUFFERSIZE, Self.streamReadSize)
-            set(CCURLOPT_ACCEPT_ENCODING, to: Self.encodingsOfStreams, on: transfer)
-        }
         if !isPlain {
             prepareMethod(transfer)
             try prepareBody(transfer)
@@ -68,7 +57,8 @@ struct CurlRequest {
         ccurl_set_long(transfer, CCURLOPT_PATH_AS_IS, 1)
         ccurl_set_long(transfer, CCURLOPT_HTTP09_ALLOWED, 0)
         ccurl_set_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_2TLS)
-        set(CCURLOPT_ACCEPT_ENCODING, to: Self.everyEncoding, on: transfer)
+        // See `CodedBody`.
+        ccurl_set_long(transfer, CCURLOPT_HTTP_CONTENT_DECODING, 0)
         ccurl_set_long(transfer, CCURLOPT_BUFFERSIZE, Self.readSize)
         // A proxy's own response to CONNECT is not the response to the request.
         ccurl_set_long(transfer, CCURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
@@ -196,6 +186,7 @@ struct CurlRequest {
             lines += field.value.utf8
             lines.append(0)
         }
+        if request.headers["Accept-Encoding"] == nil { lines += Self.acceptEncoding }
         if hasBody {
             // libcurl adds nothing by itself: no wait for 100 Continue, no content type of a form.
             if request.headers["Expect"] == nil { lines += "Expect:\0".utf8 }

@@ -56,16 +56,17 @@ public final class CurlTransport: StoppableTransport {
         /// A proxy for debugging may need that. Plain http goes through it only if the proxy runs on this machine too:
         /// a token that may travel unencrypted here must not leave the machine.
         public var proxiesLoopback = false
-        /// The greatest number of requests to one origin at once over HTTP/1.1, where each has a connection of its own;
-        /// 64 by default.
+        /// The greatest number of a client's requests to one origin at once over HTTP/1.1, where each has a connection
+        /// of its own; 64 by default. Clients that share the transport do not wait for each other.
         ///
         /// Further requests wait for their turn, in the order they came, in the phase ``Phase/waitingForConnection``:
         /// their timeouts begin when that ends, their deadlines apply as always. A stream holds its connection until it
-        /// has been read or dropped, so 64 streams that nobody reads leave no turn to other requests. Raise the number
-        /// for an origin with many long streams.
+        /// has been read or dropped, so 64 streams that nobody reads leave no turn to other requests of their client.
+        /// Raise the number for an origin with many long streams.
         public var connectionsPerOrigin = 64
-        /// The greatest number of requests to one origin at once over HTTP/2, where they share a connection as far as
-        /// the server allows; 100 by default. Whether an origin speaks HTTP/2 shows with the first connection to it.
+        /// The greatest number of a client's requests to one origin at once over HTTP/2, where they share a connection
+        /// as far as the server allows; 100 by default. Whether an origin speaks HTTP/2 shows with the first connection
+        /// to it.
         public var streamsPerOrigin = 100
 
         /// Creates options that trust the system's roots and take the proxy from the environment.
@@ -104,23 +105,27 @@ public final class CurlTransport: StoppableTransport {
     private func exchange(_ request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
         let loop = try loop.get()
         let origin = request.url.origin.number
+        var request = request
+        if let body = request.body, body.length == 0 { request.body = try await confirmEmpty(body, context) }
+        let key = CurlQueues.Key(origin: origin, client: context.client)
         let handle: CurlExchange.Handle
-        if let free = try loop.borrowAtOnce(for: origin) {
+        if let free = try loop.borrowAtOnce(for: key) {
             handle = free
         } else {
-            handle = try await borrow(from: loop, for: origin, context)
+            handle = try await borrow(from: loop, for: key, context)
         }
         let upload = request.body.flatMap { $0.bytes == nil ? CurlUpload($0) : nil }
-        try prepare(handle, for: request, to: origin, on: loop, context)
+        try prepare(handle, for: request, of: key, on: loop, context)
         switch context.delivery {
         case .whole:
-            let exchange = CurlExchange(handle, to: origin, on: loop, context: context, upload: upload)
-            await run(exchange, on: loop, until: exchange.end)
-            return try response(of: exchange, from: origin, on: loop)
+            let exchange = CurlExchange(handle, to: request.url.origin, on: loop, context: context, upload: upload)
+            await run(exchange, on: loop, until: exchange.ready)
+            guard let coded = exchange.coded else { return try response(of: exchange, from: key, on: loop) }
+            return try await response(of: exchange, decoding: coded, from: key, on: loop)
         case .stream:
-            let download = CurlDownload { loop.giveBack($0, from: origin) }
+            let download = CurlDownload { loop.giveBack($0, from: key) }
             let exchange = CurlExchange(
-                handle, to: origin, on: loop, context: context, upload: upload, download: download)
+                handle, to: request.url.origin, on: loop, context: context, upload: upload, download: download)
             let reader = CurlReader(download, of: exchange, on: loop, keeping: self)
             await run(exchange, on: loop, until: download.head)
             return try response(to: reader, of: exchange, download)
@@ -129,15 +134,33 @@ public final class CurlTransport: StoppableTransport {
 
     // Not inlined: what a function builds for a moment would take memory for as long as the request waits.
 
+    /// Reads a stream that promises to be empty to its end: with its head, the request would be complete (D17).
+    @inline(never)
+    private func confirmEmpty(_ body: HTTPBody, _ context: TransportContext) async throws(ServiceError) -> HTTPBody {
+        guard body.bytes == nil else { return body }
+        do {
+            let tooLong = ServiceError.wrongLength(of: body)
+            _ = try await context.scope.result { try await body.collect(upTo: 0, otherwise: tooLong) }.get()
+        } catch {
+            var error = ServiceError(error) { .streamFailed(foreignName(of: $0)) }
+            if case .transport(var failure) = error {
+                failure.mayHaveReachedServer = false
+                error = .transport(failure)
+            }
+            throw error
+        }
+        return .empty
+    }
+
     @inline(never)
     private func prepare(
-        _ handle: CurlExchange.Handle, for request: HTTPRequest, to origin: UInt64, on loop: CurlLoop,
+        _ handle: CurlExchange.Handle, for request: HTTPRequest, of key: CurlQueues.Key, on loop: CurlLoop,
         _ context: TransportContext
     ) throws(ServiceError) {
         do throws(ServiceError) {
-            try CurlRequest(request, to: origin, options: options).prepare(handle.transfer, context: context)
+            try CurlRequest(request, to: key.origin, options: options).prepare(handle.transfer, context: context)
         } catch {
-            loop.giveBack(handle, from: origin)
+            loop.giveBack(handle, from: key)
             throw error
         }
     }
@@ -145,18 +168,41 @@ public final class CurlTransport: StoppableTransport {
     /// Returns the whole response of an exchange that has landed, and gives its handle back.
     @inline(never)
     private func response(
-        of exchange: CurlExchange, from origin: UInt64, on loop: CurlLoop
+        of exchange: CurlExchange, from key: CurlQueues.Key, on loop: CurlLoop
     ) throws(ServiceError) -> HTTPResponse {
         let handle = exchange.handle
-        defer { loop.giveBack(handle, from: origin) }
-        // The lock of the flight hands the C side back from the loop's thread to this one.
-        guard case .success(let result?) = exchange.end.outcome else {
+        defer { loop.giveBack(handle, from: key) }
+        // The lock of the exchange hands the C side back from the loop's thread to this one.
+        guard let result = exchange.result else {
             throw exchange.context.scope.isStopped ? .cancelled : CurlFailure(nil, of: handle).error
         }
         guard result == CCURLE_OK else {
             throw exchange.upload?.failure ?? CurlFailure(result, of: handle).error
         }
         return try CurlAnswer(handle).response()
+    }
+
+    /// Returns the whole response of an exchange whose body has begun to come, and gives its handle back.
+    @inline(never)
+    private func response(
+        of exchange: CurlExchange, decoding coded: CodedBody, from key: CurlQueues.Key, on loop: CurlLoop
+    ) async throws(ServiceError) -> HTTPResponse {
+        let (handle, scope) = (exchange.handle, exchange.context.scope)
+        let body = await scope.wait { () -> Result<Data, ServiceError> in
+            do throws(ServiceError) {
+                return .success(try await coded.collect(in: scope) { loop.resume(exchange) })
+            } catch {
+                // The transfer may still run. It has to end before the handle is given back.
+                loop.cancel(exchange)
+                await coded.buffer.ended()
+                return .failure(error)
+            }
+        } onStop: {
+            loop.cancel(exchange, isOutOfTime: scope.isOutOfTime)
+        }
+        defer { loop.giveBack(handle, from: key) }
+        if case .failure = body, scope.isStopped { throw .cancelled }
+        return try CurlAnswer(handle).response(with: .bytes(body.get()))
     }
 
     /// Returns the streamed response of an exchange whose head has landed.
@@ -167,23 +213,27 @@ public final class CurlTransport: StoppableTransport {
         guard !exchange.context.scope.isStopped, var response = try download.head.outcome?.get() else {
             throw ServiceError.cancelled
         }
-        response.body = .stream(length: response.headers.bodyLength, HTTPBody.Chunks { try await reader.next() })
+        let codings = response.headers.codings
+        let coded =
+            codings.isEmpty ? nil : CodedBody(download.buffer, codings: codings, limit: exchange.context.bodyLimit)
+        response.body = .stream(
+            length: response.headers.bodyLength, HTTPBody.Chunks { try await reader.next(of: coded) })
         return response
     }
 
-    /// Waits for the turn of a request to that origin.
+    /// Waits for the turn of a request in that queue.
     @inline(never)
     private func borrow(
-        from loop: CurlLoop, for origin: UInt64, _ context: TransportContext
+        from loop: CurlLoop, for key: CurlQueues.Key, _ context: TransportContext
     ) async throws(ServiceError) -> CurlExchange.Handle {
-        let waiter = loop.join(origin)
+        let waiter = loop.join(key)
         // Said by one who is in the queue already, so whoever hears of it knows who comes first.
         context.note(.waitingForConnection)
-        let handle = try await loop.borrow(as: waiter, for: origin, in: context.scope)
+        let handle = try await loop.borrow(as: waiter, for: key, in: context.scope)
         do throws(ServiceError) {
             try await context.renewPermit()
         } catch {
-            loop.giveBack(handle, from: origin)
+            loop.giveBack(handle, from: key)
             throw error
         }
         // Some versions of libcurl do not tell when they connect.
@@ -222,7 +272,7 @@ public final class CurlTransport: StoppableTransport {
             // yet, so the exchange is cancelled here.
             if context.scope.isStopped || !loop.start(exchange) { exchange.land(nil) }
             if context.scope.isStopped { loop.cancel(exchange) }
-            exchange.upload?.start { loop.resume(exchange) }
+            exchange.upload?.start(in: context) { loop.resume(exchange) }
             await flight.landed()
         } onStop: {
             loop.cancel(exchange, isOutOfTime: context.scope.isOutOfTime)

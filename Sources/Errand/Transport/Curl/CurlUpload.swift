@@ -9,6 +9,9 @@ import Foundation
 /// The buffer between a task, which reads the stream of a request's body, and libcurl's thread, which sends it.
 ///
 /// While the server is slow, at most `window` bytes and one chunk wait here, and the stream is not read.
+///
+/// If the stream has promised a length, the chunk that completes it is sent only after the stream has ended: a stream
+/// that then brings more, or throws, has not given the server a whole body (D17).
 final class CurlUpload: Sendable {
     private struct State {
         /// The chunks that wait, and how much of the first has been sent.
@@ -24,6 +27,18 @@ final class CurlUpload: Sendable {
         var room: Flight<Void, ServiceError>?
         var task: Task<Void, Never>?
         var isCancelled = false
+
+        /// Whether the only chunk left completes the promised length, but the stream has not ended yet.
+        func isHeldBack(of length: Int?) -> Bool {
+            ending == nil && pulled == length && chunks.count == 1
+        }
+    }
+
+    /// What libcurl gets.
+    private enum Filling {
+        /// A number of bytes; their chunk, if they were its last; and the flight to land, if there is room for another.
+        case bytes(Int, used: Data?, room: Flight<Void, ServiceError>?)
+        case code(Int)
     }
 
     /// As much as a piece of a file, so that one is read while the one before it is sent.
@@ -31,6 +46,8 @@ final class CurlUpload: Sendable {
 
     private let body: HTTPBody
     private let state = Lock(State())
+    /// Lands when the stream is not read any more.
+    private let isRead = Flight<Void, Never>()
 
     init(_ body: HTTPBody) {
         self.body = body
@@ -45,12 +62,19 @@ final class CurlUpload: Sendable {
     /// The number of bytes that wait for libcurl.
     var waiting: Int { state.withLock { $0.waiting } }
 
-    /// Begins to read the stream. Calls `resume` when libcurl has paused and may go on.
+    /// Begins to read the stream as soon as an earlier send of the same call has stopped reading it. Calls `resume`
+    /// when libcurl has paused and may go on.
     ///
-    /// The exchange owns the task: it cancels the task when it lands.
-    func start(resuming resume: @escaping @Sendable () -> Void) {
+    /// The exchange owns the task: it cancels the task when it lands. It does not wait for the end of the task, because
+    /// the user's stream may ignore the cancellation: the next send of the call waits for that, within its timeout.
+    func start(in context: TransportContext, resuming resume: @escaping @Sendable () -> Void) {
         guard !state.withLock({ $0.isCancelled }) else { return }
-        let task = Task { await self.pull(resuming: resume) }
+        let former = context.beginReading(until: isRead)
+        let task = Task {
+            await former?.landed()
+            await self.pull(resuming: resume)
+            isRead.land(.success(()))
+        }
         let isCancelled = state.withLock { state in
             state.task = task
             return state.isCancelled
@@ -69,33 +93,39 @@ final class CurlUpload: Sendable {
 
     /// Fills libcurl's buffer with what there is, and returns how much that is: 0 at the end.
     func fill(_ room: UnsafeMutableRawBufferPointer) -> Int {
-        let (count, waiting) = state.withLock { state -> (Int, Flight<Void, ServiceError>?) in
-            guard let first = state.chunks.first else {
-                switch state.ending {
-                case .success: return (0, nil)
-                case .failure: return (CCURL_ABORT, nil)
-                case nil:
-                    state.isPaused = true
-                    return (CCURL_PAUSE, nil)
-                }
-            }
-            let count = min(room.count, first.count - state.sent)
-            first.dropFirst(state.sent).copyBytes(to: room, count: count)
-            state.sent += count
-            state.waiting -= count
-            if state.sent == first.count {
-                state.chunks.removeFirst()
-                state.sent = 0
-            }
-            guard state.waiting < Self.window else { return (count, nil) }
-            defer { state.room = nil }
-            return (count, state.room)
+        switch state.withLock({ take(into: room, &$0) }) {
+        case .code(let code): return code
+        case .bytes(let count, let used, let room):
+            room?.land(.success(()))
+            // Released outside the lock: what frees the memory may be the user's code.
+            withExtendedLifetime(used) {}
+            return count
         }
-        waiting?.land(.success(()))
-        return count
+    }
+
+    private func take(into room: UnsafeMutableRawBufferPointer, _ state: inout State) -> Filling {
+        if case .failure = state.ending { return .code(CCURL_ABORT) }
+        guard let first = state.chunks.first, !state.isHeldBack(of: body.length) else {
+            if state.ending != nil { return .code(0) }
+            state.isPaused = true
+            return .code(CCURL_PAUSE)
+        }
+        let count = min(room.count, first.count - state.sent)
+        first.dropFirst(state.sent).copyBytes(to: room, count: count)
+        state.sent += count
+        state.waiting -= count
+        let isUsed = state.sent == first.count
+        if isUsed {
+            state.chunks.removeFirst()
+            state.sent = 0
+        }
+        guard state.waiting < Self.window else { return .bytes(count, used: isUsed ? first : nil, room: nil) }
+        defer { state.room = nil }
+        return .bytes(count, used: isUsed ? first : nil, room: state.room)
     }
 
     private func pull(resuming resume: @Sendable () -> Void) async {
+        guard !state.withLock({ $0.isCancelled }) else { return }
         let ending: Result<Void, ServiceError>
         do {
             for try await chunk in body.chunks {
@@ -122,19 +152,15 @@ final class CurlUpload: Sendable {
             // An empty one would be taken for the end.
             if !chunk.isEmpty { state.chunks.append(chunk) }
             state.waiting += chunk.count
-            if state.waiting >= Self.window { state.room = Flight() }
-            defer { state.isPaused = false }
-            return (state.isPaused, false, state.room)
+            // After the last chunk only the end is read, which makes room for nothing and must not wait for any.
+            if state.waiting >= Self.window, state.pulled != body.length { state.room = Flight() }
+            let isPaused = state.isPaused && !state.isHeldBack(of: body.length)
+            if isPaused { state.isPaused = false }
+            return (isPaused, false, state.room)
         }
         if isTooLong { throw .wrongLength(of: body) }
         if wasPaused { resume() }
         try await room?.value()
-    }
-}
-
-extension ServiceError {
-    fileprivate static func streamFailed(_ name: String) -> ServiceError {
-        .transport(TransportFailure(.middleware, "the stream of the request's body threw \(name)"))
     }
 }
 #endif

@@ -9,6 +9,7 @@ import Musl
 /// What the thread of a `CurlLoop` does: turn after turn, until the loop is closed.
 struct CurlWorker {
     private typealias Exchanges = [OpaquePointer: CurlExchange]
+    private typealias Lookups = CurlLookups<OpaquePointer>
 
     /// How many connections without a transfer are kept at least; or as many as there ever were transfers at once. By
     /// itself libcurl keeps four times as many as there are at the moment: between two waves of calls, none.
@@ -19,6 +20,7 @@ struct CurlWorker {
     private var running: Exchanges = [:]
     /// Those of them whose readers are told of what has come after each turn.
     private var streamed: Exchanges = [:]
+    private var lookups = Lookups()
     private var keptConnections = 0
 
     init(of owner: CurlLoop) {
@@ -40,6 +42,8 @@ struct CurlWorker {
             if isClosed { return stopAll() }
             keepEnoughConnections()
             moveBytes()
+            resumeRested()
+            noteLookups()
             tellReaders()
             landEnded()
         }
@@ -66,12 +70,13 @@ struct CurlWorker {
         case .start(let exchange): start(exchange)
         case .resume(let exchange) where isRunning(exchange): resume(exchange)
         case .cancel(let exchange, let isOutOfTime) where isRunning(exchange):
-            if isOutOfTime { ccurl_loop_distrust(loop, exchange.handle.transfer) }
-            stop(exchange)
+            stop(exchange, isOutOfTime: isOutOfTime)
         // It has ended since.
         case .resume, .cancel: break
         case .endAll(let client, let flight):
-            for exchange in running.values where exchange.context.client == client { stop(exchange) }
+            for exchange in running.values where exchange.context.client == client && isRunning(exchange) {
+                stop(exchange)
+            }
             flight.land(.success(()))
         }
     }
@@ -88,6 +93,14 @@ struct CurlWorker {
         ccurl_loop_work(loop)
     }
 
+    /// Lets some of the transfers go on that were paused because they kept the thread for too long.
+    private mutating func resumeRested() {
+        while let transfer = ccurl_loop_next_rested(loop) {
+            guard let exchange = running[transfer] else { return }
+            resume(exchange)
+        }
+    }
+
     private func tellReaders() {
         for exchange in streamed.values { exchange.flush() }
     }
@@ -95,12 +108,73 @@ struct CurlWorker {
     private mutating func landEnded() {
         var result = CCURLE_OK
         while let transfer = ccurl_loop_next_ended(loop, &result) {
+            guard let exchange = forget(transfer) else { continue }
+            noteEnd(of: exchange, result)
+            // Those who wait for a lookup of its host need none if they get its connection.
+            if result == CCURLE_OK, let next = lookups.noteFree(exchange.origin) { begin([next]) }
+            exchange.land(result)
+        }
+        endAbandonedLookups()
+    }
+
+    private mutating func stopAll() {
+        // First those who have not begun: they would begin when another is stopped.
+        for exchange in running.values where lookups.leave(exchange.handle.transfer) {
+            forget(exchange.handle.transfer)
+            exchange.land(nil)
+        }
+        for exchange in running.values where isRunning(exchange) { stop(exchange, leavesLookup: false) }
+    }
+
+    // MARK: Lookups
+
+    /// Lets those begin who have waited for a lookup that has ended: its request opens a connection, or has one that
+    /// was kept.
+    private mutating func noteLookups() {
+        guard !lookups.leaders.isEmpty else { return }
+        for (transfer, origin) in lookups.leaders where !ccurl_transfer_may_look_up(transfer) {
+            let outcome: Lookups.Outcome = ccurl_transfer_has_opened(transfer) ? .found : .reused
+            begin(lookups.end(origin, by: transfer, with: outcome, at: SystemTime.shared.now))
+        }
+    }
+
+    /// Ends the lookup of an exchange that has ended without a connection.
+    private mutating func noteEnd(of exchange: CurlExchange, _ result: ccurl_code) {
+        let transfer = exchange.handle.transfer
+        guard lookups.leaders[transfer] != nil else { return }
+        let outcome = Lookups.Outcome(result) == .failed ? .failed : Lookups.Outcome.none
+        end(exchange.origin, by: transfer, with: outcome, result, ccurl_transfer_failure(transfer).words)
+    }
+
+    /// Ends the lookups that went on when their exchanges were stopped.
+    private mutating func endAbandonedLookups() {
+        var lookup = ccurl_lookup()
+        while ccurl_loop_next_lookup(loop, &lookup) {
+            let (origin, result) = (lookup.origin, lookup.result)
+            withUnsafeBytes(of: lookup.words) { words in
+                let words = words.assumingMemoryBound(to: CChar.self).baseAddress
+                end(origin, by: nil, with: Lookups.Outcome(result), result, words)
+            }
+        }
+    }
+
+    /// Lets those begin who have waited for a lookup, or has them fail with its result and its words.
+    private mutating func end(
+        _ origin: UInt64, by leader: OpaquePointer?, with outcome: Lookups.Outcome, _ result: ccurl_code,
+        _ words: UnsafePointer<CChar>?
+    ) {
+        let transfers = lookups.end(origin, by: leader, with: outcome, at: SystemTime.shared.now)
+        guard outcome == .failed else { return begin(transfers) }
+        for transfer in transfers {
+            ccurl_transfer_set_words(transfer, words)
             forget(transfer)?.land(result)
         }
     }
 
-    private mutating func stopAll() {
-        for exchange in running.values { stop(exchange) }
+    private mutating func begin(_ transfers: [OpaquePointer]) {
+        for transfer in transfers {
+            if let exchange = running[transfer] { begin(exchange) }
+        }
     }
 
     // MARK: One exchange
@@ -111,9 +185,18 @@ struct CurlWorker {
 
     private mutating func start(_ exchange: CurlExchange) {
         let transfer = exchange.handle.transfer
-        guard ccurl_loop_add(loop, transfer) else { return exchange.land(CCURLE_OUT_OF_MEMORY) }
         running[transfer] = exchange
         if exchange.isStreamed { streamed[transfer] = exchange }
+        let isFirst = !exchange.hasName || lookups.begin(transfer, to: exchange.origin, at: SystemTime.shared.now)
+        if isFirst { begin(exchange) }
+    }
+
+    private mutating func begin(_ exchange: CurlExchange) {
+        let transfer = exchange.handle.transfer
+        guard !ccurl_loop_add(loop, transfer) else { return }
+        forget(transfer)
+        noteEnd(of: exchange, CCURLE_OUT_OF_MEMORY)
+        exchange.land(CCURLE_OUT_OF_MEMORY)
     }
 
     private mutating func resume(_ exchange: CurlExchange) {
@@ -122,11 +205,20 @@ struct CurlWorker {
     }
 
     /// Ends an exchange that runs: with a result of libcurl, or because nobody wants it any more.
-    private mutating func stop(_ exchange: CurlExchange, with result: ccurl_code? = nil) {
+    private mutating func stop(
+        _ exchange: CurlExchange, with result: ccurl_code? = nil, isOutOfTime: Bool = false, leavesLookup: Bool = true
+    ) {
         let transfer = exchange.handle.transfer
         forget(transfer)
+        defer { exchange.land(result) }
+        // One that has waited for a lookup has not begun.
+        guard !lookups.leave(transfer) else { return }
+        if isOutOfTime { ccurl_loop_distrust(loop, transfer) }
+        if leavesLookup, lookups.leaders[transfer] != nil, ccurl_loop_leave_lookup(loop, transfer) {
+            return lookups.abandon(transfer)
+        }
         ccurl_loop_remove(loop, transfer)
-        exchange.land(result)
+        noteEnd(of: exchange, CCURLE_OK)
     }
 
     /// Returns the exchange, if it was running.
@@ -142,6 +234,19 @@ struct CurlWorker {
         var all = sigset_t()
         sigfillset(&all)
         pthread_sigmask(SIG_BLOCK, &all, nil)
+    }
+}
+
+extension CurlLookups.Outcome {
+    /// What the result of a request says about the lookup of its host. Without a failure of its own it has found an
+    /// address; what is out of time has found nothing.
+    fileprivate init(_ result: ccurl_code) {
+        self =
+            switch result {
+            case CCURLE_COULDNT_RESOLVE_HOST, CCURLE_COULDNT_RESOLVE_PROXY: .failed
+            case CCURLE_OPERATION_TIMEDOUT, CCURLE_OUT_OF_MEMORY: .none
+            default: .found
+            }
     }
 }
 #endif

@@ -9,7 +9,7 @@ struct URLSessionBody: Sendable {
     let bytes: Data?
     let file: URL?
     /// Throws if the file is not what it was when the call began.
-    let check: @Sendable () throws -> Void
+    let check: @Sendable () async throws -> Void
     private let spool: SpoolFile?
 
     init(_ body: HTTPBody?, _ context: TransportContext) async throws {
@@ -52,10 +52,16 @@ private final class SpoolFile: Sendable {
     func fill(from body: HTTPBody, _ context: TransportContext) async throws {
         try await context.scope.result(of: { [self] in
             var count = 0
-            for try await chunk in body.chunks {
-                try await DiskThreads.run(by: context.time) { [self] () throws(ServiceError) in try write(chunk) }
-                context.noteProgress()
-                count += chunk.count
+            do {
+                for try await chunk in body.chunks {
+                    try await DiskThreads.run(by: context.time, at: url.path) { [self] () throws(ServiceError) in
+                        try write(chunk)
+                    }
+                    context.noteProgress()
+                    count += chunk.count
+                }
+            } catch {
+                throw ServiceError(error) { .streamFailed(foreignName(of: $0)) }
             }
             // In a cancelled task, iteration ends without an error although the stream has not ended.
             try Task.checkCancellation()

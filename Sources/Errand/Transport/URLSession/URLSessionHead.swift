@@ -11,7 +11,8 @@ extension HTTPResponse {
         // Foundation does not keep the order of fields, so they are sorted, to be in the same order every time.
         let fields = response.allHeaderFields.compactMap { name, value -> HTTPHeaders.Field? in
             guard let name = name as? String, let value = value as? String else { return nil }
-            return HTTPHeaders.Field(name: name, value: value)
+            // A carriage return becomes a space (RFC 9112, 2.2).
+            return HTTPHeaders.Field(name: name, value: String(value.map { $0 == "\r" ? " " : $0 }))
         }
         let headers = HTTPHeaders(fields.sorted { $0.name < $1.name })
         // Foundation joins two lengths into one field.

@@ -76,7 +76,7 @@ public final class URLSessionTransport: StoppableTransport {
             exchange.stop(.cancelled)
         }
         // Foundation reads a file by itself, and may have sent one that changed meanwhile.
-        try body.check()
+        try await body.check()
         return try outcome.get()
     }
 

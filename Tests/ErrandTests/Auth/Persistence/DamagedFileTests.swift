@@ -20,9 +20,9 @@ struct DamagedFileTests {
     }
 
     @Test("C82: the file that the other cases are based on is valid")
-    func good() throws {
+    func good() async throws {
         try scratch.write(wholeFile, to: "session")
-        #expect(try file.load()?.token.access == "a")
+        #expect(try await file.load()?.token.access == "a")
     }
 
     @Test(
@@ -33,21 +33,21 @@ struct DamagedFileTests {
             wholeFile.replacingOccurrences(of: "\"access\"", with: "\"excess\""),
             String(repeating: " ", count: 1 << 20) + wholeFile,
         ])
-    func damaged(content: String) throws {
+    func damaged(content: String) async throws {
         try scratch.write(content, to: "session")
-        #expect(problem { try file.load() } == .damaged)
+        #expect(await problem { try await file.load() } == .damaged)
         #expect(try scratch.read("session.damaged") == content)
         #expect(!scratch.exists("session"))
-        #expect(try file.load() == nil)
+        #expect(try await file.load() == nil)
     }
 
     @Test("C82: a file that another process put in place of a damaged one meanwhile is not moved aside")
-    func mended() throws {
+    func mended() async throws {
         try scratch.write(wholeFile, to: "session")
         try scratch.write("older", to: "session.damaged")
         let file = PrivateFile(path: scratch.path("session"))
         #expect(try file.setAside(.damaged, "is damaged", ifStillHolding: Data("{".utf8)) == nil)
-        #expect(try self.file.load()?.token.access == "a")
+        #expect(try await self.file.load()?.token.access == "a")
         #expect(!scratch.exists("session.damaged"))
         #expect(try file.setAside(.damaged, "is damaged", ifStillHolding: Data(wholeFile.utf8))?.kind == .damaged)
         #expect(try scratch.read("session.damaged") == wholeFile)
@@ -58,25 +58,25 @@ struct DamagedFileTests {
     }
 
     @Test("C82: every truncation of a valid file is reported, and none is read as a session")
-    func truncated() throws {
+    func truncated() async throws {
         for count in 0..<wholeFile.utf8.count {
             try scratch.write(String(wholeFile.prefix(count)), to: "session")
-            #expect(problem { try file.load() } == .damaged, "the first \(count) bytes")
+            #expect(await problem { try await file.load() } == .damaged, "the first \(count) bytes")
         }
     }
 
     @Test("C82: a file of a later version is reported as such, and is kept aside unchanged")
-    func future() throws {
+    func future() async throws {
         let content = #"{"version":2,"vault":"of the future"}"#
         try scratch.write(content, to: "session")
-        #expect(problem { try file.load() } == .futureVersion)
+        #expect(await problem { try await file.load() } == .futureVersion)
         #expect(try scratch.read("session.damaged") == content)
     }
 
     @Test("C82: the message names the position, and contains nothing of the content")
-    func message() throws {
+    func message() async throws {
         try scratch.write("hunter2", to: "session")
-        let error = #expect(throws: TokenPersistenceError.self) { try file.load() }
+        let error = await #expect(throws: TokenPersistenceError.self) { try await file.load() }
         let message = try #require(error?.message)
         #expect(message.contains(scratch.path("session.damaged")))
         #expect(!message.contains("hunter2"))
@@ -100,7 +100,7 @@ struct DamagedFileTests {
             #expect(error.kind == .damaged)
             #expect(told.last == .signedIn)
         }
-        #expect(try file.load()?.token.access == "a")
+        #expect(try await file.load()?.token.access == "a")
         #expect(try scratch.read("session.damaged") == "{")
     }
 }

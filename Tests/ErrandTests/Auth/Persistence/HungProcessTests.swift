@@ -37,7 +37,7 @@ struct HungProcessTests {
         #expect(problem.kind == .locked)
         hung.kill()
         _ = try await hung.end()
-        clock.advance(by: .seconds(60))
+        await clock.advance(by: .seconds(60))
         let newer = try await tokens.replacement(for: old)
         #expect(newer.access == "ann.1")
         #expect(server.refreshes == ["refresh.ann.0"], "nothing was refreshed without the lock")
@@ -59,11 +59,11 @@ struct HungProcessTests {
             if case .notSaved(let error) = event { "not saved: \(error.kind)" } else { "\(event)" }
         }
         #expect(told == ["signedIn", "not saved: locked", "signedOut", "not saved: locked"])
-        #expect(try file.load()?.token.access == "ann.0", "nobody writes without the lock")
+        #expect(try await file.load()?.token.access == "ann.0", "nobody writes without the lock")
         hung.kill()
         _ = try await hung.end()
         await tokens.signOut()
-        #expect(try file.load() == nil)
+        #expect(try await file.load() == nil)
     }
 
     @Test("a session that was never saved belongs to this process: it is refreshed in memory", .timeLimit(.minutes(1)))
@@ -74,11 +74,11 @@ struct HungProcessTests {
         await tokens.signIn(old)
         let newer = try await tokens.replacement(for: old)
         #expect(newer.access == "ann.1")
-        #expect(try file.load() == nil)
+        #expect(try await file.load() == nil)
         hung.kill()
         _ = try await hung.end()
         _ = try await tokens.replacement(for: newer)
-        #expect(try file.load()?.token.access == "ann.2")
+        #expect(try await file.load()?.token.access == "ann.2")
     }
 
     @Test("signing in returns when it is cancelled, and the token is saved nevertheless", .timeLimit(.minutes(1)))
@@ -90,12 +90,12 @@ struct HungProcessTests {
         signIn.cancel()
         await signIn.value
         #expect(try await tokens.token().access == "a")
-        #expect(try file.load() == nil)
+        #expect(try await file.load() == nil)
         hung.kill()
         _ = try await hung.end()
         // Waits for its turn after the save above.
         await tokens.signIn(Token(access: "b"))
-        #expect(try file.load()?.token.access == "b")
+        #expect(try await file.load()?.token.access == "b")
     }
 
     @Test("a session that a process saved before it hung is used, though it holds the lock", .timeLimit(.minutes(1)))
@@ -118,7 +118,7 @@ struct HungProcessTests {
 
     private func hang() async throws -> Child {
         let child = try Child("hold", scratch.path("session"))
-        await child.firstWord()
+        try await child.firstWord()
         return child
     }
 }

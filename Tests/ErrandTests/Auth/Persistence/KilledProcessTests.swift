@@ -17,13 +17,13 @@ struct KilledProcessTests {
         var last = 0
         for _ in 0..<40 {
             let child = try Child("rewrite", scratch.path("session"))
-            await child.firstWord()
+            try await child.firstWord()
             // Another process is killed at a moment of real time, so that any point of its write may be hit.
             try await Task.sleep(for: .microseconds(Int.random(in: 0...8000)))
             child.kill()
             let (_, status) = try await child.end()
             #expect(status == SIGKILL)
-            let session = try #require(try file.load())
+            let session = try #require(try await file.load())
             #expect(session.token.access == String(repeating: "\(session.revision).", count: 40_000))
             #expect(session.revision > last, "the next process goes on where the killed one was")
             last = session.revision
@@ -34,11 +34,11 @@ struct KilledProcessTests {
     func draftGoes() async throws {
         try scratch.write("{\"version\":1,", to: "session.new")
         let session = SavedSession(id: UUID(), token: Token(access: "a"), received: Date())
-        try file.save(session)
-        #expect(try file.load() == session)
+        try await file.save(session)
+        #expect(try await file.load() == session)
         #expect(!scratch.exists("session.new"))
         try scratch.write("{\"version\":1,", to: "session.new")
-        try file.save(nil)
+        try await file.save(nil)
         #expect(!scratch.exists("session"))
         #expect(!scratch.exists("session.new"))
     }
@@ -47,10 +47,10 @@ struct KilledProcessTests {
         "T14: the process dies as soon as the first waiter continues; the new token is on the disk", arguments: 0..<10)
     func diesAfterRotation(_: Int) async throws {
         let old = SavedSession(id: UUID(), token: Token(access: "old", refresh: "old"), received: Date())
-        try file.save(old)
+        try await file.save(old)
         let (_, status) = try await Child("die", scratch.path("session")).end()
         #expect(status == SIGKILL)
-        let saved = try #require(try file.load())
+        let saved = try #require(try await file.load())
         #expect(saved.token == Token(access: "rotated", refresh: "rotated"))
         #expect(saved.id == old.id)
         #expect(saved.revision == 1)
@@ -59,11 +59,11 @@ struct KilledProcessTests {
     @Test("C80: the disk is full after a rotation; the new token is used from memory, and the error is reported")
     func fullDisk() async throws {
         let old = SavedSession(id: UUID(), token: Token(access: "old", refresh: "old"), received: Date())
-        try file.save(old)
+        try await file.save(old)
         let (lines, status) = try await Child("fill", scratch.path("session")).end()
         #expect(status == 0)
         #expect(lines == ["rotated", "rotated", "notSaved unwritable"])
-        #expect(try file.load() == old, "the file is whole")
+        #expect(try await file.load() == old, "the file is whole")
         #expect(!scratch.exists("session.new"))
     }
 }

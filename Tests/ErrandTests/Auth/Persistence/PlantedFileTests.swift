@@ -16,41 +16,41 @@ struct PlantedFileTests {
     }
 
     @Test("C80: a file that others may read or write is not used, and stays", arguments: [0o666, 0o640, 0o602, 0o610])
-    func mode(mode: Int) throws {
-        try file.save(session)
+    func mode(mode: Int) async throws {
+        try await file.save(session)
         try scratch.setMode(mode, of: "app/session")
-        let error = #expect(throws: TokenPersistenceError.self) { try file.load() }
+        let error = await #expect(throws: TokenPersistenceError.self) { try await file.load() }
         #expect(error?.kind == .notPrivate)
         let message = try #require(error?.message)
         #expect(message.contains("mode \(String(mode, radix: 8))") && message.contains("chmod"))
         #expect(scratch.exists("app/session") && !scratch.exists("app/session.damaged"))
         try scratch.setMode(0o600, of: "app/session")
-        #expect(try file.load() == session)
+        #expect(try await file.load() == session)
     }
 
     @Test("C80: a file of another user is not used, and a sign-out does not remove it")
-    func owner() throws {
-        try file.save(session)
+    func owner() async throws {
+        try await file.save(session)
         // Only root can give a file away; other users read a file of root's instead.
         let isRoot = geteuid() == 0
         if isRoot { #expect(chown(scratch.path("app/session"), 65534, 65534) == 0) }
         let planted = isRoot ? file : FileTokenPersistence(path: "/etc/passwd")
-        let error = #expect(throws: TokenPersistenceError.self) { try planted.load() }
+        let error = await #expect(throws: TokenPersistenceError.self) { try await planted.load() }
         #expect(error?.kind == .notPrivate)
         #expect(error?.message.contains("belongs to another user") == true)
         guard isRoot else { return }
-        #expect(problem { try file.save(nil) } == .notPrivate)
+        #expect(await problem { try await file.save(nil) } == .notPrivate)
         #expect(scratch.exists("app/session") && !scratch.exists("app/session.damaged"))
     }
 
     @Test("C80: the store says why, the user is signed out, and a new sign-in makes the file private again")
     func store() async throws {
-        try file.save(session)
+        try await file.save(session)
         try scratch.setMode(0o666, of: "app/session")
         let tokens = TokenStore(persistence: file) { $0 }
         #expect(await failure(of: tokens.token)?.reason == .unreadable)
         await tokens.signIn(Token(access: "b"))
-        #expect(try file.load()?.token.access == "b")
+        #expect(try await file.load()?.token.access == "b")
         #expect(try scratch.mode("app/session") == 0o600)
     }
 
@@ -61,7 +61,7 @@ struct PlantedFileTests {
         #expect(await failure(of: tokens.token) == .signInRequired)
         #expect(!scratch.exists("app"))
         await tokens.signIn(Token(access: "b"))
-        #expect(try file.load()?.token.access == "b")
+        #expect(try await file.load()?.token.access == "b")
     }
 
     @Test("T9: a folder that is missing for a moment signs nobody out; a refresh waits until it is back")
@@ -89,7 +89,7 @@ struct PlantedFileTests {
             #expect(newer.access == "ann.1")
         }
         #expect(server.refreshes == ["refresh.ann.0"])
-        #expect(try file.load()?.token.access == "ann.1")
+        #expect(try await file.load()?.token.access == "ann.1")
     }
 
     @Test("T15: the refresh is refused, but another process has saved a newer token meanwhile, and that is used")
@@ -97,8 +97,8 @@ struct PlantedFileTests {
         let clock = TestClock()
         let tokens = TokenStore(persistence: file, time: clock) { [file] _ in
             // Another process that ran without the lock was faster.
-            let saved = try #require(try file.load())
-            try file.save(saved.continued(with: Token(access: "theirs", refresh: "r2"), at: clock.date))
+            let saved = try #require(try await file.load())
+            try await file.save(saved.continued(with: Token(access: "theirs", refresh: "r2"), at: clock.date))
             throw ServiceError.refused
         }
         try await clock.play {
@@ -108,7 +108,7 @@ struct PlantedFileTests {
             #expect(newer.access == "theirs")
             #expect(await tokens.isSignedIn)
         }
-        #expect(try file.load()?.token.access == "theirs")
+        #expect(try await file.load()?.token.access == "theirs")
     }
 
     @Test("T15: the token that the other process saved has expired as well; its refresh token is used then")
@@ -116,9 +116,9 @@ struct PlantedFileTests {
         let clock = TestClock()
         let tokens = TokenStore(persistence: file, time: clock) { [file] old in
             if old.refresh == "r2" { return Token(access: "last", refresh: "r3") }
-            let saved = try #require(try file.load())
+            let saved = try #require(try await file.load())
             let theirs = Token(access: "theirs", refresh: "r2", expiry: clock.date)
-            try file.save(saved.continued(with: theirs, at: clock.date.addingTimeInterval(-60)))
+            try await file.save(saved.continued(with: theirs, at: clock.date.addingTimeInterval(-60)))
             throw ServiceError.refused
         }
         try await clock.play {
@@ -127,15 +127,15 @@ struct PlantedFileTests {
             let newer = try await tokens.replacement(for: old)
             #expect(newer.access == "last")
         }
-        #expect(try file.load()?.token.refresh == "r3")
+        #expect(try await file.load()?.token.refresh == "r3")
     }
 
     #if os(Linux)
     @Test(
-        "C81: the file is synced before it is renamed, and the folder afterwards",
+        "C81: the file is synced before it is renamed, and the folder afterwards, also after a removal",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"))
     func synced() async throws {
-        // The preloaded library records what the process syncs and renames.
+        // The preloaded library records what the process syncs, renames and removes.
         try scratch.write(
             """
             #define _GNU_SOURCE
@@ -143,10 +143,11 @@ struct PlantedFileTests {
             #include <fcntl.h>
             #include <stdio.h>
             #include <stdlib.h>
+            #include <string.h>
             #include <unistd.h>
             static void note(const char *what, const char *path) {
                 FILE *log = fopen(getenv("SYNC_LOG"), "a");
-                fprintf(log, "%s %s\\n", what, path);
+                fprintf(log, "%s %s\\n", what, strrchr(path, '/'));
                 fclose(log);
             }
             int fsync(int descriptor) {
@@ -159,18 +160,23 @@ struct PlantedFileTests {
                 note("rename", to);
                 return ((int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename"))(from, to);
             }
+            int unlink(const char *path) {
+                int result = ((int (*)(const char *))dlsym(RTLD_NEXT, "unlink"))(path);
+                if (!result) note("remove", path);
+                return result;
+            }
             """, to: "note.c")
-        try Program.clang.run(["-shared", "-fPIC", "-o", scratch.path("note.so"), scratch.path("note.c"), "-ldl"])
+        try await Program.clang.run(["-shared", "-fPIC", "-o", scratch.path("note.so"), scratch.path("note.c"), "-ldl"])
         let environment = ["LD_PRELOAD": scratch.path("note.so"), "SYNC_LOG": scratch.path("log")]
-        let child = try Child("TokenSharer", ["save", scratch.path("app/session")], environment: environment)
-        #expect(try await child.end().status == 0)
-        let resolved = try #require(realpath(scratch.folder, nil))
-        defer { free(resolved) }
-        let folder = String(cString: resolved)
-        #expect(
-            try scratch.read("log").split(separator: "\n").map { $0.replacingOccurrences(of: folder, with: "") }
-                == ["sync /app/session.new", "rename \(scratch.path("app/session"))", "sync /app"]
-                .map { $0.replacingOccurrences(of: folder, with: "") })
+        for (command, expected) in [
+            ("save", ["sync /session.new", "rename /session", "sync /app"]),
+            ("remove", ["remove /session", "sync /app"]),
+        ] {
+            try scratch.write("", to: "log")
+            let child = try Child("TokenSharer", [command, scratch.path("app/session")], environment: environment)
+            #expect(try await child.end().status == 0)
+            #expect(try scratch.read("log").split(separator: "\n").map(String.init) == expected)
+        }
     }
 
     @Test(
@@ -180,13 +186,13 @@ struct PlantedFileTests {
         try scratch.write(
             "#include <errno.h>\nint rename(const char *from, const char *to) { errno = EPERM; return -1; }\n",
             to: "refuse.c")
-        try Program.clang.run(["-shared", "-fPIC", "-o", scratch.path("refuse.so"), scratch.path("refuse.c")])
-        try file.save(session)
+        try await Program.clang.run(["-shared", "-fPIC", "-o", scratch.path("refuse.so"), scratch.path("refuse.c")])
+        try await file.save(session)
         let child = try Child(
             "TokenSharer", ["save", scratch.path("app/session")],
             environment: ["LD_PRELOAD": scratch.path("refuse.so")])
         #expect(try await child.end().status != 0)
-        #expect(try file.load() == session)
+        #expect(try await file.load() == session)
         #expect(!scratch.exists("app/session.new"))
     }
     #endif

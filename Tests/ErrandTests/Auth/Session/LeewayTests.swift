@@ -119,7 +119,7 @@ struct LeewayTests {
         let good = try #require(try scene.tokens.currentToken(of: session))
         #expect(good.token.access == "ann.0" && !good.isAging)
         #expect(throws: ServiceError.self) { try scene.tokens.currentToken(of: UUID()) }
-        scene.clock.advance(by: .seconds(541))
+        await scene.clock.advance(by: .seconds(541))
         #expect(try scene.tokens.currentToken(of: session)?.isAging == true)
     }
 

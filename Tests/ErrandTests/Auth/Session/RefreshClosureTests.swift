@@ -88,7 +88,9 @@ struct RefreshClosureTests {
         let clock = TestClock()
         let network = scripted()
         network.on(.get, "/me") { .status(401) }
-        network.on(.post, "/token") { .json(#"{"error_description":"gone"}"#, status: status) }
+        network.on(.post, "/token") {
+            .json(#"{"error":"invalid_grant","error_description":"gone"}"#, status: status)
+        }
         let login = testClient(network, clock)
         let tokens = TokenStore(time: clock) { _ in Token(access: try await login.run(.post("token"))) }
         let client = testClient(network, clock) { $0.tokens = tokens }
@@ -161,16 +163,18 @@ struct RefreshClosureTests {
     }
 }
 
-/// Returns a task's value if it ends within a minute: a test that would hang fails instead.
-func ends<Value: Sendable>(_ task: Task<Value, Never>, on clock: TestClock) async -> Value? {
+/// Returns a task's value if it ends within that time: a test that would hang fails instead.
+func ends<Value: Sendable>(
+    _ task: Task<Value, Never>, within limit: Duration = .seconds(60), on clock: TestClock
+) async -> Value? {
     let flight = Flight<Value, ServiceError>()
     Task(executorPreference: clock.executor) { flight.land(.success(await task.value)) }
-    try? await clock.sleep(for: .seconds(60))
+    try? await clock.sleep(for: limit)
     return try? flight.outcome?.get()
 }
 
 /// A client that is created after the store whose closure uses it.
-private final class Later: Sendable {
+final class Later: Sendable {
     private let made = Mutex<APIClient?>(nil)
 
     func set(_ client: APIClient) { made.withLock { $0 = client } }

@@ -1,4 +1,5 @@
 @testable import Errand
+import ErrandTestSupport
 import ErrandTesting
 import Foundation
 import Testing
@@ -34,7 +35,7 @@ struct RefreshFailureTests {
     @Test(
         "T8: which errors end the session",
         arguments: [
-            (ServiceError.rejected(Rejection(status: 400)), true), (.rejected(Rejection(status: 401)), true),
+            (ServiceError.refused, true), (.rejected(Rejection(status: 401)), true),
             (.sessionExpired(SessionExpiry(.refreshRefused)), true), (.rejected(Rejection(status: 403)), false),
             (.rejected(Rejection(status: 404)), false), (.rejected(Rejection(status: 408)), false),
             (.rateLimited(RateLimited(retryAfter: .seconds(5), status: 429)), false),
@@ -52,6 +53,42 @@ struct RefreshFailureTests {
             #expect(await scene.tokens.isSignedIn == !isOver)
             try await scene.clock.sleep(for: .seconds(1))
             #expect((scene.disk.load() == nil) == isOver)
+        }
+    }
+
+    @Test(
+        "T21: only an error of OAuth about the token, or a 401, says that it is refused",
+        arguments: [
+            ("invalid_grant", 400, true), ("invalid_grant", 401, true), ("invalid_grant", 403, true),
+            ("invalid_grant", 200, true), ("invalid_request", 400, true), ("invalid_request", 403, false),
+            ("invalid_scope", 400, true), ("unsupported_grant_type", 400, true), ("unsupported_grant_type", 404, false),
+            ("interaction_required", 400, true), ("login_required", 400, true), ("consent_required", 400, true),
+            ("bad_refresh_token", 200, true), ("invalid_client", 400, false), ("invalid_client", 401, false),
+            ("unauthorized_client", 400, false), ("unauthorized_client", 401, false),
+            ("temporarily_unavailable", 400, false), ("temporarily_unavailable", 401, false),
+            ("server_error", 400, false), ("slow_down", 400, false), ("Bad Request", 400, false), (nil, 400, false),
+            (nil, 401, true), ("token_expired", 401, true), (nil, 407, false),
+        ] as [(code: String?, status: Int, isOver: Bool)])
+    func codes(_ row: (code: String?, status: Int, isOver: Bool)) async throws {
+        let error = ServiceError.rejected(Rejection(status: row.status, message: "no", code: row.code))
+        try await verdicts(error, isOver: row.isOver)
+    }
+
+    @Test("T21: a proxy's page with the status 400 signs nobody out")
+    func proxyPage() async throws {
+        let (clock, network) = (TestClock(), scripted())
+        network.on(.post, "/token") {
+            .status(400, headers: ["Content-Type": "text/html"], body: "<html><h1>400 Bad Request</h1></html>")
+        }
+        let login = testClient(network, clock)
+        let oauth = OAuth(login, id: "pins", secret: "s3cret")
+        let tokens = TokenStore(time: clock) { try await oauth.refreshed($0) }
+        try await clock.play {
+            let token = Token(access: "old", refresh: "r")
+            await tokens.signIn(token)
+            let told = await failure { () async throws(ServiceError) in try await tokens.replacement(for: token) }
+            #expect(told?.status == 400 && told?.reason == nil)
+            #expect(await tokens.isSignedIn)
         }
     }
 

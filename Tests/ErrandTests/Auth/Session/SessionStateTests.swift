@@ -106,6 +106,10 @@ private let newer = saved(ann.id, "ann.1", revision: 1)
 private let agingAnn = saved(ann.id, "ann.0", age: 3570)
 private let oldAnn = saved(ann.id, "ann.0", age: 3600)
 private let newerButExpired = saved(ann.id, "ann.1", revision: 1, age: 3600)
+/// The clock is two hours ahead of the server's, which has issued the token a minute ago, for an hour.
+private let newerByOtherClock = SavedSession(
+    id: ann.id, revision: 1, token: Token(access: "ann.1", refresh: "r", expiry: date.addingTimeInterval(-3660)),
+    received: date.addingTimeInterval(-60))
 
 /// Returns a session whose token is valid for an hour.
 private func saved(_ id: UUID, _ access: String, revision: Int = 0, age: Double = 0) -> SavedSession {
@@ -165,7 +169,7 @@ private func storage(_ error: TokenPersistenceError) -> ServiceError {
 
 private func failed(_ expiry: SessionExpiry) -> Result<Token, ServiceError> { .failure(.sessionExpired(expiry)) }
 
-private let transitions = lookups + signIns + answers + refreshes + results + readings
+private let transitions = lookups + signIns + answers + refreshes + lateTokens + results + readings
 
 /// Returns an event without any actions for the store.
 private func noting(
@@ -271,6 +275,24 @@ private let refreshes: [Transition] = [
         .ended(otherSession), of: bob),
 ]
 
+private let lateTokens: [Transition] = [
+    Transition(
+        "T17: a token comes late: a refresh takes it, without the delay of a failure",
+        .beingReplaced.after { _ = $0.fail(1, with: .reset, at: .zero, random: 0.5) },
+        { $0.startRefresh(2, late: oldAnn) }, .beingReplaced(2), of: oldAnn, .start(2, notBefore: .zero)),
+    Transition(
+        "T17: it comes while another refresh is under way, which will take it", .beingReplaced,
+        { $0.startRefresh(2, late: oldAnn) }, .beingReplaced(1), of: oldAnn),
+    Transition(
+        "T17: it comes after another refresh",
+        .beingReplaced.after { _ = $0.complete(1, with: newer, at: .zero) },
+        { $0.startRefresh(2, late: oldAnn) }, .good(newer.token), of: newer),
+    Transition(
+        "T7: it comes after somebody else's sign-in", .bobs, { $0.startRefresh(2, late: oldAnn) },
+        .ended(otherSession), of: bob),
+    Transition("T6: it comes after a sign-out", .ended, { $0.startRefresh(2, late: oldAnn) }, .ended(signedOut)),
+]
+
 private let results: [Transition] = [
     Transition(
         "T1, T5: the new token is there", .beingReplaced, { $0.complete(1, with: newer, at: .zero) },
@@ -312,6 +334,10 @@ private let readings: [Transition] = [
     Transition(
         "T15: a newer token that has expired as well", .savedAndReplaced,
         { $0.find(newerButExpired, by: 1, at: date) }, .beingReplaced(1), of: newerButExpired, isSaved: true),
+    Transition(
+        "T12: a newer token that had expired when it was received, by a clock that is ahead", .savedAndReplaced,
+        { $0.find(newerByOtherClock, by: 1, at: date) }, .good(newerByOtherClock.token), of: newerByOtherClock,
+        isSaved: true, .resume(1, .success(newerByOtherClock.token)), .send(.refreshed)),
     Transition(
         "T15: another process has signed out", .savedAndReplaced, { $0.find(nil, by: 1, at: date) },
         .ended(signedOut), .resume(1, failed(signedOut)), .send(.signedOut)),

@@ -25,17 +25,29 @@ struct CurlEarlyResponseTests {
         "C42, C44: nginx responds over HTTP/2 without reading the body, and that response is the result",
         .enabled(if: hasNginx, "openssl or nginx is not installed"), arguments: [10, 2_000, 100_000, 1_000_000])
     func nginx(count: Int) async throws {
-        let authority = try TestAuthority()
+        let authority = try await TestAuthority()
         let location = "location /early { default_type application/json; return 200 '[1]'; }"
-        let server = try HTTP2Server(authority.issue(), location)
+        let server = try await HTTP2Server(authority.issue(), location)
         let client = client(server.url, authority.transport())
         for _ in 0..<40 {
             #expect(try await client.run(Endpoint<[Int]>.post("early", body: Self.body(count))) == [1])
         }
     }
 
-    private func serve(_ authority: TestAuthority, _ ending: String) throws -> PythonServer {
-        try PythonServer(
+    @Test(
+        "C42, C44: nginx responds to the last request of a connection without reading its body, and closes it",
+        .enabled(if: hasNginx, "openssl or nginx is not installed"), arguments: [0, 7, 2_000, 100_000],
+        ["return 200;", "return 200 '[1]';"])
+    func lastOfConnection(count: Int, reply: String) async throws {
+        let authority = try await TestAuthority()
+        let server = try await HTTP2Server(authority.issue(), "keepalive_requests 7;", "location /early { \(reply) }")
+        let client = client(server.url, authority.transport())
+        // Ten connections.
+        for _ in 0..<70 { try await client.run(.post("early", body: Self.body(count))) }
+    }
+
+    private func serve(_ authority: TestAuthority, _ ending: String) async throws -> PythonServer {
+        try await PythonServer(
             authority.issue(), speaking: "h2",
             """
             def serve(connection, number):
@@ -57,8 +69,9 @@ struct CurlEarlyResponseTests {
         "C42, C44: the end of the stream completes a response that has no length",
         .enabled(if: hasPython, "openssl or python3 is not installed"), arguments: [10, 100_000, 1_000_000])
     func withoutLength(count: Int) async throws {
-        let authority = try TestAuthority()
-        let server = try serve(authority, "connection.sendall(answer); time.sleep(0.02); connection.sendall(reset)")
+        let authority = try await TestAuthority()
+        let script = "connection.sendall(answer); time.sleep(0.02); connection.sendall(reset)"
+        let server = try await serve(authority, script)
         let client = client(server.url, authority.transport())
         for _ in 0..<20 {
             #expect(try await client.run(Endpoint<[Int]>.post("early", body: Self.body(count))) == [1, 2])
@@ -69,8 +82,8 @@ struct CurlEarlyResponseTests {
         "C42, C44: a response that libcurl loses, because the end came along with it, is reported as lost",
         .enabled(if: hasPython, "openssl or python3 is not installed"), arguments: [10, 100_000])
     func lost(count: Int) async throws {
-        let authority = try TestAuthority()
-        let server = try serve(authority, "connection.sendall(answer + reset)")
+        let authority = try await TestAuthority()
+        let server = try await serve(authority, "connection.sendall(answer + reset)")
         let client = client(server.url, authority.transport())
         for _ in 0..<20 {
             do throws(ServiceError) {
@@ -103,11 +116,11 @@ struct CurlEarlyResponseTests {
         .enabled(if: hasPython, "openssl or python3 is not installed"),
         arguments: Break.allCases, [10, 100_000])
     func brokenOff(way: Break, count: Int) async throws {
-        let authority = try TestAuthority()
+        let authority = try await TestAuthority()
         let lines =
             way.rawValue.split(separator: "\n").map(String.init)
             + ["time.sleep(0.02)", "connection.sendall(reset)"]
-        let server = try serve(authority, lines.joined(separator: "\n" + String(repeating: " ", count: 8)))
+        let server = try await serve(authority, lines.joined(separator: "\n" + String(repeating: " ", count: 8)))
         let client = client(server.url, authority.transport())
         for _ in 0..<5 {
             let error = await #expect(throws: ServiceError.self) {

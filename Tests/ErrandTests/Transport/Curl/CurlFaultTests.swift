@@ -13,8 +13,8 @@ import Testing
             ("7.69.1", ["CVE-2022-32206"]),
             ("7.76.1", ["CVE-2021-22901", "CVE-2022-32206"]),
             ("7.77.0", ["CVE-2022-32206"]),
-            ("7.84.0", ["CVE-2023-23916"]),
-            ("7.87.0", ["CVE-2023-23916", "#10146"]),
+            ("7.84.0", []),
+            ("7.87.0", ["#10146"]),
             ("7.88.1", []),
             ("8.1.2", ["#11426", "CVE-2026-92392"]),
             ("8.9.0", ["CVE-2026-92392"]),
@@ -30,10 +30,10 @@ import Testing
     @Test("the warning names the version, the faults, and what to do")
     func warning() {
         #expect(
-            CurlFault.warning(about: "7.87.0")
-                == "libcurl 7.87.0 is known for faults that a server can use: CVE-2023-23916 (a compressed response "
-                + "can take all memory), #10146 (calls can wait for minutes). Update it, unless your distribution has "
-                + "mended them without a new version")
+            CurlFault.warning(about: "8.1.2")
+                == "libcurl 8.1.2 is known for faults that a server can use: #11426 (uploads over HTTP/2 can wait "
+                + "until their time is up), CVE-2026-92392 (a refused upload over HTTP/2 can have freed memory "
+                + "used). Update it, unless your distribution has mended them without a new version")
         #expect(CurlFault.warning(about: "7.88.1") == nil)
     }
 

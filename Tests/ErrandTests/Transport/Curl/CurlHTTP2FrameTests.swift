@@ -15,8 +15,8 @@ struct CurlHTTP2FrameTests {
     private let authority: TestAuthority
     private let transport: CurlTransport
 
-    init() throws {
-        authority = try TestAuthority()
+    init() async throws {
+        authority = try await TestAuthority()
         transport = authority.transport()
     }
 
@@ -30,8 +30,8 @@ struct CurlHTTP2FrameTests {
         }
     }
 
-    private func server(_ script: String) throws -> PythonServer {
-        try PythonServer(authority.issue(), speaking: "h2", script)
+    private func server(_ script: String) async throws -> PythonServer {
+        try await PythonServer(authority.issue(), speaking: "h2", script)
     }
 
     private func failure<Value>(_ endpoint: Endpoint<Value>, _ client: APIClient) async throws -> TransportFailure {
@@ -54,7 +54,7 @@ struct CurlHTTP2FrameTests {
 
     @Test("C44: a refused request was sent once, and was not processed")
     func refused() async throws {
-        let server = try server(Self.refusing)
+        let server = try await server(Self.refusing)
         let failure = try await failure(Endpoint<Int>.get("x"), client(server))
         #expect(failure.kind == .reset && !failure.mayHaveReachedServer)
         #expect(failure.message == "the server refused the request before it worked on it")
@@ -63,7 +63,7 @@ struct CurlHTTP2FrameTests {
 
     @Test("C44: a refused POST is retried, on another connection")
     func refusedPost() async throws {
-        let server = try server(Self.refusing)
+        let server = try await server(Self.refusing)
         let reply = try await client(server, .standard).reply(to: Endpoint<Int>.post("x"))
         #expect(reply.value == 1 && reply.attempts == 2)
         #expect(server.stop() == ["request", "request"])
@@ -85,7 +85,7 @@ struct CurlHTTP2FrameTests {
 
     @Test("C44: a request that the server requires over HTTP/1.1 is not repeated without a retry policy")
     func downgradedOnce() async throws {
-        let server = try PythonServer(authority.issue(), speaking: "h2,http/1.1", Self.preferringHTTP1)
+        let server = try await PythonServer(authority.issue(), speaking: "h2,http/1.1", Self.preferringHTTP1)
         let failure = try await failure(Endpoint<Int>.get("x"), client(server))
         #expect(failure.kind == .reset && !failure.mayHaveReachedServer && failure.message.contains("HTTP/1.1"))
         #expect(server.stop() == ["HTTP/2"])
@@ -93,7 +93,7 @@ struct CurlHTTP2FrameTests {
 
     @Test("C44: a retry uses HTTP/1.1 if the server requires it, and so do later calls")
     func downgraded() async throws {
-        let server = try PythonServer(authority.issue(), speaking: "h2,http/1.1", Self.preferringHTTP1)
+        let server = try await PythonServer(authority.issue(), speaking: "h2,http/1.1", Self.preferringHTTP1)
         let client = client(server, .standard)
         let reply = try await client.reply(to: Endpoint<Int>.post("x"))
         #expect(reply.value == 1 && reply.attempts == 2)

@@ -14,8 +14,8 @@ struct CurlHTTP2Tests {
     private let authority: TestAuthority
     private let transport: CurlTransport
 
-    init() throws {
-        authority = try TestAuthority()
+    init() async throws {
+        authority = try await TestAuthority()
         transport = authority.transport()
     }
 
@@ -44,7 +44,7 @@ struct CurlHTTP2Tests {
 
     @Test("C44: a hundred calls at once share one connection")
     func multiplexed() async throws {
-        let server = try HTTP2Server(authority.issue())
+        let server = try await HTTP2Server(authority.issue())
         // No response is sent before all requests have arrived, so none of them waited for another.
         let (arrived, gate) = (Noted(0), DispatchSemaphore(value: 0))
         server.backend.on(.get, "/x") { _ in
@@ -63,7 +63,7 @@ struct CurlHTTP2Tests {
 
     @Test("C44: a cancelled call resets its own stream; the others continue, and the connection stays")
     func cancelled() async throws {
-        let server = try HTTP2Server(authority.issue())
+        let server = try await HTTP2Server(authority.issue())
         let gate = DispatchSemaphore(value: 0)
         server.backend.on(.get, "/silent") { _ in .silence }
         server.backend.on(.get, "/held") { _ in
@@ -88,7 +88,7 @@ struct CurlHTTP2Tests {
 
     @Test("C44: a server that ends its connections after ten requests each fails no call")
     func goAway() async throws {
-        let server = try HTTP2Server(authority.issue(), "keepalive_requests 10;")
+        let server = try await HTTP2Server(authority.issue(), "keepalive_requests 10;")
         server.backend.on(.get, "/x") { _ in .json("1") }
         for outcome in await hundred(client(server) { $0.retry = RetryPolicy(attempts: 20) }, .get("x")) {
             #expect(try outcome.get().value == 1)
@@ -98,7 +98,7 @@ struct CurlHTTP2Tests {
 
     @Test("C11, C44: a POST is sent at most once, whenever the server ends its connections", arguments: ["", "body"])
     func noSecondPost(body: String) async throws {
-        let server = try HTTP2Server(authority.issue(), "keepalive_requests 10;")
+        let server = try await HTTP2Server(authority.issue(), "keepalive_requests 10;")
         let ids = Noted(Set<String>())
         server.backend.on(.post, "/x") { request in
             let id = request.headers["X-Id"] ?? ""
@@ -114,7 +114,7 @@ struct CurlHTTP2Tests {
 
     @Test("C39: a compressed response is unpacked")
     func compressed() async throws {
-        let server = try HTTP2Server(authority.issue())
+        let server = try await HTTP2Server(authority.issue())
         let one = try #require(Data(base64Encoded: "H4sIAGbtAGsC/zMEALfv3IMBAAAA"))
         server.backend.on(.get, "/x") { _ in .status(200, headers: ["Content-Encoding": "gzip"], body: one) }
         #expect(try await client(server).run(.get("x")) == 1)
@@ -132,7 +132,7 @@ struct CurlHTTP2Tests {
 
     @Test("a body of unknown length is streamed to the server")
     func upload() async throws {
-        let server = try HTTP2Server(authority.issue())
+        let server = try await HTTP2Server(authority.issue())
         server.backend.on(.post, "/x") { .status(200, body: Data("\($0.body.count)".utf8)) }
         let parts = (0..<300).map { Data(repeating: UInt8($0 % 256), count: 10_007) }
         let stream = HTTPBody.Chunks { continuation in
@@ -147,7 +147,7 @@ struct CurlHTTP2Tests {
 
     @Test("a response is read while it arrives; one that is not read delays no other on its connection")
     func download() async throws {
-        let server = try HTTP2Server(authority.issue())
+        let server = try await HTTP2Server(authority.issue())
         let body = Data((0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         server.backend.on(.get, "/large") { _ in .status(200, body: body) }
         server.backend.on(.get, "/x") { _ in .json("1") }
@@ -162,7 +162,7 @@ struct CurlHTTP2Tests {
 
     @Test("C33: a body that breaks off is truncated, and fails no other call on its connection")
     func truncated() async throws {
-        let server = try HTTP2Server(authority.issue())
+        let server = try await HTTP2Server(authority.issue())
         server.backend.on(.get, "/x") { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123") }
         server.backend.on(.get, "/y") { _ in .json("1") }
         let client = client(server)

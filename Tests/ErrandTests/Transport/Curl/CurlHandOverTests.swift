@@ -49,10 +49,12 @@ import Testing
     @Test(
         "C25: every handle is released, including those of calls that a shutdown has ended",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"),
-        arguments: [0x075801, 0x080600])
+        arguments: [0x074F00, 0x075801, 0x080600])
     func handles(version: Int) async throws {
         server.onAny { $0.path.hasPrefix("/silent") ? .silence : .json("1") }
-        let library = try StubLibrary(version: version, lacking: [], before: InstalledLibrary.path)
+        // Before 7.80 libcurl does not tell when it sends a request, and cannot break off a lookup.
+        let lacking = version < 0x075000 ? [20312, 10313, 322] : []
+        let library = try await StubLibrary(version: version, lacking: lacking, before: InstalledLibrary.path)
         // Calls to the first server end by a cancellation, by a timeout, and by the shutdown of their transport.
         let probe = try Child(
             "TransportProbe", ["lookup", "\(server.baseURL)/silent", "\(server.baseURL)/x"],

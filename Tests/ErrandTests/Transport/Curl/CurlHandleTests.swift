@@ -54,7 +54,7 @@ import Testing
         .enabled(if: Program.clang.isInstalled, "clang is not installed"),
         arguments: ["POST", "HEAD", "DELETE"])
     func otherVersion(method: String) async throws {
-        let library = try StubLibrary(version: 0x080600, lacking: [], before: InstalledLibrary.path)
+        let library = try await StubLibrary(version: 0x080600, lacking: [], before: InstalledLibrary.path)
         let url = "\(server.baseURL)/x"
         let probe = try Child(
             "TransportProbe", ["series", url, method + url, url], environment: library.environment)

@@ -15,8 +15,8 @@ struct CurlKeptFrameTests {
     private let authority: TestAuthority
     private let transport: CurlTransport
 
-    init() throws {
-        authority = try TestAuthority()
+    init() async throws {
+        authority = try await TestAuthority()
         transport = authority.transport()
     }
 
@@ -53,7 +53,7 @@ struct CurlKeptFrameTests {
     @Test("C44: it is refused: a GET was not processed; of a POST, libcurl leaves it open", arguments: [true, false])
     func refused(isSafe: Bool) async throws {
         let script = Self.answeringOnce(#"connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 7)))"#)
-        let server = try PythonServer(authority.issue(), speaking: "h2", script)
+        let server = try await PythonServer(authority.issue(), speaking: "h2", script)
         let client = client(server)
         #expect(try await client.run(.get("x")) == 1)
         let failure = try await failure(isSafe ? .get : .post, client)
@@ -64,7 +64,7 @@ struct CurlKeptFrameTests {
     @Test("C44: the server requires HTTP/1.1 for it: it was not processed")
     func downgraded() async throws {
         let script = Self.answeringOnce(#"connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 13)))"#)
-        let server = try PythonServer(authority.issue(), speaking: "h2", script)
+        let server = try await PythonServer(authority.issue(), speaking: "h2", script)
         let client = client(server)
         #expect(try await client.run(.get("x")) == 1)
         let failure = try await failure(.post, client)
@@ -83,7 +83,7 @@ struct CurlKeptFrameTests {
                 note("second")
                 end(connection)
             """
-        let server = try PythonServer(authority.issue(), script)
+        let server = try await PythonServer(authority.issue(), script)
         let client = client(server)
         #expect(try await client.run(.get("x")) == 1)
         let failure = try await failure(.get, client)
@@ -103,7 +103,7 @@ struct CurlKeptFrameTests {
                     next_request(connection)
                 end(connection)
             """
-        let server = try PythonServer(authority.issue(), speaking: "h2", script)
+        let server = try await PythonServer(authority.issue(), speaking: "h2", script)
         let client = client(server)
         #expect(try await !failure(.post, client).mayHaveReachedServer)
         #expect(try await failure(.post, client).mayHaveReachedServer)
@@ -122,7 +122,7 @@ struct CurlKeptFrameTests {
                     time.sleep(0.03)
                     connection.sendall(frame(PING, 0, 0, b"12345678"))
             """
-        let server = try PythonServer(authority.issue(), speaking: "h2", script)
+        let server = try await PythonServer(authority.issue(), speaking: "h2", script)
         let client = client(server)
         for _ in 0..<3 {
             #expect(try await client.run(.get("x")) == 1)
@@ -161,7 +161,7 @@ struct CurlKeptFrameTests {
                         connection.sendall(frame(HEADERS, END_HEADERS, stream, OK))
                         connection.sendall(frame(DATA, END_STREAM, stream, b"1"))
             """
-        let server = try PythonServer(authority.issue(), speaking: "h2", script)
+        let server = try await PythonServer(authority.issue(), speaking: "h2", script)
         let client = client(server)
         #expect(try await client.run(.get("x")) == 1)
         let error = await #expect(throws: ServiceError.self) {

@@ -22,7 +22,8 @@ import Testing
         "a libcurl that is too old is not reported as missing", .enabled(if: Program.clang.isInstalled, needsCompiler),
         arguments: [0, 0x074300])
     func tooOld(version: Int) async throws {
-        let library = version == 0 ? try StubLibrary(source: "int nothing;") : try StubLibrary(version: version)
+        let library =
+            version == 0 ? try await StubLibrary(source: "int nothing;") : try await StubLibrary(version: version)
         let said = try await library.probe()
         #expect(said.hasPrefix("unavailable false"), "\(said)")
         #expect(said.contains("older than 7.68"), "\(said)")
@@ -38,7 +39,7 @@ import Testing
             (10004, "proxy=http://127.0.0.1:1", "proxies"),
         ])
     func lacking(option: Int, asked: String, words: String) async throws {
-        let library = try StubLibrary(lacking: [option])
+        let library = try await StubLibrary(lacking: [option])
         let said = try await library.probe(asked)
         #expect(said.hasPrefix("unsupported false"), "\(said)")
         #expect(said.contains(words) && said.contains("stub"), "\(said)")
@@ -90,7 +91,7 @@ import Testing
     func noSecondSend() async throws {
         let server = try LoopbackServer()
         server.onAny { _ in .json("1") }
-        let library = try StubLibrary(version: 0x074F00, lacking: [20312, 10313], before: InstalledLibrary.path)
+        let library = try await StubLibrary(version: 0x074F00, lacking: [20312, 10313], before: InstalledLibrary.path)
         let url = server.baseURL + "/x"
         let probe = try Child(
             "TransportProbe", ["series", url, "PATCH\(url)", "POST\(url)"], environment: library.environment)

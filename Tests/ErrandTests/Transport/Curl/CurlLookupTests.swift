@@ -7,20 +7,27 @@ import Testing
 @Suite(
     "Slow name servers", .enabled(if: Program.clang.isInstalled, "clang is not installed"), .timeLimit(.minutes(2)))
 struct CurlLookupTests {
+    /// Builds a replacement for the system's lookup, and returns the environment of a process that has it.
+    private func environment(in scratch: Scratch) async throws -> [String: String] {
+        try scratch.write(Self.source, to: "lookup.c")
+        try await Program.clang.run([
+            "-shared", "-fPIC", "-o", scratch.path("lookup.so"), scratch.path("lookup.c"), "-ldl",
+        ])
+        return ["LD_PRELOAD": scratch.path("lookup.so")]
+    }
+
     /// Returns how long it took to cancel a call whose lookup hangs and to end one at its timeout, the duration of the
     /// slowest concurrent call to another host, and that of the shutdown; in milliseconds.
     private func took(_ environment: [String: String] = [:]) async throws -> [Int] {
         let server = try LoopbackServer()
         server.onAny { _ in .json("1") }
         let library = try Scratch()
-        try library.write(Self.source, to: "lookup.c")
-        try Program.clang.run(["-shared", "-fPIC", "-o", library.path("lookup.so"), library.path("lookup.c"), "-ldl"])
-        let probe = try Child(
+        let probe = try await Child(
             "TransportProbe", ["lookup", "http://slow.test", server.baseURL],
-            environment: ["LD_PRELOAD": library.path("lookup.so")].merging(environment) { $1 })
+            environment: self.environment(in: library).merging(environment) { $1 })
         let (lines, status) = try await probe.end()
         #expect(status == 0)
-        let took = lines.prefix(2).flatMap { $0.split(separator: " ") }.compactMap { Int($0) }
+        let took = lines.filter { $0 != "lookup" }.prefix(2).flatMap { $0.split(separator: " ") }.compactMap { Int($0) }
         try #require(took.count == 4, "\(lines)")
         return took
     }
@@ -35,12 +42,54 @@ struct CurlLookupTests {
     @Test("the same with a libcurl that cannot interrupt a lookup")
     func hangingWithOlderLibrary() async throws {
         // CURLOPT_QUICK_EXIT exists since 7.87.
-        let older = try StubLibrary(version: 0x075100, lacking: [322], before: InstalledLibrary.path)
+        let older = try await StubLibrary(version: 0x075100, lacking: [322], before: InstalledLibrary.path)
         let took = try await took(older.environment)
         #expect(took.allSatisfy { $0 < 3000 }, "\(took)")
     }
 
-    /// A replacement that looks names up as the system does, except for one.
+    private enum Library: CaseIterable { case installed, older }
+
+    /// Returns what a process prints that makes so many calls to that host at once, and cancels the first.
+    private func calls(
+        _ count: Int, to host: String, timeout: Duration, with library: Library
+    ) async throws -> [String] {
+        let server = try LoopbackServer()
+        server.onAny { _ in .json("1") }
+        let scratch = try Scratch()
+        var environment = try await environment(in: scratch)
+        let older = try await StubLibrary(version: 0x075100, lacking: [322], before: InstalledLibrary.path)
+        if library == .older { environment.merge(older.environment) { $1 } }
+        let probe = try Child(
+            "TransportProbe",
+            ["lookups", "http://\(host):\(server.port)", "\(count)", "\(Int(timeout / .milliseconds(1)))"],
+            environment: environment)
+        let (lines, status) = try await probe.end()
+        #expect(status == 0)
+        return lines.filter { !$0.hasPrefix("handles left") }
+    }
+
+    @Test("two hundred calls to a silent name server take one lookup, and one thread", arguments: Library.allCases)
+    private func silent(_ library: Library) async throws {
+        let lines = try await calls(200, to: "slow.test", timeout: .milliseconds(300), with: library)
+        #expect(lines == ["lookup", "1 cancelled", "199 timed out", "2 threads"])
+    }
+
+    @Test("an address reaches all who wait, though who began the lookup has left", arguments: Library.allCases)
+    private func found(_ library: Library) async throws {
+        let lines = try await calls(50, to: "late.test", timeout: .seconds(60), with: library)
+        #expect(lines.filter { !$0.hasSuffix("threads") } == ["lookup", "1 cancelled", "49 succeeded"])
+    }
+
+    @Test("a failed lookup fails for all who wait, with the same words", arguments: Library.allCases)
+    private func failed(_ library: Library) async throws {
+        let lines = try await calls(50, to: "broken.test", timeout: .seconds(60), with: library)
+        #expect(
+            lines.filter { !$0.hasSuffix("threads") }
+                == ["lookup", "1 cancelled", "49 dns Could not resolve host: broken.test"])
+    }
+
+    /// A replacement that looks names up as the system does, except for three: one takes very long, one is this machine
+    /// after a while, and one has no address after a while. It tells of each of these lookups.
     private static let source = """
         #define _GNU_SOURCE
         #include <dlfcn.h>
@@ -49,10 +98,14 @@ struct CurlLookupTests {
         #include <unistd.h>
         int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **found) {
             static int (*system)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+            if (node && strstr(node, ".test")) write(1, "lookup\\n", 7);
             if (node && strcmp(node, "slow.test") == 0) {
                 sleep(8);
                 return EAI_AGAIN;
             }
+            if (node && strstr(node, ".test")) sleep(1);
+            if (node && strcmp(node, "broken.test") == 0) return EAI_NONAME;
+            if (node && strcmp(node, "late.test") == 0) node = "127.0.0.1";
             if (!system) system = dlsym(RTLD_NEXT, "getaddrinfo");
             return system(node, service, hints, found);
         }

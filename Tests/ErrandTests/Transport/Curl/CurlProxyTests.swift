@@ -53,8 +53,8 @@ import Testing
         "https uses a tunnel: the proxy sees no header of the request, the server none for the proxy",
         .enabled(if: Program.openssl.isInstalled && Program.nginx.isInstalled, "openssl or nginx is not installed"))
     func tunnel() async throws {
-        let authority = try TestAuthority()
-        let server = try HTTP2Server(authority.issue())
+        let authority = try await TestAuthority()
+        let server = try await HTTP2Server(authority.issue())
         server.backend.on(.get, "/x") { _ in .json("1") }
         let proxy = try TunnelProxy()
         let response = try await send(
@@ -156,8 +156,8 @@ import Testing
         "behind a proxy, too, an invalid certificate is refused before anything is sent",
         .enabled(if: Program.openssl.isInstalled, "openssl is not installed"))
     func untrusted() async throws {
-        let authority = try TestAuthority()
-        let server = try TLSServer(authority.issue(dates: TestAuthority.longAgo))
+        let authority = try await TestAuthority()
+        let server = try await TLSServer(authority.issue(dates: TestAuthority.longAgo))
         let proxy = try TunnelProxy()
         let failure = try await failure(
             server.url, through: "http://127.0.0.1:\(proxy.port)", authorities: authority.file)

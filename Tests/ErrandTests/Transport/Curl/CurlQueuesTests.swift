@@ -4,22 +4,26 @@ import ErrandTestSupport
 import Testing
 
 @Suite("Queues of requests to an origin") struct CurlQueuesTests {
+    private func key(_ origin: UInt64, of client: AnyObject? = nil) -> CurlQueues.Key {
+        CurlQueues.Key(origin: origin, client: client.map(ObjectIdentifier.init))
+    }
+
     /// Queues whose first places are taken, and the waiters that came after.
     private func full(_ places: Int, _ waiters: Int) throws -> (queues: CurlQueues, waiters: [CurlQueues.Waiter]) {
         var queues = CurlQueues(connections: places, streams: places * 2)
-        let joined = (0..<places + waiters).map { _ in queues.join(1) }
+        let joined = (0..<places + waiters).map { _ in queues.join(key(1)) }
         #expect(joined.prefix(places).allSatisfy { $0 == nil })
         return (queues, try joined.dropFirst(places).map { waiter in try #require(waiter) })
     }
 
     // What changes the queues cannot stand within an expectation.
 
-    private func enters(_ queues: inout CurlQueues, _ origin: UInt64 = 1) -> Bool { queues.enter(origin) }
+    private func enters(_ queues: inout CurlQueues, _ origin: UInt64 = 1) -> Bool { queues.enter(key(origin)) }
 
     private func ends(
         _ queues: inout CurlQueues, _ origin: UInt64 = 1, usedHTTP2: Bool? = nil
     ) -> [CurlQueues.Waiter] {
-        queues.end(origin, usedHTTP2: usedHTTP2)
+        queues.end(key(origin), usedHTTP2: usedHTTP2)
     }
 
     @Test("a place that is given back goes to the first in the queue")
@@ -28,7 +32,7 @@ import Testing
         #expect(queues.waiting == 3 && queues.active == 2)
         #expect(!enters(&queues))
         for waiter in waiters {
-            let next = queues.end(1)
+            let next = queues.end(key(1))
             #expect(next.count == 1 && next.first === waiter)
         }
         #expect(queues.waiting == 0 && queues.active == 2)
@@ -58,10 +62,45 @@ import Testing
         #expect(queues.waiting == 1)
     }
 
+    @Test("clients have queues of their own; that an origin speaks HTTP/2 holds for all of them")
+    func clients() throws {
+        final class Client {}
+        let (one, other) = (Client(), Client())
+        var queues = CurlQueues(connections: 1, streams: 2)
+        let keys = [key(1, of: one), key(1, of: other), key(1)]
+        let joined = (keys + keys).map { queues.join($0) }
+        #expect(joined.prefix(3).allSatisfy { $0 == nil })
+        let waiters = try joined.dropFirst(3).map { waiter in try #require(waiter) }
+        #expect(queues.active == 3 && queues.waiting == 3)
+        let next = queues.end(keys[1])
+        #expect(next.map(ObjectIdentifier.init) == [ObjectIdentifier(waiters[1])])
+        let others = queues.noteHTTP2(of: 1)
+        #expect(Set(others.map(ObjectIdentifier.init)) == Set([waiters[0], waiters[2]].map(ObjectIdentifier.init)))
+        // A client that comes later uses the same connection, and is not told of it.
+        let late = Client()
+        let entered = (0..<3).map { _ in queues.enter(key(1, of: late)) }
+        #expect(entered == [true, true, false])
+    }
+
+    @Test("one who leaves a queue that was forgotten meanwhile does not take another's place in the new one")
+    func leavingLate() throws {
+        var (queues, waiters) = try full(1, 1)
+        // The turn of the waiter comes, and is over.
+        for _ in 0..<2 { _ = ends(&queues) }
+        for origin in 2..<UInt64(3000) where enters(&queues, origin) { _ = ends(&queues, origin) }
+        #expect(queues.count < 2999)
+        #expect(enters(&queues))
+        let joined = queues.join(key(1))
+        let late = try #require(joined)
+        queues.leave(waiters[0])
+        #expect(queues.waiting == 1)
+        #expect(ends(&queues).first === late)
+    }
+
     @Test("the first response over HTTP/2 makes room for more; one over HTTP/1.1 takes it back")
     func versions() throws {
         var (queues, waiters) = try full(2, 6)
-        let next = queues.end(1, usedHTTP2: true)
+        let next = queues.end(key(1), usedHTTP2: true)
         #expect(next.map(ObjectIdentifier.init) == waiters.prefix(3).map(ObjectIdentifier.init))
         #expect(queues.active == 4)
         // A failure says nothing about the version.
@@ -97,7 +136,7 @@ import Testing
             #expect(enters(&queues, origin))
             #expect(ends(&queues, origin).isEmpty)
         }
-        #expect(queues.origins <= 1024)
+        #expect(queues.count <= 1024)
         #expect(!enters(&queues, 0))
     }
 

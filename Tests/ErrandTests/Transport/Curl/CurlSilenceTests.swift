@@ -16,9 +16,9 @@ struct CurlSilenceTests {
     private let proxy: TunnelProxy
     private let transport: CurlTransport
 
-    init() throws {
-        authority = try TestAuthority()
-        server = try HTTP2Server(authority.issue())
+    init() async throws {
+        authority = try await TestAuthority()
+        server = try await HTTP2Server(authority.issue())
         proxy = try TunnelProxy()
         var options = CurlTransport.Options()
         options.certificateAuthorities = authority.file

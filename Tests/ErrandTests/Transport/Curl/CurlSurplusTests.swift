@@ -16,8 +16,8 @@ struct CurlSurplusTests {
     private let backend: LoopbackServer
     private let transport: CurlTransport
 
-    init() throws {
-        (authority, backend) = (try TestAuthority(), try LoopbackServer())
+    init() async throws {
+        (authority, backend) = (try await TestAuthority(), try LoopbackServer())
         transport = authority.transport()
     }
 
@@ -51,11 +51,11 @@ struct CurlSurplusTests {
     func surplus(_ surplus: Surplus) async throws {
         backend.on(.get, "/bad", surplus.reply.always)
         backend.on(.get, "/good", LoopbackReply.status(200, body: Self.honest).always)
-        let front = try PythonServer.front(of: backend, authority.issue())
+        let front = try await PythonServer.front(of: backend, authority.issue(), noting: "forged")
         for _ in 0..<5 {
             #expect(try await get(front.url + "/bad") == "honest")
-            // Until a late surplus has arrived, which nothing reports.
-            try await Task.sleep(for: .milliseconds(120))
+            // Until the surplus has arrived.
+            await front.note()
             #expect(try await get(front.url + "/good") == "honest")
             #expect(try await get(front.url + "/good") == "honest")
         }
@@ -63,10 +63,48 @@ struct CurlSurplusTests {
         #expect(backend.connections == 6)
     }
 
+    #if !URLSession
+    /// A libcurl into which its TLS library is linked, as far as anybody can tell from outside.
+    private func closedLibrary() async throws -> StubLibrary {
+        try await StubLibrary(version: 0x075801, lacking: [], before: InstalledLibrary.path)
+    }
+
+    @Test(
+        "C34: where the TLS library cannot be asked for a surplus, no connection is used again",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"), arguments: Surplus.allCases)
+    func unknownSurplus(_ surplus: Surplus) async throws {
+        backend.on(.get, "/bad", surplus.reply.always)
+        backend.on(.get, "/good", LoopbackReply.status(200, body: Self.honest).always)
+        let front = try await PythonServer.front(of: backend, authority.issue())
+        let urls = ["/bad", "/good", "/good"].map { front.url + $0 }
+        let library = try await closedLibrary()
+        let probe = try Child(
+            "TransportProbe", ["bodies", authority.file] + urls, environment: library.environment)
+        let (lines, status) = try await probe.end()
+        #expect(lines.prefix(3) == ["honest", "honest", "honest"] && status == 0, "\(lines)")
+        #expect(backend.connections == 3)
+    }
+
+    @Test(
+        "C44: an HTTP/2 connection is used again all the same: its frames belong to their streams",
+        .enabled(if: Program.clang.isInstalled && Program.nginx.isInstalled, "clang or nginx is not installed"))
+    func unknownOverHTTP2() async throws {
+        let server = try await HTTP2Server(authority.issue())
+        server.backend.on(.get, "/x", .json("1").always)
+        let urls = Array(repeating: server.url + "/x", count: 3)
+        let library = try await closedLibrary()
+        let probe = try Child(
+            "TransportProbe", ["bodies", authority.file] + urls, environment: library.environment)
+        let (lines, status) = try await probe.end()
+        #expect(lines.prefix(3) == ["1", "1", "1"] && status == 0, "\(lines)")
+        #expect(server.connections.count == 1)
+    }
+    #endif
+
     @Test("C41: fifty calls use one connection, whatever TLS itself sends on it")
     func kept() async throws {
         backend.on(.get, "/x", .json("1").always)
-        let front = try PythonServer.front(of: backend, authority.issue())
+        let front = try await PythonServer.front(of: backend, authority.issue())
         for _ in 0..<50 { #expect(try await get(front.url + "/x") == "1") }
         #expect(backend.connections == 1)
     }
@@ -75,7 +113,7 @@ struct CurlSurplusTests {
         "C11: a connection that was closed while it was idle is not used again: every POST succeeds, and is sent once")
     func closedWhileIdle() async throws {
         backend.on(.post, "/x", LoopbackReply.json("1").thenClose.always)
-        let front = try PythonServer.front(of: backend, authority.issue())
+        let front = try await PythonServer.front(of: backend, authority.issue())
         let client = APIClient(front.url) {
             $0.transport = transport
             $0.rateLimit = .unlimited

@@ -12,8 +12,8 @@ import Testing
 struct CurlTLSTests {
     private let authority: TestAuthority
 
-    init() throws {
-        authority = try TestAuthority()
+    init() async throws {
+        authority = try await TestAuthority()
     }
 
     private var trusting: CurlTransport.Options {
@@ -53,7 +53,7 @@ struct CurlTLSTests {
 
     @Test("certificates that take long to load are no flood: no connection is shut down because of them")
     func manyAuthorities() async throws {
-        let server = try TLSServer(authority.issue())
+        let server = try await TLSServer(authority.issue())
         let scratch = try Scratch()
         // Longer than the loop may work on an established connection; with a sanitizer, many times as long.
         let copies = String(repeating: try String(contentsOfFile: authority.file, encoding: .utf8), count: 800)
@@ -85,17 +85,17 @@ struct CurlTLSTests {
         arguments: Refusal.allCases)
     func refused(_ refusal: Refusal) async throws {
         var options = trusting
-        var certificate = try authority.issue()
+        var certificate = try await authority.issue()
         let words: String
         switch refusal {
         case .expired:
-            certificate = try authority.issue(dates: TestAuthority.longAgo)
+            certificate = try await authority.issue(dates: TestAuthority.longAgo)
             words = "expired"
         case .selfSigned:
-            certificate = try authority.selfSigned()
+            certificate = try await authority.selfSigned()
             words = "self-signed"
         case .wrongHost:
-            certificate = try authority.issue(to: "other.test")
+            certificate = try await authority.issue(to: "other.test")
             words = "does not match|no alternative certificate subject name"
         case .wrongPin:
             options.pinnedPublicKeys = [Data(repeating: 7, count: 32).base64EncodedString()]
@@ -104,7 +104,7 @@ struct CurlTLSTests {
             options.certificateAuthorities = nil
             words = "unable to get local issuer certificate|self-signed"
         }
-        let server = try TLSServer(certificate)
+        let server = try await TLSServer(certificate)
         let outcome = await outcome(server.url, options)
         guard case .failure(.transport(let failure)) = outcome.result else {
             throw try #require(outcome.result.failure, "it was believed")
@@ -117,7 +117,7 @@ struct CurlTLSTests {
 
     @Test("a server whose authority is trusted is believed; the time that TLS took is told")
     func trusted() async throws {
-        let server = try TLSServer(authority.issue())
+        let server = try await TLSServer(authority.issue())
         let reply = try await outcome(server.url, trusting).result.get()
         #expect(!reply.value.isEmpty)
         let timings = try #require(reply.timings)
@@ -129,7 +129,7 @@ struct CurlTLSTests {
     @Test("a new connection goes on with the TLS session of an earlier one", arguments: ["-tls1_2", "-tls1_3"])
     func resumed(version: String) async throws {
         // This server closes each connection, and its page tells whether the session is a new one.
-        let server = try TLSServer(authority.issue(), version)
+        let server = try await TLSServer(authority.issue(), version)
         let client = APIClient(server.url) {
             $0.transport = CurlTransport(trusting)
             $0.rateLimit = .unlimited
@@ -143,10 +143,10 @@ struct CurlTLSTests {
 
     @Test("a server whose key is one of those pinned is believed, if its certificate is good too")
     func pinned() async throws {
-        let certificate = try authority.issue()
-        let server = try TLSServer(certificate)
+        let certificate = try await authority.issue()
+        let server = try await TLSServer(certificate)
         var options = trusting
-        options.pinnedPublicKeys = [Data(repeating: 7, count: 32).base64EncodedString(), try certificate.pin]
+        options.pinnedPublicKeys = [Data(repeating: 7, count: 32).base64EncodedString(), try await certificate.pin]
         #expect(try await !outcome(server.url, options).result.get().value.isEmpty)
         options.certificateAuthorities = nil
         #expect(try await failure(server.url, options).kind == .untrustedCertificate)
@@ -156,18 +156,39 @@ struct CurlTLSTests {
         "a pin that is no hash is named, and nothing is sent",
         arguments: ["", "hello", "sha256/x9SZw6TwIqfmvrLZ/kz1o0Ossjmn728BnBKpUFqGNVM=", "x9SZw6TwIqfmvrLZ"])
     func oddPin(pin: String) async throws {
-        let certificate = try authority.issue()
-        let server = try TLSServer(certificate)
+        let certificate = try await authority.issue()
+        let server = try await TLSServer(certificate)
         var options = trusting
-        options.pinnedPublicKeys = [try certificate.pin, pin]
+        options.pinnedPublicKeys = [try await certificate.pin, pin]
         let failure = try await failure(server.url, options)
         #expect(failure.kind == .unsupported && !failure.mayHaveReachedServer)
         #expect(failure.message.contains("\"\(pin)\" is not a SHA-256 hash"), "\(failure.message)")
     }
 
+    #if !URLSession
+    @Test(
+        "with authorities of its own, a transport does not trust those of the system, neither file nor folder",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+    func systemAuthorities() async throws {
+        // The authority of this suite plays the system's: in the file, and in the folder under the hash of its name.
+        let folder = try Scratch()
+        try folder.write(try String(contentsOfFile: authority.file, encoding: .utf8), to: "system.pem")
+        try await Program.openssl.run(["rehash", folder.folder])
+        let library = try await StubLibrary(trusting: authority.file, folder.folder, before: InstalledLibrary.path)
+        let server = try await TLSServer(authority.issue())
+        // Of two authorities of one name, OpenSSL would try the first alone.
+        let own = try await TestAuthority("Another authority")
+        for (options, expected) in [([], "200 "), (["authorities=" + own.file], "untrustedCertificate false ")] {
+            let probe = try Child("TransportProbe", ["get", server.url] + options, environment: library.environment)
+            let said = try await probe.end().lines.first ?? ""
+            #expect(said.hasPrefix(expected), "\(said)")
+        }
+    }
+    #endif
+
     @Test("a missing file of trusted certificates is named, and nothing is sent")
     func noAuthorities() async throws {
-        let server = try TLSServer(authority.issue())
+        let server = try await TLSServer(authority.issue())
         var options = trusting
         options.certificateAuthorities = "/nowhere/authority.pem"
         let failure = try await failure(server.url, options)
@@ -181,9 +202,9 @@ struct CurlTLSTests {
         "a client presents its certificate to a server that asks for one; without it the handshake fails",
         arguments: ["-tls1_2", "-tls1_3"])
     func clientCertificate(version: String) async throws {
-        let server = try TLSServer(
+        let server = try await TLSServer(
             authority.issue(), version, "-Verify", "1", "-verify_return_error", "-CAfile", authority.file)
-        let mine = try authority.issue(to: "me")
+        let mine = try await authority.issue(to: "me")
         var options = trusting
         options.clientCertificate = .init(certificate: mine.file, key: mine.key)
         #expect(try await !outcome(server.url, options).result.get().value.isEmpty)
@@ -194,8 +215,8 @@ struct CurlTLSTests {
 
     @Test("a missing client certificate or key is named, and nothing is sent", arguments: [true, false])
     func noClientCertificate(isKeyMissing: Bool) async throws {
-        let server = try TLSServer(authority.issue())
-        let mine = try authority.issue(to: "me")
+        let server = try await TLSServer(authority.issue())
+        let mine = try await authority.issue(to: "me")
         var options = trusting
         options.clientCertificate = .init(
             certificate: isKeyMissing ? mine.file : "/nowhere/mine.pem",

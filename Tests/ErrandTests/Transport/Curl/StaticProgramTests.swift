@@ -20,12 +20,12 @@ import Testing
     private static let shim = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../../Sources/CCurl").path
 
-    private func said(_ compiler: Program, _ options: [String] = [], and more: String = "") throws -> String {
+    private func said(_ compiler: Program, _ options: [String] = [], and more: String = "") async throws -> String {
         let scratch = try Scratch()
         try scratch.write(Self.main + more, to: "main.c")
         let files = [scratch.path("main.c"), "\(Self.shim)/library.c"]
-        try compiler.run(options + files + ["-I\(Self.shim)/include", "-o", scratch.path("main")])
-        return String(decoding: try Program.run(scratch.path("main")), as: UTF8.self)
+        try await compiler.run(options + files + ["-I\(Self.shim)/include", "-o", scratch.path("main")])
+        return String(decoding: try await Program.run(scratch.path("main")), as: UTF8.self)
     }
 
     private func expectAdvice(_ said: String) {
@@ -35,15 +35,15 @@ import Testing
     }
 
     @Test("it is not told to install libcurl", .enabled(if: Program.clang.isInstalled, "clang is not installed"))
-    func advice() throws {
-        expectAdvice(try said(.clang, and: Self.withoutLibraries))
+    func advice() async throws {
+        expectAdvice(try await said(.clang, and: Self.withoutLibraries))
     }
 
     @Test(
         "that is what a static program with musl says",
         .enabled(if: Program.muslCompiler.isInstalled, "musl-gcc is not installed"))
-    func musl() throws {
-        expectAdvice(try said(.muslCompiler, ["-static"]))
+    func musl() async throws {
+        expectAdvice(try await said(.muslCompiler, ["-static"]))
     }
 }
 #endif

@@ -1,0 +1,39 @@
+// What a transfer may take of the loop's thread before it lets others go on.
+//
+// libcurl 7.88 reads a connection up to a hundred times in a row, ten megabytes, and hands each piece of a body over by
+// itself. A server can make millions of pieces out of that, and keep the thread busy for seconds, on each of its
+// connections in turn. So a transfer that has used up its share of a turn is paused, as for a slow reader: libcurl
+// parses the rest of what it has read, which brings no more pieces, and does not read on. The loop resumes a few of
+// those that rest in each turn, in the order in which they came to rest.
+#ifndef CCURL_SHARE_H
+#define CCURL_SHARE_H
+
+#include "ccurl.h"
+
+// A transfer's place in the list of those that rest.
+typedef struct {
+    bool is_resting;
+    ccurl_transfer *next, *previous;
+} ccurl_rest;
+
+// Those of a loop, and the transfer whose pieces come now.
+typedef struct {
+    ccurl_transfer *first, *last, *served;
+    // When its pieces began to come, in microseconds; how many came, and their bytes.
+    int64_t since;
+    size_t pieces, bytes;
+    // How many more may be resumed in this turn.
+    int left;
+} ccurl_shares;
+
+// Begins a new share: the thread has done something else.
+void ccurl_shares_begin(ccurl_loop *loop);
+// Begins a new turn.
+void ccurl_shares_begin_turn(ccurl_loop *loop);
+// Notes that a piece of so many bytes has come for the transfer. Returns false if it has used up its share: then it
+// rests, and has to be paused.
+bool ccurl_shares_note(ccurl_transfer *transfer, size_t count);
+// Takes the transfer off the list of those that rest.
+void ccurl_shares_forget(ccurl_transfer *transfer);
+
+#endif

@@ -1,0 +1,45 @@
+extension Call {
+    /// How long a call that has ended waits for what has to be done with its files: longer than a disk takes that does
+    /// not hang.
+    private static let grace = Duration.milliseconds(100)
+
+    /// Runs work on a file on a thread for the disk. When the call ends, it leaves that behind.
+    func onDisk<Value: Sendable>(
+        at path: String, _ work: @escaping @Sendable () throws(ServiceError) -> Value
+    ) async throws(ServiceError) -> Value {
+        try await run { (scope: CallScope) async throws(ServiceError) in
+            try await DiskThreads.run(by: time, at: path, in: scope, work)
+        }
+    }
+
+    /// Does the same, but waits a little for the outcome if the call ends or has ended. Work that has not begun by then
+    /// is not done.
+    func onDiskWithGrace<Value: Sendable>(
+        at path: String, _ work: @escaping @Sendable () throws(ServiceError) -> Value
+    ) async throws(ServiceError) -> Value {
+        let scope = CallScope()
+        do throws(ServiceError) {
+            try throwIfStopped()
+        } catch {
+            scope.stop(error)
+            return try await DiskThreads.run(by: time, at: path, grace: Self.grace, in: scope, work)
+        }
+        return try await run { (scope: CallScope) async throws(ServiceError) in
+            try await DiskThreads.run(by: time, at: path, grace: Self.grace, in: scope, work)
+        }
+    }
+
+    /// Does what has to be done with a file at the end of the call. It is done in any case, before anything else is
+    /// done with the file, but the call waits only a little for it.
+    func finishOnDisk(at path: String, _ work: @escaping @Sendable () -> Void) async {
+        await DiskThreads.finish(by: time, at: path, within: Self.grace, work)
+    }
+
+    /// Looks at the files of a body.
+    func files(of body: RequestBody?) async throws(ServiceError) -> BodyFiles {
+        guard let places = body?.files, !places.isEmpty else { return BodyFiles(lookingAt: []) }
+        return try await run { (scope: CallScope) async throws(ServiceError) in
+            try await BodyFiles.looking(at: places, by: time, in: scope)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+extension DiskThreads {
+    /// Runs `work` on one of the threads and returns its result.
+    ///
+    /// If the scope is stopped or the task cancelled, throws `.cancelled` after `grace`: work that has not begun is not
+    /// done then, and work that has begun is left behind, which a disk that hangs may never end.
+    func run<Value: Sendable, Failure: CancellationFailure>(
+        at path: String, grace: Duration = .zero, in scope: StopScope<Failure> = StopScope(),
+        _ work: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        if grace == .zero, scope.isStopped { throw scope.reason ?? .cancelled }
+        let place = DiskPlace(path)
+        let (done, over) = (Flight<Value, Failure>(), Flight<Void, Never>())
+        let ticket = submit(at: place) {
+            done.land(Result(catching: work))
+            over.land(.success(()))
+        }
+        do throws(Failure) {
+            return try await done.value(in: scope)
+        } catch {
+            if done.outcome == nil, grace > .zero { await over.landed(within: grace) }
+            if let outcome = done.outcome { return try outcome.get() }
+            withdraw(ticket, at: place)
+            throw scope.reason ?? error
+        }
+    }
+
+    /// Runs `work`, and returns its result when it is done, even if the task is cancelled.
+    func finish<Value: Sendable, Failure: Error>(
+        at path: String, _ work: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        try await withCheckedContinuation { continuation in
+            submit(at: DiskPlace(path)) { continuation.resume(returning: Result(catching: work)) }
+        }.get()
+    }
+
+    /// Runs `work`, which is done in any case, and waits for it no longer than `grace`.
+    func finish(at path: String, within grace: Duration, _ work: @escaping @Sendable () -> Void) async {
+        let over = Flight<Void, Never>()
+        submit(at: DiskPlace(path)) {
+            work()
+            over.land(.success(()))
+        }
+        await over.landed(within: grace)
+    }
+}
+
+// MARK: By a time source
+
+/// In virtual time, work runs in the current task: time would pass for a test while it waits for a thread that the
+/// clock does not know.
+extension DiskThreads {
+    static func run<Value: Sendable, Failure: CancellationFailure>(
+        by time: any TimeSource = .system, at path: String, grace: Duration = .zero, on threads: DiskThreads = .shared,
+        in scope: StopScope<Failure> = StopScope(), _ work: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        guard isReal(time) else { return try work() }
+        return try await threads.run(at: path, grace: grace, in: scope, work)
+    }
+
+    static func finish<Value: Sendable, Failure: Error>(
+        by time: any TimeSource = .system, at path: String, on threads: DiskThreads = .shared,
+        _ work: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        guard isReal(time) else { return try work() }
+        return try await threads.finish(at: path, work)
+    }
+
+    static func finish(
+        by time: any TimeSource, at path: String, within grace: Duration, _ work: @escaping @Sendable () -> Void
+    ) async {
+        guard isReal(time) else { return work() }
+        await shared.finish(at: path, within: grace, work)
+    }
+
+    private static func isReal(_ time: any TimeSource) -> Bool { time.executor == nil && !VirtualTime.isUnderWay }
+}
+
+extension Flight where Value == Void, Failure == Never {
+    /// Waits until the flight has landed, but no longer than that, even if the task is cancelled.
+    fileprivate func landed(within limit: Duration) async {
+        let time = SystemTime.shared
+        let alarm = time.schedule(at: time.now.advanced(by: limit), for: .watch("the end of work on a file")) {
+            self.land(.success(()))
+        }
+        await landed()
+        alarm.cancel()
+    }
+}

@@ -1,0 +1,35 @@
+@testable import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Testing
+
+@Suite("Streams that watch their session") struct SessionWatchTests {
+    private let tokens = TokenStore(time: TestClock()) { $0 }
+
+    @Test("a watch of a session that has ended already is told at once why", arguments: [true, false])
+    func ended(bySignOut: Bool) async throws {
+        await tokens.signIn(Token(access: "ann"))
+        let session = try #require(tokens.presentSession)
+        if bySignOut { await tokens.signOut() } else { await tokens.signIn(Token(access: "bo")) }
+        let told = Noted<[ServiceError]>([])
+        let watch = tokens.watch(session) { error in told.update { $0.append(error) } }
+        #expect(told.value == [.sessionExpired(SessionExpiry(bySignOut ? .signedOut : .otherSession))])
+        watch.cancel()
+    }
+
+    @Test("a watch of the present session is told when it ends, and not after it was cancelled")
+    func present() async throws {
+        let told = Noted<[String]>([])
+        await tokens.signIn(Token(access: "ann"))
+        let session = try #require(tokens.presentSession)
+        let (stays, goes) = (
+            tokens.watch(session) { _ in told.update { $0.append("stays") } },
+            tokens.watch(session) { _ in told.update { $0.append("goes") } }
+        )
+        #expect(told.value.isEmpty)
+        goes.cancel()
+        await tokens.signOut()
+        #expect(told.value == ["stays"])
+        stays.cancel()
+    }
+}

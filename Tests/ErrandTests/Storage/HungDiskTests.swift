@@ -1,0 +1,88 @@
+#if os(Linux)
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("A disk that hangs", .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+struct HungDiskTests {
+    private let scratch: Scratch
+    private let server: LoopbackServer
+
+    init() throws {
+        scratch = try Scratch()
+        server = try LoopbackServer()
+        server.on(.put, "/x", .status(204))
+        server.on(.get, "/file", .status(200, body: Data("content".utf8)))
+        server.on(.get, "/number", .json("7"))
+        for folder in ["hung", "healthy"] {
+            #expect(mkdir(scratch.path(folder), 0o700) == 0)
+            try scratch.write("body", to: "\(folder)/body")
+        }
+    }
+
+    /// Compiles a library with which every look at a file in the folder takes ten seconds.
+    private func hanging(_ folder: String) async throws -> [String: String] {
+        try scratch.write(
+            """
+            #define _GNU_SOURCE
+            #include <dlfcn.h>
+            #include <fcntl.h>
+            #include <stdarg.h>
+            #include <string.h>
+            #include <sys/stat.h>
+            #include <unistd.h>
+            static void hang(const char *path) {
+                if (!strncmp(path, "\(folder)", \(folder.utf8.count))) sleep(10);
+            }
+            #define REAL(name, ...) ((int (*)(__VA_ARGS__))dlsym(RTLD_NEXT, name))
+            #define OPEN(name) \\
+                int name(const char *path, int flags, ...) { \\
+                    va_list more; \\
+                    va_start(more, flags); \\
+                    mode_t mode = va_arg(more, mode_t); \\
+                    va_end(more); \\
+                    hang(path); \\
+                    return REAL(#name, const char *, int, mode_t)(path, flags, mode); \\
+                }
+            OPEN(open)
+            OPEN(open64)
+            int stat(const char *path, struct stat *status) {
+                hang(path);
+                return REAL("stat", const char *, struct stat *)(path, status);
+            }
+            int lstat(const char *path, struct stat *status) {
+                hang(path);
+                return REAL("lstat", const char *, struct stat *)(path, status);
+            }
+            """, to: "hang.c")
+        try await Program.clang.run(["-shared", "-fPIC", "-o", scratch.path("hang.so"), scratch.path("hang.c"), "-ldl"])
+        return ["LD_PRELOAD": scratch.path("hang.so")]
+    }
+
+    @Test(
+        "C92: everything else runs on, calls end at their deadline, files on other disks are served, shutdown returns",
+        .timeLimit(.minutes(1)))
+    func restRunsOn() async throws {
+        let (hung, healthy) = (scratch.path("hung"), scratch.path("healthy"))
+        let child = try await Child(
+            "TransportProbe", ["hung", server.baseURL, hung, healthy], environment: hanging(hung))
+        let (lines, status) = try await child.end()
+        #expect(status == 0)
+        let milliseconds = Dictionary(
+            uniqueKeysWithValues: lines.compactMap { line -> (String, Int)? in
+                let words = line.split(separator: " ").map(String.init)
+                return words.count == 2 ? Int(words[1]).map { (words[0], $0) } : nil
+            })
+        #expect(
+            milliseconds.keys.sorted()
+                == ["archives", "beside", "downloads", "pause", "sessions", "shutdown", "uploads"])
+        // Far from the ten seconds of the disk, and from what a busy machine takes.
+        for (what, taken) in milliseconds { #expect(taken < 5000, "\(what): \(lines)") }
+        // Their deadline is half a second.
+        for what in ["uploads", "downloads", "sessions"] {
+            #expect(milliseconds[what] ?? 0 >= 500, "\(what): \(lines)")
+        }
+    }
+}
+#endif

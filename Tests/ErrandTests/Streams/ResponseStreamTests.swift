@@ -1,0 +1,30 @@
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import FoundationEssentials
+import Testing
+
+@Suite("Streamed responses: stops between two reads", .timeLimit(.minutes(1))) struct ResponseStreamTests {
+    @Test("a stop while a chunk is handed over ends the call at once, and not only with the next read")
+    func stopInDelivery() async throws {
+        let (network, clock) = (scripted(), TestClock())
+        let stop = Noted<(@Sendable () -> Void)?>(nil)
+        let body = HTTPBody.stream(opening: {
+            HTTPBody.Chunks(unfolding: {
+                stop.value?()
+                return Data("chunk".utf8)
+            })
+        })
+        network.on(.get, "/logs", .response(HTTPResponse(status: 200, body: body)))
+        let client = testClient(network, clock)
+        stop.value = { client.cancelAll() }
+        try await clock.run {
+            var chunks = try await client.stream(.get("logs")).chunks.makeAsyncIterator()
+            // It was ready when the stop came, so it is not lost.
+            #expect(try await chunks.next() == Data("chunk".utf8))
+            #expect(await client.activity.first { _ in true } == 0)
+            await #expect(throws: ServiceError.cancelled) { try await chunks.next() }
+        }
+        stop.value = nil
+    }
+}

@@ -1,0 +1,118 @@
+#if os(Linux)
+@testable import Errand
+import ErrandTestSupport
+import Testing
+
+@Suite("Requests that look up their hosts") struct CurlLookupsTests {
+    private let start = Instant.zero
+
+    /// Lookups in which request 0 looks up the host of origin 1, and as many others wait.
+    private func waiting(_ count: Int) -> CurlLookups<Int> {
+        var lookups = CurlLookups<Int>()
+        #expect(begins(0, &lookups))
+        for request in 0..<count { #expect(!begins(request + 1, &lookups)) }
+        return lookups
+    }
+
+    // What changes the lookups cannot stand within an expectation.
+
+    private func begins(
+        _ request: Int, to origin: UInt64 = 1, _ lookups: inout CurlLookups<Int>, at now: Instant = .zero
+    ) -> Bool {
+        lookups.begin(request, to: origin, at: now)
+    }
+
+    private func ends(
+        by leader: Int?, with outcome: CurlLookups<Int>.Outcome, _ lookups: inout CurlLookups<Int>
+    ) -> [Int] {
+        lookups.end(1, by: leader, with: outcome, at: start)
+    }
+
+    @Test("one looks the host up; with an address all others begin, in the order they came")
+    func found() {
+        var lookups = waiting(20)
+        #expect(lookups.leaders == [0: 1])
+        #expect(ends(by: 0, with: .found, &lookups) == Array(1...20))
+        #expect(lookups.leaders.isEmpty)
+        #expect(ends(by: 0, with: .found, &lookups).isEmpty)
+    }
+
+    @Test(
+        "an address is known for a minute, and after a connection that was kept, requests do not wait for a second",
+        arguments: [(CurlLookups<Int>.Outcome.found, 60.0), (.reused, 1.0)])
+    func known(outcome: CurlLookups<Int>.Outcome, seconds: Double) {
+        var lookups = waiting(0)
+        #expect(ends(by: 0, with: outcome, &lookups).isEmpty)
+        for request in 1...3 { #expect(begins(request, &lookups, at: start.advanced(by: .seconds(seconds - 0.1)))) }
+        #expect(lookups.leaders.isEmpty)
+        let late = start.advanced(by: .seconds(seconds + 0.1))
+        #expect(begins(4, &lookups, at: late))
+        #expect(!begins(5, &lookups, at: late))
+        #expect(lookups.leaders == [4: 1])
+    }
+
+    @Test("a failure reaches all who wait, and the next request tries again")
+    func failed() {
+        var lookups = waiting(2)
+        #expect(ends(by: 0, with: .failed, &lookups) == [1, 2])
+        #expect(begins(3, &lookups))
+        #expect(lookups.leaders == [3: 1])
+    }
+
+    @Test("after a request that neither found nor failed, the next one looks the host up")
+    func handedOn() {
+        var lookups = waiting(3)
+        #expect(ends(by: 0, with: .none, &lookups) == [1])
+        #expect(lookups.leaders == [1: 1])
+        #expect(ends(by: 1, with: .found, &lookups) == [2, 3])
+    }
+
+    @Test("one that leaves while it waits is passed over")
+    func leaving() {
+        var lookups = waiting(3)
+        let left = [0, 2, 2].map { lookups.leave($0) }
+        // The first is not waiting, but looking up.
+        #expect(left == [false, true, false])
+        #expect(ends(by: 0, with: .found, &lookups) == [1, 3])
+        let hasLeft = lookups.leave(1)
+        #expect(!hasLeft)
+    }
+
+    @Test("an abandoned lookup goes on: further requests wait for it, and nobody else ends it")
+    func abandoned() {
+        var lookups = waiting(1)
+        lookups.abandon(0)
+        #expect(lookups.leaders.isEmpty)
+        #expect(!begins(2, &lookups))
+        #expect(ends(by: 0, with: .found, &lookups).isEmpty)
+        #expect(ends(by: nil, with: .found, &lookups) == [1, 2])
+        // Nothing was abandoned any more.
+        #expect(ends(by: nil, with: .failed, &lookups).isEmpty)
+        #expect(begins(3, &lookups) && lookups.leaders.isEmpty)
+    }
+
+    @Test("a connection that becomes free during a lookup lets one request through: one that waits, or the next")
+    func free() {
+        var lookups = waiting(2)
+        var through = (0..<3).map { _ in lookups.noteFree(1) }
+        #expect(through == [1, 2, nil])
+        #expect(begins(3, &lookups) && !begins(4, &lookups))
+        #expect(ends(by: 0, with: .failed, &lookups) == [4])
+        through = [lookups.noteFree(1)]
+        #expect(through == [nil] && begins(5, &lookups) && lookups.leaders == [5: 1])
+    }
+
+    @Test("origins do not wait for each other, and those that are known no longer are forgotten")
+    func origins() {
+        var lookups = waiting(1)
+        for origin in 2..<UInt64(5000) {
+            let now = start.advanced(by: .seconds(Double(origin)))
+            #expect(begins(Int(origin), to: origin, &lookups, at: now))
+            let next = lookups.end(origin, by: Int(origin), with: .found, at: now)
+            #expect(next.isEmpty)
+        }
+        #expect(lookups.origins <= 1025)
+        #expect(ends(by: 0, with: .found, &lookups) == [1])
+    }
+}
+#endif
