@@ -103,17 +103,25 @@ public final class CurlTransport: StoppableTransport {
     }
 
     private func exchange(_ request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
-        let loop = try loop.get()
-        let origin = request.url.origin.number
-        var request = request
-        if let body = request.body, body.length == 0 { request.body = try await confirmEmpty(body, context) }
-        let key = CurlQueues.Key(origin: origin, client: context.client)
-        let handle: CurlExchange.Handle
-        if let free = try loop.borrowAtOnce(for: key) {
-            handle = free
-        } else {
-            handle = try await borrow(from: loop, for: key, context)
+        if let body = request.body, body.bytes == nil, body.length == 0 {
+            return try await exchange(request, afterEmpty: body, context)
         }
+        let loop = try loop.get()
+        let key = CurlQueues.Key(origin: request.url.origin.number, client: context.client)
+        if let free = try loop.borrowAtOnce(for: key) {
+            return try await exchange(request, with: free, of: key, on: loop, context)
+        }
+        let handle = try await borrow(from: loop, for: key, context)
+        return try await exchange(request, with: handle, of: key, on: loop, context)
+    }
+
+    // Not inlined: what a function builds for a moment would take memory for as long as the request waits.
+
+    @inline(never)
+    private func exchange(
+        _ request: HTTPRequest, with handle: CurlExchange.Handle, of key: CurlQueues.Key, on loop: CurlLoop,
+        _ context: TransportContext
+    ) async throws -> HTTPResponse {
         let upload = request.body.flatMap { $0.bytes == nil ? CurlUpload($0) : nil }
         try prepare(handle, for: request, of: key, on: loop, context)
         switch context.delivery {
@@ -132,12 +140,12 @@ public final class CurlTransport: StoppableTransport {
         }
     }
 
-    // Not inlined: what a function builds for a moment would take memory for as long as the request waits.
-
-    /// Reads a stream that promises to be empty to its end: with its head, the request would be complete (D17).
+    /// Sends the request after its stream, which promises to be empty, has been read to its end: with its head, the
+    /// request would be complete (D17).
     @inline(never)
-    private func confirmEmpty(_ body: HTTPBody, _ context: TransportContext) async throws(ServiceError) -> HTTPBody {
-        guard body.bytes == nil else { return body }
+    private func exchange(
+        _ request: HTTPRequest, afterEmpty body: HTTPBody, _ context: TransportContext
+    ) async throws -> HTTPResponse {
         do {
             let tooLong = ServiceError.wrongLength(of: body)
             _ = try await context.scope.result { try await body.collect(upTo: 0, otherwise: tooLong) }.get()
@@ -149,7 +157,9 @@ public final class CurlTransport: StoppableTransport {
             }
             throw error
         }
-        return .empty
+        var request = request
+        request.body = .empty
+        return try await exchange(request, context)
     }
 
     @inline(never)
