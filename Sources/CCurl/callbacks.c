@@ -109,7 +109,7 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
         transfer->objection = CCURL_STALE;
         return CCURL_PREREQFUNC_ABORT;
     }
-    if (is_new && transfer->request.is_encrypted) ccurl_loop_note_certificates(transfer->loop);
+    if (is_new && transfer->request.is_encrypted) ccurl_flood_note_certificates(ccurl_loop_flood(transfer->loop));
     if (is_new && transfer->request.is_encrypted && speaks_http2(transfer)) ccurl_transfer_tell(transfer, CCURL_SHARED);
     ccurl_transfer_tell(transfer, CCURL_CONNECTED);
     return CCURL_PREREQFUNC_OK;
@@ -183,7 +183,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
         transfer->is_paused = true;
         return CCURL_WRITEFUNC_PAUSE;
     }
-    ccurl_loop_note_body(transfer->loop, length);
+    ccurl_flood_note_body(ccurl_loop_flood(transfer->loop), length);
     const ccurl_hooks *hooks = &transfer->hooks;
     ptrdiff_t (*hook)(void *, const uint8_t *, size_t) = transfer->is_coded ? hooks->on_coded_body : hooks->on_body;
     if (hook) {

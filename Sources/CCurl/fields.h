@@ -60,7 +60,7 @@ static inline void move(ccurl_transfer *transfer, state next) {
     assert(former[next] & 1u << transfer->state);
     (void)former;
     int change = (next == CONNECTING) - (transfer->state == CONNECTING);
-    if (change && transfer->request.is_encrypted) ccurl_loop_note_connecting(transfer->loop, change);
+    if (change && transfer->request.is_encrypted) ccurl_flood_note_connecting(ccurl_loop_flood(transfer->loop), change);
     transfer->state = next;
 }
 

@@ -10,20 +10,18 @@
 
 #if defined(__linux__)
 
+#include "flood.h"
 #include "http1.h"
 #include "library.h"
 #include "orphans.h"
 #include "transfer.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 // The longest wait, in milliseconds. It only matters if a wakeup and libcurl's own timers were lost.
@@ -32,25 +30,10 @@
 #define RETRY_PAUSE 10
 // How many events are taken at once.
 #define MOST_EVENTS 256
-// What the thread works on, where it is no connection: nothing; what libcurl's timers asked for, on any connection; the
-// same, or a connection on which nothing has come, while a connection over TLS begins for which certificates may have
-// to be read: that takes a slow machine long, and is no flood.
-#define NOTHING -1
-#define TIMERS -2
-#define BEGINNING -3
-// How long the thread may work on one of them, in microseconds of its own time, until that is done or has brought
-// ENOUGH_BYTES of a body. Plain http has no frames to flood with, so it is given the time in which a burst of requests
-// begins, or in which certificates are read.
-#define LONGEST_TURN 50000
-#define LONGEST_PLAIN_TURN 2000000
-#define ENOUGH_BYTES (1 << 20)
 // A connection that keeps the thread for longer, in microseconds, is served after the others from then on; and for how
 // long the thread may work on all such connections in a turn.
 #define LONG 2000
 #define LONGEST_FOR_ALL 10000
-// How long libcurl has the certificates in memory, from 7.87 on: a day, of which an hour is left out here. In
-// microseconds.
-#define CERTIFICATES_KEPT (INT64_C(23) * 3600 * 1000000)
 
 struct ccurl_loop {
     void *multi;
@@ -65,21 +48,9 @@ struct ccurl_loop {
     int count;
     struct epoll_event events[MOST_EVENTS];
     ccurl_orphans orphans;
-    // See ccurl_loop_watch.
-    atomic_uint turn;
-    atomic_int worked_on;
-    atomic_int has_clock;
-    clockid_t clock;
-    unsigned watched_turn;
-    int64_t watched_from;
-    // The bytes of bodies since a turn was last counted.
-    size_t taken;
-    // How many transfers over TLS are not connected yet.
-    int connecting;
+    ccurl_flood flood;
     // Whether the system has refused to watch a socket.
     bool has_unwatched;
-    // When the first of them was, since when libcurl has the certificates; 0 before.
-    int64_t has_certificates;
     ccurl_http1_list http1;
 };
 
@@ -87,6 +58,7 @@ ccurl_sockets *ccurl_loop_sockets(ccurl_loop *loop) { return &loop->sockets; }
 ccurl_sessions *ccurl_loop_sessions(ccurl_loop *loop) { return loop->sessions; }
 ccurl_answered *ccurl_loop_answered(ccurl_loop *loop) { return &loop->answered; }
 ccurl_shares *ccurl_loop_shares(ccurl_loop *loop) { return &loop->shares; }
+ccurl_flood *ccurl_loop_flood(ccurl_loop *loop) { return &loop->flood; }
 
 // MARK: What libcurl asks for
 
@@ -127,7 +99,7 @@ ccurl_loop *ccurl_loop_new(void) {
     ccurl_loop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
     loop->due = loop->answered.due = -1;
-    atomic_init(&loop->worked_on, NOTHING);
+    ccurl_flood_init(&loop->flood);
     pthread_mutex_init(&loop->sockets.guard, NULL);
     loop->sockets.lists = calloc(CCURL_PORTS, sizeof *loop->sockets.lists);
     loop->sessions = ccurl_sessions_new();
@@ -173,8 +145,7 @@ void ccurl_loop_set_long(ccurl_loop *loop, ccurl_multi_option option, long value
 
 void ccurl_loop_enter(ccurl_loop *loop, const char *name) {
     prctl(PR_SET_NAME, name, 0, 0, 0);
-    if (pthread_getcpuclockid(pthread_self(), &loop->clock) == 0)
-        atomic_store_explicit(&loop->has_clock, 1, memory_order_release);
+    ccurl_flood_enter(&loop->flood);
 }
 
 // MARK: Transfers come and go
@@ -287,20 +258,12 @@ void ccurl_loop_wait(ccurl_loop *loop, bool may_wait) {
     loop->count = epoll_wait(loop->sockets.epoll, loop->events, MOST_EVENTS, (int)wait);
 }
 
-static bool may_read_certificates(const ccurl_loop *loop) {
-    bool is_kept = ccurl_keeps_certificates() && loop->has_certificates;
-    return !is_kept || ccurl_now() - loop->has_certificates > CERTIFICATES_KEPT;
-}
-
-static void act(ccurl_loop *loop, int socket, int ready, int worked_on) {
+static void act(ccurl_loop *loop, int socket, int ready) {
     int running;
-    atomic_fetch_add_explicit(&loop->turn, 1, memory_order_relaxed);
-    bool may_begin = loop->connecting > 0 && may_read_certificates(loop) &&
-                     (worked_on == TIMERS || !loop->sockets.watches[worked_on].heard);
-    atomic_store_explicit(&loop->worked_on, may_begin ? BEGINNING : worked_on, memory_order_release);
+    ccurl_flood_begin(&loop->flood, &loop->sockets, socket);
     ccurl_shares_begin(loop);
     ccurl_api.multi_socket_action(loop->multi, socket, ready, &running);
-    atomic_store_explicit(&loop->worked_on, NOTHING, memory_order_relaxed);
+    ccurl_flood_end(&loop->flood);
 }
 
 static void handle(ccurl_loop *loop, struct epoll_event event) {
@@ -324,7 +287,7 @@ static void handle(ccurl_loop *loop, struct epoll_event event) {
     int ready = (event.events & EPOLLIN ? CCURL_CSELECT_IN : 0) | (event.events & EPOLLOUT ? CCURL_CSELECT_OUT : 0);
     // With 0 libcurl finds out by itself what is wrong.
     if (event.events & (EPOLLERR | EPOLLHUP)) ready = 0;
-    act(loop, socket, ready, socket);
+    act(loop, socket, ready);
     // It may have moved.
     watch = &loop->sockets.watches[socket];
     watch->served = ccurl_now();
@@ -363,14 +326,8 @@ void ccurl_loop_work(ccurl_loop *loop) {
     if (busy > 0) handle_busy(loop, busy);
     if (loop->due < 0 || loop->due > ccurl_now()) return;
     loop->due = -1;
-    act(loop, CCURL_SOCKET_TIMEOUT, 0, TIMERS);
+    act(loop, CCURL_SOCKET_TIMEOUT, 0);
 }
-
-void ccurl_loop_note_certificates(ccurl_loop *loop) {
-    if (may_read_certificates(loop)) loop->has_certificates = ccurl_now();
-}
-
-void ccurl_loop_note_connecting(ccurl_loop *loop, int change) { loop->connecting += change; }
 
 // MARK: For other threads
 
@@ -380,42 +337,6 @@ void ccurl_loop_wake(ccurl_loop *loop) {
     if (write(loop->alarm, &one, sizeof one) < 0) return;
 }
 
-void ccurl_loop_note_body(ccurl_loop *loop, size_t count) {
-    loop->taken += count;
-    if (loop->taken < ENOUGH_BYTES) return;
-    loop->taken = 0;
-    atomic_fetch_add_explicit(&loop->turn, 1, memory_order_relaxed);
-}
-
-// libcurl reads a connection until nothing is left on it. A server that sends HTTP/2 frames without meaning, faster
-// than they can be read, keeps the thread there for as long as it likes: no cancel, no timeout and no other server gets
-// a turn. Only another thread can end that: once the connection is shut down, there is nothing left to read. What
-// counts is the thread's own time, so a busy machine does no harm. Under the guard the descriptor cannot be closed and
-// become another file at this moment.
-bool ccurl_loop_watch(ccurl_loop *loop) {
-    if (!atomic_load_explicit(&loop->has_clock, memory_order_acquire)) return false;
-    int worked_on = atomic_load_explicit(&loop->worked_on, memory_order_acquire);
-    if (worked_on == NOTHING) return false;
-    unsigned turn = atomic_load_explicit(&loop->turn, memory_order_relaxed);
-    struct timespec time;
-    if (clock_gettime(loop->clock, &time) != 0) return false;
-    int64_t now = (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
-    if (turn != loop->watched_turn) {
-        loop->watched_turn = turn;
-        loop->watched_from = now;
-        return true;
-    }
-    int64_t spent = now - loop->watched_from;
-    if (spent < (worked_on == BEGINNING ? LONGEST_PLAIN_TURN : LONGEST_TURN)) return true;
-    ccurl_sockets *sockets = &loop->sockets;
-    pthread_mutex_lock(&sockets->guard);
-    if (atomic_load(&loop->turn) == turn && atomic_load(&loop->worked_on) == worked_on) {
-        int socket = worked_on < 0 ? ccurl_sockets_fullest(sockets) : worked_on;
-        if (socket >= 0 && (sockets->watches[socket].is_encrypted || spent > LONGEST_PLAIN_TURN))
-            shutdown(socket, SHUT_RDWR);
-    }
-    pthread_mutex_unlock(&sockets->guard);
-    return true;
-}
+bool ccurl_loop_watch(ccurl_loop *loop) { return ccurl_flood_watch(&loop->flood, &loop->sockets); }
 
 #endif

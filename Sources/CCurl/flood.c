@@ -1,0 +1,88 @@
+#include "flood.h"
+
+#if defined(__linux__)
+
+#include "library.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+
+// What the thread works on, where it is no connection: nothing; what libcurl's timers asked for, on any connection; the
+// same, or a connection on which nothing has come, while a connection over TLS begins for which certificates may have
+// to be read: that takes a slow machine long, and is no flood.
+#define TIMERS CCURL_SOCKET_TIMEOUT
+#define NOTHING -2
+#define BEGINNING -3
+// How long the thread may work on one of them, in microseconds of its own time, until that is done or has brought
+// ENOUGH_BYTES of a body. Plain http has no frames to flood with, so it is given the time in which a burst of requests
+// begins, or in which certificates are read.
+#define LONGEST_TURN 50000
+#define LONGEST_PLAIN_TURN 2000000
+#define ENOUGH_BYTES (1 << 20)
+// How long libcurl has the certificates in memory, from 7.87 on: a day, of which an hour is left out here. In
+// microseconds.
+#define CERTIFICATES_KEPT (INT64_C(23) * 3600 * 1000000)
+
+void ccurl_flood_init(ccurl_flood *flood) { atomic_init(&flood->worked_on, NOTHING); }
+
+void ccurl_flood_enter(ccurl_flood *flood) {
+    if (pthread_getcpuclockid(pthread_self(), &flood->clock) == 0)
+        atomic_store_explicit(&flood->has_clock, 1, memory_order_release);
+}
+
+static bool may_read_certificates(const ccurl_flood *flood) {
+    bool is_kept = ccurl_keeps_certificates() && flood->has_certificates;
+    return !is_kept || ccurl_now() - flood->has_certificates > CERTIFICATES_KEPT;
+}
+
+void ccurl_flood_begin(ccurl_flood *flood, const ccurl_sockets *sockets, int socket) {
+    atomic_fetch_add_explicit(&flood->turn, 1, memory_order_relaxed);
+    bool may_begin = flood->connecting > 0 && may_read_certificates(flood) &&
+                     (socket == TIMERS || !sockets->watches[socket].heard);
+    atomic_store_explicit(&flood->worked_on, may_begin ? BEGINNING : socket, memory_order_release);
+}
+
+void ccurl_flood_end(ccurl_flood *flood) {
+    atomic_store_explicit(&flood->worked_on, NOTHING, memory_order_relaxed);
+}
+
+void ccurl_flood_note_body(ccurl_flood *flood, size_t count) {
+    flood->taken += count;
+    if (flood->taken < ENOUGH_BYTES) return;
+    flood->taken = 0;
+    atomic_fetch_add_explicit(&flood->turn, 1, memory_order_relaxed);
+}
+
+void ccurl_flood_note_connecting(ccurl_flood *flood, int change) { flood->connecting += change; }
+
+void ccurl_flood_note_certificates(ccurl_flood *flood) {
+    if (may_read_certificates(flood)) flood->has_certificates = ccurl_now();
+}
+
+// Under the guard the descriptor cannot be closed and become another file at the moment when it is shut down.
+bool ccurl_flood_watch(ccurl_flood *flood, ccurl_sockets *sockets) {
+    if (!atomic_load_explicit(&flood->has_clock, memory_order_acquire)) return false;
+    int worked_on = atomic_load_explicit(&flood->worked_on, memory_order_acquire);
+    if (worked_on == NOTHING) return false;
+    unsigned turn = atomic_load_explicit(&flood->turn, memory_order_relaxed);
+    struct timespec time;
+    if (clock_gettime(flood->clock, &time) != 0) return false;
+    int64_t now = (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+    if (turn != flood->watched_turn) {
+        flood->watched_turn = turn;
+        flood->watched_from = now;
+        return true;
+    }
+    int64_t spent = now - flood->watched_from;
+    if (spent < (worked_on == BEGINNING ? LONGEST_PLAIN_TURN : LONGEST_TURN)) return true;
+    pthread_mutex_lock(&sockets->guard);
+    if (atomic_load(&flood->turn) == turn && atomic_load(&flood->worked_on) == worked_on) {
+        int socket = worked_on < 0 ? ccurl_sockets_fullest(sockets) : worked_on;
+        if (socket >= 0 && (sockets->watches[socket].is_encrypted || spent > LONGEST_PLAIN_TURN))
+            shutdown(socket, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&sockets->guard);
+    return true;
+}
+
+#endif

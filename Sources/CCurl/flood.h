@@ -1,0 +1,49 @@
+// The watch against connections that keep the loop's thread for too long.
+//
+// libcurl reads a connection until nothing is left on it. A server that sends HTTP/2 frames without meaning, faster
+// than they can be read, keeps the thread there for as long as it likes: no cancel, no timeout and no other server gets
+// a turn. Only another thread can end that: once the connection is shut down, there is nothing left to read. What
+// counts is the thread's own time, so a busy machine does no harm.
+#ifndef CCURL_FLOOD_H
+#define CCURL_FLOOD_H
+
+#include "sockets.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+typedef struct {
+    // What the loop's thread has worked on, counted, and what it works on now: a socket, or one of the numbers in
+    // flood.c.
+    atomic_uint turn;
+    atomic_int worked_on;
+    // The time that the thread itself has used, once there is a clock for it.
+    atomic_int has_clock;
+    clockid_t clock;
+    // For the thread that watches: the turn that it has seen, and when, by that clock.
+    unsigned watched_turn;
+    int64_t watched_from;
+    // The bytes of bodies since a turn was last counted.
+    size_t taken;
+    // How many transfers over TLS are not connected yet.
+    int connecting;
+    // When the first of them was connected, since when libcurl has the certificates; 0 before.
+    int64_t has_certificates;
+} ccurl_flood;
+
+void ccurl_flood_init(ccurl_flood *flood);
+// Has the calling thread watched.
+void ccurl_flood_enter(ccurl_flood *flood);
+// The thread begins to work on a socket, or on what libcurl's timers ask for: CCURL_SOCKET_TIMEOUT.
+void ccurl_flood_begin(ccurl_flood *flood, const ccurl_sockets *sockets, int socket);
+void ccurl_flood_end(ccurl_flood *flood);
+// Notes that bytes of a body have come: the loop's thread has not worked in vain.
+void ccurl_flood_note_body(ccurl_flood *flood, size_t count);
+// One more or one less transfer over TLS is not connected yet.
+void ccurl_flood_note_connecting(ccurl_flood *flood, int change);
+// A new connection over TLS has begun; libcurl has the certificates in memory, if it keeps any.
+void ccurl_flood_note_certificates(ccurl_flood *flood);
+// See ccurl_loop_watch.
+bool ccurl_flood_watch(ccurl_flood *flood, ccurl_sockets *sockets);
+
+#endif
