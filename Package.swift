@@ -26,10 +26,15 @@ let package = Package(
         .library(name: "ErrandSimulation", targets: ["ErrandSimulation"]),
     ],
     traits: [
-        .trait(name: "URLSession", description: "Builds URLSessionTransport on Linux too, where it is not the default.")
+        .trait(
+            name: "URLSession", description: "Builds URLSessionTransport on Linux too, where it is not the default."),
+        .trait(name: "LinkedCurl", description: "Links libcurl on Linux, instead of opening it when the program runs."),
     ],
     targets: [
-        .target(name: "CCurl"),
+        .target(
+            name: "CCurl",
+            cSettings: [.define("ERRAND_LINKED_CURL", .when(platforms: [.linux], traits: ["LinkedCurl"]))],
+            linkerSettings: [.linkedLibrary("curl", .when(platforms: [.linux], traits: ["LinkedCurl"]))]),
         .target(
             name: "Errand", dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux]))],
             exclude: excluded, resources: resources, swiftSettings: house),

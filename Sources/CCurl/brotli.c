@@ -1,5 +1,6 @@
 // Brotli, with its own library.
 #include "coding.h"
+#include "functions.h"
 
 #if defined(__linux__)
 
@@ -53,14 +54,16 @@ static void end(void *context) {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_there;
 
+#define FUNCTIONS(FUNCTION) \
+    FUNCTION(brotli.create, BrotliDecoderCreateInstance) \
+    FUNCTION(brotli.destroy, BrotliDecoderDestroyInstance) \
+    FUNCTION(brotli.decompress, BrotliDecoderDecompressStream) \
+    FUNCTION(brotli.error, BrotliDecoderGetErrorCode)
+FUNCTIONS(CCURL_DECLARE_OPTIONAL)
+
 static void open_library(void) {
-    const ccurl_symbol symbols[] = {
-        {&brotli.create, "BrotliDecoderCreateInstance"},
-        {&brotli.destroy, "BrotliDecoderDestroyInstance"},
-        {&brotli.decompress, "BrotliDecoderDecompressStream"},
-        {&brotli.error, "BrotliDecoderGetErrorCode"},
-    };
-    is_there = ccurl_find("libbrotlidec.so.1", symbols, sizeof symbols / sizeof *symbols);
+    const ccurl_function functions[] = {FUNCTIONS(CCURL_ENTRY)};
+    is_there = ccurl_find("libbrotlidec.so.1", functions, sizeof functions / sizeof *functions);
 }
 
 const ccurl_coding *ccurl_brotli(void) {

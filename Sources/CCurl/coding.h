@@ -29,12 +29,4 @@ const ccurl_coding *ccurl_deflate(void);
 const ccurl_coding *ccurl_brotli(void);
 const ccurl_coding *ccurl_zstd(void);
 
-// Opens a library and finds functions in it. Returns false if the library or one of them is missing.
-typedef struct {
-    void *place;
-    const char *name;
-} ccurl_symbol;
-
-bool ccurl_find(const char *library, const ccurl_symbol *symbols, size_t count);
-
 #endif

@@ -5,7 +5,6 @@
 
 #include "coding.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,18 +39,7 @@ struct ccurl_decoder {
     size_t count, limit, made;
 };
 
-// MARK: The libraries
-
-bool ccurl_find(const char *name, const ccurl_symbol *symbols, size_t count) {
-    void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-    if (!library) return false;
-    for (size_t i = 0; i < count; i++) {
-        void *symbol = dlsym(library, symbols[i].name);
-        if (!symbol) return false;
-        memcpy(symbols[i].place, &symbol, sizeof symbol);
-    }
-    return true;
-}
+// MARK: The codings
 
 static const struct {
     const char *name;

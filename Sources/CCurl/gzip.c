@@ -1,5 +1,6 @@
 // gzip and deflate, with zlib.
 #include "coding.h"
+#include "functions.h"
 
 #if defined(__linux__)
 
@@ -107,14 +108,16 @@ static void end(void *context) {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_there;
 
+#define FUNCTIONS(FUNCTION) \
+    FUNCTION(zlib.init, inflateInit2_) \
+    FUNCTION(zlib.reset, inflateReset2) \
+    FUNCTION(zlib.inflate, inflate) \
+    FUNCTION(zlib.end, inflateEnd)
+FUNCTIONS(CCURL_DECLARE_OPTIONAL)
+
 static void open_library(void) {
-    const ccurl_symbol symbols[] = {
-        {&zlib.init, "inflateInit2_"},
-        {&zlib.reset, "inflateReset2"},
-        {&zlib.inflate, "inflate"},
-        {&zlib.end, "inflateEnd"},
-    };
-    is_there = ccurl_find("libz.so.1", symbols, sizeof symbols / sizeof *symbols);
+    const ccurl_function functions[] = {FUNCTIONS(CCURL_ENTRY)};
+    is_there = ccurl_find("libz.so.1", functions, sizeof functions / sizeof *functions);
 }
 
 static const ccurl_coding *unless_missing(const ccurl_coding *coding) {

@@ -5,6 +5,7 @@
 
 #if defined(__linux__)
 
+#include "functions.h"
 #include "library.h"
 
 #include <dlfcn.h>
@@ -22,74 +23,88 @@ static ccurl_version_info *version;
 
 struct ccurl_api ccurl_api;
 
-static void open_library(void) {
+static const char too_old[] = "libcurl is older than 7.68: install a newer one";
+
+#define FUNCTIONS(FUNCTION) \
+    FUNCTION(ccurl_api.global_init, curl_global_init) \
+    FUNCTION(ccurl_api.version_info, curl_version_info) \
+    FUNCTION(ccurl_api.easy_init, curl_easy_init) \
+    FUNCTION(ccurl_api.easy_reset, curl_easy_reset) \
+    FUNCTION(ccurl_api.easy_cleanup, curl_easy_cleanup) \
+    FUNCTION(ccurl_api.easy_setopt, curl_easy_setopt) \
+    FUNCTION(ccurl_api.easy_getinfo, curl_easy_getinfo) \
+    FUNCTION(ccurl_api.easy_pause, curl_easy_pause) \
+    FUNCTION(ccurl_api.easy_strerror, curl_easy_strerror) \
+    FUNCTION(ccurl_api.multi_init, curl_multi_init) \
+    FUNCTION(ccurl_api.multi_cleanup, curl_multi_cleanup) \
+    FUNCTION(ccurl_api.multi_setopt, curl_multi_setopt) \
+    FUNCTION(ccurl_api.multi_add_handle, curl_multi_add_handle) \
+    FUNCTION(ccurl_api.multi_remove_handle, curl_multi_remove_handle) \
+    FUNCTION(ccurl_api.multi_socket_action, curl_multi_socket_action) \
+    FUNCTION(ccurl_api.multi_info_read, curl_multi_info_read) \
+    FUNCTION(ccurl_api.share_init, curl_share_init) \
+    FUNCTION(ccurl_api.share_setopt, curl_share_setopt) \
+    FUNCTION(ccurl_api.share_cleanup, curl_share_cleanup)
+FUNCTIONS(CCURL_DECLARE)
+
+// Those of the TLS libraries that it may be built with.
+#define TLS_FUNCTIONS(FUNCTION) \
+    FUNCTION(ccurl_api.openssl_has_pending, SSL_has_pending) \
+    FUNCTION(ccurl_api.openssl_alpn, SSL_get0_alpn_selected) \
+    FUNCTION(ccurl_api.gnutls_pending, gnutls_record_check_pending) \
+    FUNCTION(ccurl_api.gnutls_alpn, gnutls_alpn_get_selected_protocol)
+TLS_FUNCTIONS(CCURL_DECLARE_OPTIONAL)
+
+// Returns the library. If it cannot be opened, sets the problem and returns NULL.
+static void *open_file(void) {
     // For a machine with several. A program that runs with the rights of another user ignores its environment.
     const char *chosen = secure_getenv("ERRAND_LIBCURL");
     bool is_chosen = chosen && *chosen;
     // Lazily: most functions of its thirty libraries are never called, and to look them all up takes a millisecond.
     void *library = dlopen(is_chosen ? chosen : "libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
-    if (!library) {
-        // It may be missing, but so may a library that it needs itself: the reason tells which.
-        static char reason[768];
-        char own[256];
-        const char *error = dlerror();
-        // A copy, because the next call takes the text away.
-        snprintf(own, sizeof own, "%s", error ? error : "libcurl.so.4");
-        // With musl, a static program cannot open anything, not even itself.
-        const char *advice = is_chosen ? "the environment variable ERRAND_LIBCURL names this file"
-                             : dlopen(NULL, RTLD_LAZY)
-                                 ? "install it, on Debian and Ubuntu with `apt install libcurl4`, on Fedora with `dnf "
-                                   "install libcurl`, on Alpine with `apk add libcurl`"
-                                 : "this program is linked statically, and cannot open any library; link it "
-                                   "dynamically, or set `transport` in the client's configuration to your own";
-        snprintf(reason, sizeof reason, "libcurl cannot be opened (%s): %s", own, advice);
-        problem = reason;
-        return;
+    if (library) return library;
+    // It may be missing, but so may a library that it needs itself: the reason tells which.
+    static char reason[768];
+    char own[256];
+    const char *error = dlerror();
+    // A copy, because the next call takes the text away.
+    snprintf(own, sizeof own, "%s", error ? error : "libcurl.so.4");
+    // With musl, a static program cannot open anything, not even itself.
+    const char *advice = is_chosen ? "the environment variable ERRAND_LIBCURL names this file"
+                         : dlopen(NULL, RTLD_LAZY)
+                             ? "install it, on Debian and Ubuntu with `apt install libcurl4`, on Fedora with `dnf "
+                               "install libcurl`, on Alpine with `apk add libcurl`"
+                             : "this program is linked statically, and cannot open any library; enable Errand's "
+                               "package trait LinkedCurl, which links libcurl as well";
+    snprintf(reason, sizeof reason, "libcurl cannot be opened (%s): %s", own, advice);
+    problem = reason;
+    return NULL;
+}
+
+static void find_functions(void) {
+    const ccurl_function functions[] = {FUNCTIONS(CCURL_ENTRY)};
+    const ccurl_function tls[] = {TLS_FUNCTIONS(CCURL_ENTRY)};
+    void *library = NULL;
+    if (!ccurl_take_linked(functions, sizeof functions / sizeof *functions)) {
+        library = open_file();
+        if (library && !ccurl_look_up(library, functions, sizeof functions / sizeof *functions)) problem = too_old;
+        if (problem) return;
     }
-    struct {
-        void *place;
-        const char *name;
-    } symbols[] = {
-        {&ccurl_api.global_init, "curl_global_init"},
-        {&ccurl_api.version_info, "curl_version_info"},
-        {&ccurl_api.easy_init, "curl_easy_init"},
-        {&ccurl_api.easy_reset, "curl_easy_reset"},
-        {&ccurl_api.easy_cleanup, "curl_easy_cleanup"},
-        {&ccurl_api.easy_setopt, "curl_easy_setopt"},
-        {&ccurl_api.easy_getinfo, "curl_easy_getinfo"},
-        {&ccurl_api.easy_pause, "curl_easy_pause"},
-        {&ccurl_api.easy_strerror, "curl_easy_strerror"},
-        {&ccurl_api.multi_init, "curl_multi_init"},
-        {&ccurl_api.multi_cleanup, "curl_multi_cleanup"},
-        {&ccurl_api.multi_setopt, "curl_multi_setopt"},
-        {&ccurl_api.multi_add_handle, "curl_multi_add_handle"},
-        {&ccurl_api.multi_remove_handle, "curl_multi_remove_handle"},
-        {&ccurl_api.multi_socket_action, "curl_multi_socket_action"},
-        {&ccurl_api.multi_info_read, "curl_multi_info_read"},
-        {&ccurl_api.share_init, "curl_share_init"},
-        {&ccurl_api.share_setopt, "curl_share_setopt"},
-        {&ccurl_api.share_cleanup, "curl_share_cleanup"},
-    };
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *symbol = dlsym(library, symbols[i].name);
-        if (!symbol) {
-            problem = "the libcurl that is installed is older than 7.68: install a newer one";
-            return;
-        }
-        memcpy(symbols[i].place, &symbol, sizeof symbol);
-    }
-    *(void **)&ccurl_api.openssl_has_pending = dlsym(library, "SSL_has_pending");
-    *(void **)&ccurl_api.openssl_alpn = dlsym(library, "SSL_get0_alpn_selected");
-    *(void **)&ccurl_api.gnutls_pending = dlsym(library, "gnutls_record_check_pending");
-    *(void **)&ccurl_api.gnutls_alpn = dlsym(library, "gnutls_alpn_get_selected_protocol");
+    // Linked libraries are part of a static program, and open in another one.
+    for (size_t i = 0; i < sizeof tls / sizeof *tls; i++)
+        if (!ccurl_take_linked(&tls[i], 1)) ccurl_look_up(library, &tls[i], 1);
+}
+
+static void open_library(void) {
+    find_functions();
+    if (problem) return;
     // A process that cannot have this has no memory left for anything else either.
     if (ccurl_api.global_init(CCURL_GLOBAL_ALL) != 0) {
         problem = "libcurl could not be set up";
         return;
     }
     version = ccurl_api.version_info(CCURLVERSION_FIRST);
-    if (version->version_num < CCURL_VERSION_OLDEST)
-        problem = "the libcurl that is installed is older than 7.68: install a newer one";
+    if (version->version_num < CCURL_VERSION_OLDEST) problem = too_old;
 }
 
 bool ccurl_open(void) {

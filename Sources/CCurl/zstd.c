@@ -1,5 +1,6 @@
 // Zstandard, with its own library.
 #include "coding.h"
+#include "functions.h"
 
 #if defined(__linux__)
 
@@ -78,15 +79,17 @@ static void end(void *context) {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_there;
 
+#define FUNCTIONS(FUNCTION) \
+    FUNCTION(zstd.create, ZSTD_createDStream) \
+    FUNCTION(zstd.free, ZSTD_freeDStream) \
+    FUNCTION(zstd.set, ZSTD_DCtx_setParameter) \
+    FUNCTION(zstd.decompress, ZSTD_decompressStream) \
+    FUNCTION(zstd.is_error, ZSTD_isError)
+FUNCTIONS(CCURL_DECLARE_OPTIONAL)
+
 static void open_library(void) {
-    const ccurl_symbol symbols[] = {
-        {&zstd.create, "ZSTD_createDStream"},
-        {&zstd.free, "ZSTD_freeDStream"},
-        {&zstd.set, "ZSTD_DCtx_setParameter"},
-        {&zstd.decompress, "ZSTD_decompressStream"},
-        {&zstd.is_error, "ZSTD_isError"},
-    };
-    is_there = ccurl_find("libzstd.so.1", symbols, sizeof symbols / sizeof *symbols);
+    const ccurl_function functions[] = {FUNCTIONS(CCURL_ENTRY)};
+    is_there = ccurl_find("libzstd.so.1", functions, sizeof functions / sizeof *functions);
 }
 
 const ccurl_coding *ccurl_zstd(void) {

@@ -45,8 +45,12 @@ final class StubLibrary: Sendable {
     init(source: String) async throws {
         scratch = try Scratch()
         try scratch.write(source, to: "stub.c")
-        try await Program.clang.run(
-            ["-shared", "-fPIC", "-o", scratch.path("libcurl.so.4"), scratch.path("stub.c")])
+        // The name that Debian gives the functions: a program that libcurl is linked with asks for it.
+        try scratch.write("CURL_OPENSSL_4 { global: curl_*; local: *; };", to: "versions")
+        try await Program.clang.run([
+            "-shared", "-fPIC", "-Wl,--version-script=\(scratch.path("versions"))", "-o", scratch.path("libcurl.so.4"),
+            scratch.path("stub.c"),
+        ])
     }
 
     /// Creates a file that is no library.

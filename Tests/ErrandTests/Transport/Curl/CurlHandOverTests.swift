@@ -45,7 +45,8 @@ import Testing
         return result == 0 ? Int(UInt16(bigEndian: address.sin_port)) : nil
     }
 
-    #if !URLSession
+    // Where libcurl is linked, the library counts what libcurl itself asks for, too.
+    #if !URLSession && !LinkedCurl
     @Test(
         "C25: every handle is released, including those of calls that a shutdown has ended",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"),
@@ -59,7 +60,8 @@ import Testing
         let probe = try Child(
             "TransportProbe", ["lookup", "\(server.baseURL)/silent", "\(server.baseURL)/x"],
             environment: library.environment)
-        #expect(try await probe.end().lines.last == "handles left: 0")
+        let lines = try await probe.end().lines
+        #expect(lines.last == "handles left: 0", "\(lines)")
     }
     #endif
 }

@@ -8,6 +8,13 @@ import Testing
 
 /// Machines whose libcurl is missing or unsuitable: each test starts a process that finds another library first.
 @Suite("The installed libcurl", .timeLimit(.minutes(2))) struct CurlLibraryTests {
+    private static let needsCompiler: Comment = "clang is not installed"
+    #if LinkedCurl
+    // A program that libcurl is linked with does not start without these functions.
+    private static let unsuitable = [0x074300]
+    #else
+    private static let unsuitable = [0, 0x074300]
+
     @Test("without a libcurl that can be opened, a call says what to install")
     func notThere() async throws {
         let said = try await StubLibrary(text: "no library").probe()
@@ -15,12 +22,11 @@ import Testing
         #expect(said.contains("apt install libcurl4"), "\(said)")
         #expect(said.contains("libcurl.so.4"), "\(said)")
     }
-
-    private static let needsCompiler: Comment = "clang is not installed"
+    #endif
 
     @Test(
         "a libcurl that is too old is not reported as missing", .enabled(if: Program.clang.isInstalled, needsCompiler),
-        arguments: [0, 0x074300])
+        arguments: unsuitable)
     func tooOld(version: Int) async throws {
         let library =
             version == 0 ? try await StubLibrary(source: "int nothing;") : try await StubLibrary(version: version)

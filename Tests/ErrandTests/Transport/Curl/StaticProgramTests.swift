@@ -23,14 +23,14 @@ import Testing
     private func said(_ compiler: Program, _ options: [String] = [], and more: String = "") async throws -> String {
         let scratch = try Scratch()
         try scratch.write(Self.main + more, to: "main.c")
-        let files = [scratch.path("main.c"), "\(Self.shim)/library.c"]
+        let files = [scratch.path("main.c"), "\(Self.shim)/library.c", "\(Self.shim)/functions.c"]
         try await compiler.run(options + files + ["-I\(Self.shim)/include", "-o", scratch.path("main")])
         return String(decoding: try await Program.run(scratch.path("main")), as: UTF8.self)
     }
 
     private func expectAdvice(_ said: String) {
         #expect(said.contains("(Dynamic loading not supported): this program is linked statically"), "\(said)")
-        #expect(said.contains("link it dynamically, or set `transport`"), "\(said)")
+        #expect(said.contains("enable Errand's package trait LinkedCurl"), "\(said)")
         #expect(!said.contains("install"), "\(said)")
     }
 
