@@ -58,7 +58,8 @@ let package = Package(
         .executableTarget(
             name: "TokenSharer", dependencies: ["Errand"], path: "Tests/TokenSharer", swiftSettings: house),
         .executableTarget(
-            name: "TransportProbe", dependencies: ["Errand"], path: "Tests/TransportProbe", swiftSettings: house),
+            name: "TransportProbe", dependencies: ["Errand", "ErrandSimulation"], path: "Tests/TransportProbe",
+            swiftSettings: house),
         // What the tests of several targets need.
         .target(
             name: "ErrandTestSupport", dependencies: ["Errand", "ErrandTesting"], path: "Tests/Support",

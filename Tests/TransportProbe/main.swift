@@ -29,6 +29,10 @@ import Darwin
 //     TransportProbe lookups URL CALLS MILLISECONDS
 //         makes so many calls at once, with that timeout, and cancels the first after 0.2 s; prints how many have ended
 //         in which way, and how many threads libcurl has then
+//     TransportProbe starving ATTACKED AUTHORITIES
+//         calls ATTACKED, whose body never ends, eight times at once; prints for how many milliseconds libcurl's thread
+//         has worked during the slowest call to another server beside them, during one to ATTACKED with a deadline
+//         of 300 ms, and until all have ended that are cancelled
 //     TransportProbe exhausted FIRST SECOND
 //         calls FIRST, opens files until it can open no more, and calls SECOND and FIRST; prints the status or the kind
 //         of failure and the message
@@ -111,6 +115,8 @@ case "lookups" where arguments.count == 4:
     try await ManyLookups(
         url: arguments[1], calls: Int(arguments[2]) ?? 0, timeout: .milliseconds(Int(arguments[3]) ?? 0)
     ).report()
+case "starving" where arguments.count == 3:
+    try await Starving(attacked: arguments[1], authorities: arguments[2]).report()
 case "leftovers" where arguments.count == 3:
     try await Leftovers(url: arguments[1], isShutDown: arguments[2] == "shutdown").report()
 case "download" where arguments.count >= 3:
