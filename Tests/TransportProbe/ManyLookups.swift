@@ -1,19 +1,28 @@
 #if os(Linux)
+import Dispatch
 import Errand
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
 import Foundation
 #endif
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
 
-/// Makes many calls at once to a host whose lookup takes a while.
+/// Makes many calls at once to a host whose lookup takes as long as `gate` is open: a FIFO that the lookup reads.
 struct ManyLookups {
     let url: String
     let calls: Int
     let timeout: Duration
+    let gate: String
+    /// Whether the lookup ends once the call that began it has ended; otherwise it lasts as long as the process.
+    let lookupEnds: Bool
 
-    /// Cancels the first call after a while. Prints how the calls ended, how often in each way, and the threads that
-    /// libcurl has at the end.
+    /// Cancels the first call, which has begun the lookup, when others wait for it. Prints how the calls ended, how
+    /// often in each way, and the threads that libcurl has at the end.
     func report() async throws {
         let client = APIClient(url) {
             $0.transport = CurlTransport()
@@ -23,20 +32,25 @@ struct ManyLookups {
             $0.connectivity = .always
             $0.timeout = timeout
         }
-        let first = Task { try await client.run(Endpoint<Int>.get("first")) }
-        // Long enough for its lookup to have begun.
-        try await Task.sleep(for: .milliseconds(100))
+        let first = Task { try await client.run(Endpoint<Int>.get("first").timeout(.seconds(60))) }
+        let gate = await opened()
         let others = (1..<calls).map { _ in Task { try await client.run(Endpoint<Int>.get("x")) } }
+        // Long enough for most of them to wait, which nothing reports. If they do not, they end in the same way.
         try await Task.sleep(for: .milliseconds(100))
         first.cancel()
+        _ = await first.result
+        if lookupEnds { close(gate) }
         var ends: [String: Int] = [:]
         for call in [first] + others { ends[Self.word(for: await call.result), default: 0] += 1 }
         for (word, count) in ends.sorted(by: { $0.key < $1.key }) { print(count, word) }
-        let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { thread in
-            let name = FileManager.default.contents(atPath: "/proc/self/task/\(thread)/comm")
-            return name.map { String(decoding: $0, as: UTF8.self) == "errand.curl\n" } ?? false
+        print(try CurlThread.all().count, "threads")
+    }
+
+    /// Opens the gate, for which the system waits until the lookup has opened the other end.
+    private func opened() async -> CInt {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: open(gate, O_WRONLY)) }
         }
-        print(threads, "threads")
     }
 
     private static func word(for result: Result<Int, any Error>) -> String {

@@ -26,9 +26,10 @@ import Darwin
 //         SLOW names a host whose lookup hangs, QUICK one that responds; prints how many milliseconds each of these
 //         took: a cancelled call to SLOW, one with a timeout, the slowest of the calls to QUICK beside them, and the
 //         shutdown during another call to SLOW
-//     TransportProbe lookups URL CALLS MILLISECONDS
-//         makes so many calls at once, with that timeout, and cancels the first after 0.2 s; prints how many have ended
-//         in which way, and how many threads libcurl has then
+//     TransportProbe lookups URL CALLS MILLISECONDS GATE never|later
+//         makes so many calls at once, with that timeout, to a host whose lookup reads the FIFO GATE until that is
+//         closed: never, or when the first call, which is cancelled, has ended; prints how many have ended in which
+//         way, and how many threads libcurl has then
 //     TransportProbe starving ATTACKED AUTHORITIES
 //         calls ATTACKED, whose body never ends, eight times at once; prints for how many milliseconds libcurl's thread
 //         has worked during the slowest call to another server beside them, during one to ATTACKED with a deadline
@@ -111,9 +112,10 @@ case "exhausted" where arguments.count == 3:
     }
 case "lookup" where arguments.count == 3:
     try await SlowLookup(slow: arguments[1], quick: arguments[2]).report()
-case "lookups" where arguments.count == 4:
+case "lookups" where arguments.count == 6:
     try await ManyLookups(
-        url: arguments[1], calls: Int(arguments[2]) ?? 0, timeout: .milliseconds(Int(arguments[3]) ?? 0)
+        url: arguments[1], calls: Int(arguments[2]) ?? 0, timeout: .milliseconds(Int(arguments[3]) ?? 0),
+        gate: arguments[4], lookupEnds: arguments[5] == "later"
     ).report()
 case "starving" where arguments.count == 3:
     try await Starving(attacked: arguments[1], authorities: arguments[2]).report()
