@@ -11,11 +11,12 @@ final class CurlExchange: Sendable {
         let transfer: OpaquePointer
     }
 
-    /// What has become of a response that is returned whole.
     private struct State {
+        /// Whether a caller wants no response any more.
+        var isCancelled = false
         /// libcurl's result; `nil` if the transfer was stopped, or still runs.
         var result: ccurl_code?
-        /// The body, if it is coded.
+        /// The body of a response that is returned whole, if it is coded.
         var coded: CodedBody?
     }
 
@@ -55,6 +56,14 @@ final class CurlExchange: Sendable {
     var result: ccurl_code? { state.withLock { $0.result } }
     /// The body of a whole response, if it is coded.
     var coded: CodedBody? { state.withLock { $0.coded } }
+
+    /// Whether the exchange was cancelled: then it must not begin.
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Remembers that the exchange was cancelled, perhaps before it is started.
+    func noteCancellation() {
+        state.withLock { $0.isCancelled = true }
+    }
 
     /// Tells the reader of a streamed response what has come.
     func flush() {

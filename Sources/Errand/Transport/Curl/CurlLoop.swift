@@ -134,9 +134,12 @@ final class CurlLoop: Sendable {
         act(on: inbox.withLock { $0.add(.resume(exchange)) })
     }
 
-    /// Ends the exchange, which lands with `nil`. If its time is up, the connection on which it has waited takes no
-    /// more requests.
+    /// Ends the exchange, which lands with `nil`; one that is yet to be started does not begin. If its time is up, the
+    /// connection on which it has waited takes no more requests.
     func cancel(_ exchange: CurlExchange, isOutOfTime: Bool = false) {
+        // Before the job is added: either the thread sees this when it starts the exchange, or it has started it when
+        // the job comes.
+        exchange.noteCancellation()
         act(on: inbox.withLock { $0.add(.cancel(exchange, isOutOfTime: isOutOfTime)) })
     }
 

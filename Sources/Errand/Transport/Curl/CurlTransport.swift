@@ -278,10 +278,8 @@ public final class CurlTransport: StoppableTransport {
         let context = exchange.context
         if ccurl_tells_connected() { context.note(.connecting) }
         await context.scope.wait {
-            // What was stopped before sends nothing. A stop that comes between the two checks finds nothing to end
-            // yet, so the exchange is cancelled here.
-            if context.scope.isStopped || !loop.start(exchange) { exchange.land(nil) }
-            if context.scope.isStopped { loop.cancel(exchange) }
+            // What was stopped before sends nothing: the exchange remembers that it was cancelled.
+            if !loop.start(exchange) { exchange.land(nil) }
             exchange.upload?.start(in: context) { loop.resume(exchange) }
             await flight.landed()
         } onStop: {

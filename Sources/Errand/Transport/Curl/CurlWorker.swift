@@ -184,6 +184,8 @@ struct CurlWorker {
     }
 
     private mutating func start(_ exchange: CurlExchange) {
+        // One that was cancelled before was not running, so nothing has ended it.
+        guard !exchange.isCancelled else { return exchange.land(nil) }
         let transfer = exchange.handle.transfer
         running[transfer] = exchange
         if exchange.isStreamed { streamed[transfer] = exchange }
