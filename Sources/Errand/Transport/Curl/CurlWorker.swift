@@ -171,9 +171,14 @@ struct CurlWorker {
         }
     }
 
+    /// Lets these begin. If one of them cannot, it looks nothing up, so the first of those who wait for it does.
     private mutating func begin(_ transfers: [OpaquePointer]) {
-        for transfer in transfers {
-            if let exchange = running[transfer] { begin(exchange) }
+        var transfers = transfers[...]
+        while let transfer = transfers.popFirst() {
+            guard let exchange = running[transfer], !ccurl_loop_add(loop, transfer) else { continue }
+            forget(transfer)
+            transfers += lookups.end(exchange.origin, by: transfer, with: .none, at: SystemTime.shared.now)
+            exchange.land(CCURLE_OUT_OF_MEMORY)
         }
     }
 
@@ -190,15 +195,7 @@ struct CurlWorker {
         running[transfer] = exchange
         if exchange.isStreamed { streamed[transfer] = exchange }
         let isFirst = !exchange.hasName || lookups.begin(transfer, to: exchange.origin, at: SystemTime.shared.now)
-        if isFirst { begin(exchange) }
-    }
-
-    private mutating func begin(_ exchange: CurlExchange) {
-        let transfer = exchange.handle.transfer
-        guard !ccurl_loop_add(loop, transfer) else { return }
-        forget(transfer)
-        noteEnd(of: exchange, CCURLE_OUT_OF_MEMORY)
-        exchange.land(CCURLE_OUT_OF_MEMORY)
+        if isFirst { begin([transfer]) }
     }
 
     private mutating func resume(_ exchange: CurlExchange) {
