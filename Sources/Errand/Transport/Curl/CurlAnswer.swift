@@ -9,9 +9,12 @@ import Foundation
 /// The response that a transfer has brought.
 struct CurlAnswer {
     private let transfer: OpaquePointer
+    private let known: CurlHead?
 
-    init(_ handle: CurlExchange.Handle) {
+    /// Creates the response of that transfer, whose head may have been read before.
+    init(_ handle: CurlExchange.Handle, _ head: CurlHead? = nil) {
         transfer = handle.transfer
+        known = head
     }
 
     /// Returns the response with the body that was collected, which can be taken once.
@@ -28,7 +31,7 @@ struct CurlAnswer {
         guard lines.is_complete else {
             throw .transport(TransportFailure(.truncated, "the head of the response broke off"))
         }
-        guard let head = CurlHead(lines) else {
+        guard let head = known ?? CurlHead(lines) else {
             throw .transport(TransportFailure(.malformed, "the response does not begin with a status line"))
         }
         // An interim (1xx) response is followed by another; this one was not.

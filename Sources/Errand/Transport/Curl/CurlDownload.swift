@@ -18,15 +18,16 @@ final class CurlDownload: Sendable {
         self.giveBack = giveBack
     }
 
-    /// The head has come.
-    func begin(_ handle: CurlExchange.Handle) {
-        head.land(Result { () throws(ServiceError) in try CurlAnswer(handle).response(with: .empty) })
+    /// The head has come, and is this unless it could not be read.
+    func begin(_ handle: CurlExchange.Handle, with lines: CurlHead? = nil) {
+        head.land(Result { () throws(ServiceError) in try CurlAnswer(handle, lines).response(with: .empty) })
     }
 
     /// The transfer has ended.
     func end(_ ending: Result<Void, ServiceError>, of handle: CurlExchange.Handle) {
-        // The first landing of the head counts: these do nothing if it was complete before.
-        if case .failure(let error) = ending { head.land(.failure(error)) } else { begin(handle) }
+        if head.outcome == nil {
+            if case .failure(let error) = ending { head.land(.failure(error)) } else { begin(handle) }
+        }
         giveBack(handle)
         buffer.end(ending)
     }

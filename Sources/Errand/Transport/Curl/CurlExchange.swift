@@ -11,13 +11,16 @@ final class CurlExchange: Sendable {
         let transfer: OpaquePointer
     }
 
+    /// A coded body, and the head that says how it is coded.
+    typealias Coded = (body: CodedBody, head: CurlHead)
+
     private struct State {
         /// Whether a caller wants no response any more.
         var isCancelled = false
         /// libcurl's result; `nil` if the transfer was stopped, or still runs.
         var result: ccurl_code?
         /// The body of a response that is returned whole, if it is coded.
-        var coded: CodedBody?
+        var coded: Coded?
     }
 
     let handle: Handle
@@ -55,7 +58,7 @@ final class CurlExchange: Sendable {
     /// libcurl's result; `nil` if the transfer was stopped, or still runs.
     var result: ccurl_code? { state.withLock { $0.result } }
     /// The body of a whole response, if it is coded.
-    var coded: CodedBody? { state.withLock { $0.coded } }
+    var coded: Coded? { state.withLock { $0.coded } }
 
     /// Whether the exchange was cancelled: then it must not begin.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
@@ -80,7 +83,7 @@ final class CurlExchange: Sendable {
         if download != nil || coded != nil {
             let ending = ending(result)
             download?.end(ending, of: handle)
-            coded?.buffer.end(ending)
+            coded?.body.buffer.end(ending)
         }
         ready.land(.success(()))
     }
@@ -108,7 +111,7 @@ final class CurlExchange: Sendable {
         }
         hooks.on_coded_body = { context, bytes, count in
             guard let bytes, let exchange = CurlExchange.of(context) else { return Int(CCURL_ABORT) }
-            let buffer = exchange.download?.buffer ?? exchange.coded?.buffer
+            let buffer = exchange.download?.buffer ?? exchange.coded?.body.buffer
             return buffer?.take(UnsafeRawBufferPointer(start: bytes, count: count)) ?? CCURL_ABORT
         }
         // Without this hook, the C side collects the body.
@@ -127,23 +130,27 @@ final class CurlExchange: Sendable {
         case CCURL_PROGRESS: context.noteProgress()
         case CCURL_HEAD_COMPLETE:
             context.note(.receiving)
-            noteCodings()
-            download?.begin(handle)
+            noteHead()
         default: break
         }
     }
 
-    private func noteCodings() {
-        // The usual case, without a look at all fields.
-        guard ccurl_transfer_may_be_coded(handle.transfer),
-            let headers = CurlHead(ccurl_transfer_head(handle.transfer))?.headers, !headers.hasPlainBody
-        else { return }
+    private func noteHead() {
+        let mayBeCoded = ccurl_transfer_may_be_coded(handle.transfer)
+        // In the usual case, the caller of a whole response reads the head later, in its own task.
+        guard mayBeCoded || download != nil else { return }
+        let head = CurlHead(ccurl_transfer_head(handle.transfer))
+        if mayBeCoded, let head, !head.headers.hasPlainBody { noteCoded(head) }
+        download?.begin(handle, with: head)
+    }
+
+    private func noteCoded(_ head: CurlHead) {
         ccurl_transfer_note_coded(handle.transfer)
         guard download == nil else { return }
-        let length = headers["Content-Length"].flatMap { Int($0) } ?? 0
-        let coded = CodedBody(
-            CurlBuffer(expecting: length, telling: ready), codings: headers.codings, limit: context.bodyLimit)
-        state.withLock { $0.coded = coded }
+        let length = head.headers["Content-Length"].flatMap { Int($0) } ?? 0
+        let body = CodedBody(
+            CurlBuffer(expecting: length, telling: ready), codings: head.headers.codings, limit: context.bodyLimit)
+        state.withLock { $0.coded = (body, head) }
     }
 }
 #endif

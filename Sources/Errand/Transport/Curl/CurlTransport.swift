@@ -129,7 +129,7 @@ public final class CurlTransport: StoppableTransport {
             let exchange = CurlExchange(handle, to: request.url.origin, on: loop, context: context, upload: upload)
             await run(exchange, on: loop, until: exchange.ready)
             guard let coded = exchange.coded else { return try response(of: exchange, from: key, on: loop) }
-            return try await response(of: exchange, decoding: coded, from: key, on: loop)
+            return try await response(of: exchange, decoding: coded.body, after: coded.head, from: key, on: loop)
         case .stream:
             let download = CurlDownload { loop.giveBack($0, from: key) }
             let exchange = CurlExchange(
@@ -195,7 +195,8 @@ public final class CurlTransport: StoppableTransport {
     /// Returns the whole response of an exchange whose body has begun to come, and gives its handle back.
     @inline(never)
     private func response(
-        of exchange: CurlExchange, decoding coded: CodedBody, from key: CurlQueues.Key, on loop: CurlLoop
+        of exchange: CurlExchange, decoding coded: CodedBody, after head: CurlHead, from key: CurlQueues.Key,
+        on loop: CurlLoop
     ) async throws(ServiceError) -> HTTPResponse {
         let (handle, scope) = (exchange.handle, exchange.context.scope)
         let body = await scope.wait { () -> Result<Data, ServiceError> in
@@ -212,7 +213,7 @@ public final class CurlTransport: StoppableTransport {
         }
         defer { loop.giveBack(handle, from: key) }
         if case .failure = body, scope.isStopped { throw .cancelled }
-        return try CurlAnswer(handle).response(with: .bytes(body.get()))
+        return try CurlAnswer(handle, head).response(with: .bytes(body.get()))
     }
 
     /// Returns the streamed response of an exchange whose head has landed.
