@@ -6,6 +6,11 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
 
 /// Measures what calls cost beside a server that keeps libcurl's thread busy.
 ///
@@ -21,6 +26,8 @@ struct Starving {
     /// Prints for how many milliseconds the thread has worked: during the slowest call to another server, during an
     /// attacked call with a deadline of 300 ms, and from when all attacked calls are cancelled until they have ended.
     func report() async throws {
+        // A call that starves never ends, so the process does.
+        alarm(90)
         var options = CurlTransport.Options()
         options.certificateAuthorities = authorities
         options.proxy = .none

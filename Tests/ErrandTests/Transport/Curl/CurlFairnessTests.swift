@@ -78,6 +78,7 @@ struct CurlFairnessTests {
         // A process of its own: here, other tests keep the threads on which calls continue.
         let probe = try Child("TransportProbe", ["starving", attacker.url, authority.file])
         let (lines, status) = try await probe.end()
+        // A signal ends it if a call starves.
         #expect(status == 0)
         let worked = lines.flatMap { $0.split(separator: " ") }.compactMap { Int($0) }
         try #require(worked.count == 3, "\(lines)")
