@@ -165,7 +165,7 @@ struct CurlKeptFrameTests {
         let client = client(server)
         #expect(try await client.run(.get("x")) == 1)
         let error = await #expect(throws: ServiceError.self) {
-            try await client.run(Endpoint<Int>.get("x").timeout(.seconds(1)))
+            try await client.run(Endpoint<Int>.get("x").timeout(.seconds(3)))
         }
         guard case .timedOut = error else { throw try #require(error) }
         #expect(try await client.run(.get("x")) == 1)

@@ -113,9 +113,9 @@ import Testing
             return try await transport.send(request, context: TransportContext(timeout: timeout)).status
         }
         #expect(try await send("/x", within: .seconds(60)) == 200)
-        let error = await #expect(throws: ServiceError.self) { try await send("/silent", within: .milliseconds(200)) }
+        let error = await #expect(throws: ServiceError.self) { try await send("/silent", within: .seconds(2)) }
         guard case .timedOut(let timeout) = error else { throw try #require(error) }
-        #expect(timeout.bound == .attempt && timeout.limit == .milliseconds(200) && timeout.mayHaveReachedServer)
+        #expect(timeout.bound == .attempt && timeout.limit == .seconds(2) && timeout.mayHaveReachedServer)
         await transport.shutdown()
     }
 
@@ -230,7 +230,8 @@ import Testing
         let url = phase == .connecting ? "https://127.0.0.1:\(server.port)" : server.baseURL
         let client = APIClient(url) { $0.retry = .never }
         do throws(ServiceError) {
-            _ = try await client.run(Endpoint<Int>.get("x").timeout(.milliseconds(500)))
+            // Long enough for a busy machine to come to that phase.
+            _ = try await client.run(Endpoint<Int>.get("x").timeout(.seconds(3)))
             Issue.record("an answer out of silence")
         } catch {
             guard case .timedOut(let timeout) = error else { throw error }

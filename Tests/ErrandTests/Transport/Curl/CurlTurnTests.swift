@@ -129,8 +129,8 @@ import Testing
     func limits() async throws {
         let client = client()
         let held = await hold(client)
-        let waiting = Task { try await client.run(Endpoint<Int>.get("x").timeout(.milliseconds(200))) }
-        let late = Endpoint<Int>.get("x").deadline(.milliseconds(600))
+        let waiting = Task { try await client.run(Endpoint<Int>.get("x").timeout(.seconds(2))) }
+        let late = Endpoint<Int>.get("x").deadline(.seconds(4))
         let error = await #expect(throws: ServiceError.self) { try await client.run(late) }
         guard case .timedOut(let timeout) = error else { throw try #require(error) }
         #expect(timeout.bound == .deadline && timeout.phase == .waitingForConnection)
