@@ -186,6 +186,7 @@ extension Download {
 
     /// Builds the next request, and finds out whether what is there belongs to it.
     private mutating func nextRequest() async throws(ServiceError) -> (HTTPRequest, session: UUID?) {
+        let date = call.time.date
         let (request, session) = try await client.prepare(endpoint, as: call, in: session)
         guard request.headers["Range"] == nil else {
             throw .invalidRequest(InvalidRequest(.header, "a download sets the header Range by itself"))
@@ -194,11 +195,15 @@ extension Download {
             self.session = session
             watch = client.watch(session, for: call)
         }
+        let again = try await client.requestLikeNextCall(for: endpoint, as: call)
         let next = DownloadSource(
-            of: endpoint, as: request, and: try await client.requestLikeNextCall(for: endpoint, as: call),
-            session: session,
-            isQueryCounted: !order.isAsking)
-        if source == nil { try await findPart(of: next) } else if source != next { forgetPart() }
+            of: endpoint, as: request, and: again, session: session, isQueryCounted: !order.isAsking,
+            at: date...max(date, call.time.date))
+        if let source {
+            if !source.isSame(as: next) { forgetPart() }
+        } else {
+            try await findPart(of: next)
+        }
         (source, url) = (next, request.url)
         return (request, session)
     }

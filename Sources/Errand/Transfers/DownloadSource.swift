@@ -10,49 +10,102 @@ import Foundation
 ///
 /// Every header counts, because any may choose the answer, except:
 /// - well-known ones that differ in each request, such as its identifier, unless `Vary` names them;
-/// - those for which a client's closure returns two values when it is asked twice in a row. So do not common
-///   parameters.
+/// - those for which a client's closure returns two values when it is asked twice in a row;
+/// - those for which it returns the time.
 ///
-/// A session counts by its identifier, which is saved with its token and outlives it. An `Authorization` that is not
-/// the session's counts like any other header.
-struct DownloadSource: Sendable, Hashable {
-    /// What is known before the request is sent.
+/// So do common parameters. A session counts by its identifier, which is saved with its token and outlives it. An
+/// `Authorization` that is not the session's counts like any other header.
+struct DownloadSource: Sendable {
+    /// Where the request goes, and in which session.
     private let facts: [String]
+    /// The headers and parameters that count, by name.
+    private let fields: [String: Field]
+    /// What the client's closures returned when they were asked once more.
+    private let again: [String: Field]
     /// The names of the headers that differ each time.
     private let changing: Set<String>
     private let isSigned: Bool
 
+    /// The values of a header or a parameter.
+    private enum Field: Sendable, Hashable {
+        case values([String])
+        /// The time of the request. Its seconds say nothing about whom the bytes are for.
+        case time
+    }
+
     /// - Parameters:
     ///   - request: The request that the client has built for the endpoint.
-    ///   - again: Another one, if the client adds something to each call.
+    ///   - again: Another one, if the client's closures add something to each call.
     ///   - session: The session that signs it.
     ///   - isQueryCounted: `false` if the query is a signature, which is another one each time.
+    ///   - clock: The time at which the requests were built.
     init(
         of endpoint: Endpoint<Data>, as request: HTTPRequest, and again: HTTPRequest?, session: UUID?,
-        isQueryCounted: Bool
+        isQueryCounted: Bool, at clock: ClosedRange<Date>
     ) {
-        let again = again ?? request
-        changing = Set(
-            (request.headers.fields + again.headers.fields).map(\.name)
-                .filter { request.headers.values($0) != again.headers.values($0) }.map { $0.lowercased() })
-        isSigned = session != nil
-        var facts = ["\(request.method) \(request.url.place)", session?.uuidString ?? ""]
-        if isQueryCounted {
-            let stable = Set(again.url.parameters)
-            facts += request.url.parameters.filter { stable.contains($0) && !endpoint.addsPassing($0) }
+        /// Reads the fields, of which those of the endpoint itself are the same in each request.
+        func fields(of request: HTTPRequest) -> [String: Field] {
+            var fields: [String: Field] = [:]
+            func add(_ name: String, _ values: [String], isOwn: Bool) {
+                let isTime = again != nil && !isOwn && values.allSatisfy { $0.isReading(of: clock) }
+                fields[name] = isTime ? .time : .values(values)
+            }
+            for name in Set(request.headers.map { $0.name.lowercased() }).subtracting(Self.passing) {
+                add(name, request.headers.values(name), isOwn: endpoint.headers[name] != nil)
+            }
+            for (name, values) in isQueryCounted ? request.url.parameters : [:] {
+                let isOwn = endpoint.names(name)
+                guard isOwn || !Self.passingParameters.contains(name.lowercased()) else { continue }
+                // A header's name has no question mark.
+                add("?\(name)", values, isOwn: isOwn)
+            }
+            return fields
         }
-        self.facts = facts + Self.facts(of: request.headers, except: changing.union(Self.passing))
+        facts = ["\(request.method) \(request.url.place)", session?.uuidString ?? ""]
+        let found = fields(of: request)
+        let next = again.map(fields) ?? found
+        (self.fields, self.again) = (found, next)
+        changing = Set(found.keys).union(next.keys).filter { found[$0] != next[$0] }
+        isSigned = session != nil
+    }
+
+    /// Returns whether the bytes of one are those of the other, if the server says so.
+    ///
+    /// A value that changes once in a while, such as a signature over the second, may have changed between the two
+    /// requests of one source and not between those of the other. So may another user's name, if that user signs in
+    /// just then; but then one source has seen the values of both users, and the other has one of them.
+    func isSame(as other: DownloadSource) -> Bool {
+        facts == other.facts
+            && Set(fields.keys).union(other.fields.keys).allSatisfy { name in
+                if fields[name] == other.fields[name] { return true }
+                switch (changing.contains(name), other.changing.contains(name)) {
+                case (true, true): return true
+                case (false, false): return false
+                case (true, false): return again[name] != other.fields[name]
+                case (false, true): return fields[name] != other.again[name]
+                }
+            }
     }
 
     /// Returns a hash of what is known before the request is sent.
-    func hash(with key: String) -> String { Self.hash(facts, with: key) }
+    func hash(with key: String) -> String {
+        let names = fields.keys.filter { !changing.contains($0) }.sorted()
+        return Self.hash(
+            facts
+                + names.map { name in
+                    switch fields[name] {
+                    case .values(let values)?: "\(name): \(values.joined(separator: "\n"))"
+                    case .time?, nil: name
+                    }
+                }, with: key)
+    }
 
     /// Returns a hash of what is known with the response: where it comes from, and which headers were sent, with those
     /// that middlewares have added.
     func hash(of response: HTTPHeaders, from place: String, to sent: HTTPHeaders, with key: String) -> String {
         let varying = Set(
             response.values("Vary").flatMap { $0.lowercased().split { ", \t".contains($0) } }.map(String.init))
-        var ignored = changing
+        var ignored = changing.union(fields.keys.filter { fields[$0] == .time })
         if !varying.contains("*") { ignored.formUnion(Self.passing.subtracting(varying)) }
         if isSigned { ignored.insert("authorization") }
         return Self.hash([place] + Self.facts(of: sent, except: ignored.union(Self.ofDownloads)), with: key)
@@ -83,14 +136,15 @@ struct DownloadSource: Sendable, Hashable {
         "x-datadog-sampling-priority", "x-datadog-trace-id", "x-ms-client-request-id", "x-nonce", "x-request-id",
         "x-signature", "x-timestamp", "x-trace-id",
     ]
+
+    /// The well-known parameters that clients add to each call, and that choose no answer.
+    private static let passingParameters: Set<String> = ["nonce", "signature", "timestamp", "ts"]
 }
 
 extension Endpoint {
-    /// Returns whether the parameter is one that clients add to each call, and that chooses no answer.
-    fileprivate func addsPassing(_ parameter: String) -> Bool {
-        let name = String(parameter.prefix { $0 != "=" })
-        return target == nil && ["nonce", "signature", "timestamp", "ts"].contains(name.lowercased())
-            && !query.items.contains { $0.name == name }
+    /// Returns whether the endpoint has a parameter with that name, beside those that clients add to each call.
+    fileprivate func names(_ parameter: String) -> Bool {
+        target != nil || query.items.contains { $0.name == parameter }
     }
 }
 
@@ -98,6 +152,9 @@ extension HTTPURL {
     /// The URL without its query, which may be a signature.
     var place: String { origin.description + path }
 
-    /// The parameters of the query, as they are written.
-    fileprivate var parameters: [String] { query?.split(separator: "&").map(String.init) ?? [] }
+    /// The parameters of the query by name, as they are written.
+    fileprivate var parameters: [String: [String]] {
+        Dictionary(grouping: query?.split(separator: "&") ?? []) { String($0.prefix { $0 != "=" }) }
+            .mapValues { $0.map { String($0.drop { $0 != "=" }.dropFirst()) } }
+    }
 }
