@@ -92,7 +92,9 @@ enum Parser: String, CaseIterable {
             }
         case .digest:
             guard let fields = DigestFields(text.split(separator: "\n").map(String.init)) else { return }
-            expect(!fields.digests.isEmpty && fields.sha256?.count ?? 32 == 32)
+            expect(fields.sha256?.count ?? 32 == 32)
+            // A dictionary without digests has no canonical form.
+            guard !fields.digests.isEmpty else { return }
             // What was read is read again from its canonical form.
             let written = fields.digests.map { "\($0.key)=:\(Data($0.value).base64EncodedString()):" }
             expect(DigestFields(written) == fields)

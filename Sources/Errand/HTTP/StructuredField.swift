@@ -9,9 +9,10 @@ import Foundation
 /// A field that breaks a rule of the standard anywhere counts as missing, all of it, because the standard says so:
 /// clients that repaired such fields would not agree on what they mean.
 struct StructuredField {
-    /// A value. Integers are kept; of other types the syntax is checked.
+    /// A value. Integers and byte sequences are kept; of other types the syntax is checked.
     enum Value: Sendable, Hashable {
         case integer(Int64)
+        case bytes([UInt8])
         case other
     }
 
@@ -31,9 +32,10 @@ struct StructuredField {
         }
     }
 
-    /// Returns the members of a dictionary, in order; `nil` if it is none. Of a key that repeats, the last one counts.
+    /// Returns the members of a dictionary, in the order in which their keys first appear; `nil` if it is none. Of a
+    /// key that repeats, the last member counts.
     static func dictionary(_ values: [String]) -> [Member]? {
-        members(of: values) { parser in
+        let members = members(of: values) { parser in
             guard let key = parser.key() else { return nil }
             var value: Value? = .other
             // A key by itself is true.
@@ -41,6 +43,18 @@ struct StructuredField {
             guard let value, let parameters = parser.parameters() else { return nil }
             return Member(key: key, value: value, parameters: parameters)
         }
+        guard let members else { return nil }
+        var places: [String?: Int] = [:]
+        var last: [Member] = []
+        for member in members {
+            if let place = places[member.key] {
+                last[place] = member
+            } else {
+                places[member.key] = last.count
+                last.append(member)
+            }
+        }
+        return last
     }
 
     /// Reads members with commas between them; none may follow the last.
@@ -161,13 +175,13 @@ extension StructuredField {
             return nil
         }
 
+        /// Base64, whose padding may be missing.
         private mutating func byteSequence() -> Value? {
             bytes.removeFirst()
-            let text = take { $0 != UInt8(ascii: ":") }
-            guard skip(UInt8(ascii: ":")),
-                text.allSatisfy({ Self.isLetter($0) || Self.isDigit($0) || "+/=".utf8.contains($0) })
-            else { return nil }
-            return .other
+            let text = String(decoding: take { $0 != UInt8(ascii: ":") }, as: UTF8.self)
+            let padding = text.hasSuffix("=") ? "" : String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+            guard skip(UInt8(ascii: ":")), let data = Data(base64Encoded: text + padding) else { return nil }
+            return .bytes(Array(data))
         }
 
         /// Text in UTF-8, of which what is not ASCII is percent-encoded in lower case.
