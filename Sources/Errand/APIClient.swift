@@ -206,8 +206,7 @@ extension APIClient {
     ) throws(ServiceError) -> Reply<Response> {
         call.note(.decoding)
         let value = try interpreter.value(
-            Response.self, below: endpoint.envelope, in: response, by: endpoint.options.decoder,
-            isAwaited: call.throwIfStopped
+            Response.self, below: endpoint.envelope, in: response, by: endpoint.options.decoder, for: call
         ) {
             redactor(for: call)
         }
@@ -264,7 +263,7 @@ extension APIClient {
     nonisolated func prepare<Response>(
         _ endpoint: Endpoint<Response>, as call: Call, in session: UUID? = nil
     ) async throws(ServiceError) -> (request: HTTPRequest, session: UUID?) {
-        let files = try await call.files(of: endpoint.body)
+        let files = try await endpoint.body == nil ? BodyFiles() : call.files(of: endpoint.body)
         let request = try request(for: endpoint, as: call, with: files)
         // A request with credentials of its own needs no session.
         let isSigned = request.headers["Authorization"] == nil

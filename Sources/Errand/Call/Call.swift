@@ -1,5 +1,5 @@
 /// A running call: its fixed settings, and its state.
-final class Call: PhaseReporter {
+final class Call: PhaseReporter, Stoppable {
     struct State: Sendable {
         var phase = Phase.preparing
         var attempts = 0

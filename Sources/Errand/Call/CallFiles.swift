@@ -37,7 +37,7 @@ extension Call {
 
     /// Looks at the files of a body.
     func files(of body: RequestBody?) async throws(ServiceError) -> BodyFiles {
-        guard let places = body?.files, !places.isEmpty else { return BodyFiles(lookingAt: []) }
+        guard let places = body?.files, !places.isEmpty else { return BodyFiles() }
         return try await run { (scope: CallScope) async throws(ServiceError) in
             try await BodyFiles.looking(at: places, by: time, in: scope)
         }

@@ -16,10 +16,10 @@ struct ResponseInterpreter: Sendable {
     let acceptedContentTypes: [String]
     let time: any TimeSource
 
-    /// Decodes a response; stops soon after `isAwaited` begins to throw, with its error, if the decoder is ours.
+    /// Decodes a response for a call; stops soon after the call is stopped, with its error, if the decoder is ours.
     func value<Response: Decodable>(
         _ type: Response.Type, below keys: [String], in response: HTTPResponse,
-        by decoder: (any ResponseDecoder)? = nil, isAwaited: (() throws(ServiceError) -> Void)? = nil,
+        by decoder: (any ResponseDecoder)? = nil, for call: Call? = nil,
         redactor: () -> Redactor
     ) throws(ServiceError) -> Response {
         let body = response.body.bytes ?? Data()
@@ -56,10 +56,10 @@ struct ResponseInterpreter: Sendable {
             guard let decoder = decoder as? FastJSONDecoder else {
                 return try decoder.decode(type, from: json, below: keys)
             }
-            return try decoder.decode(type, from: json, below: keys, isAwaited: isAwaited)
+            return try decoder.decode(type, from: json, below: keys, for: call)
         } catch {
             // A model may have turned the error that stopped it into another one.
-            try isAwaited?()
+            try call?.throwIfStopped()
             throw ServiceError(error) { error in
                 let cause = DecodingFailure.Cause(error, decoding: type, isQuoting: true)
                 let isNoJSON = if case DecodingError.dataCorrupted = error { true } else { false }

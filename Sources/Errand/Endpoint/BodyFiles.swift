@@ -2,6 +2,9 @@
 struct BodyFiles: Sendable {
     private var files: [FilePlace: Result<BodyFile, ServiceError>] = [:]
 
+    /// Those of a body without files.
+    init() {}
+
     /// Looks at the files, which blocks.
     init(lookingAt places: [FilePlace]) {
         for place in places { files[place] = Self.look(at: place) }
@@ -11,7 +14,7 @@ struct BodyFiles: Sendable {
     static func looking(
         at places: [FilePlace], by time: any TimeSource, in scope: StopScope<ServiceError>
     ) async throws(ServiceError) -> BodyFiles {
-        var files = BodyFiles(lookingAt: [])
+        var files = BodyFiles()
         for place in places {
             files.files[place] = try await DiskThreads.run(by: time, at: place.description, in: scope) {
                 () throws(ServiceError) in look(at: place)

@@ -60,14 +60,14 @@ public struct FastJSONDecoder: Sendable {
     ///
     /// Write the keys as the server does: they are found with any key strategy.
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data, below keys: [String]) throws -> Value {
-        try decode(type, from: data, below: keys, isAwaited: nil)
+        try decode(type, from: data, below: keys, for: nil)
     }
 
-    /// Decodes the value below those keys; stops soon after the closure begins to throw, with its error.
+    /// Decodes the value below those keys; stops soon after the recipient is stopped, with its error.
     func decode<Value: Decodable>(
-        _ type: Value.Type, from data: Data, below keys: [String], isAwaited: (() throws -> Void)?
+        _ type: Value.Type, from data: Data, below keys: [String], for recipient: (any Stoppable)?
     ) throws -> Value {
-        try decoding(data, isAwaited: isAwaited) { decoder in
+        try decoding(data, for: recipient) { decoder in
             var decoder = decoder
             for name in keys { decoder = try decoder.decoder(below: name) }
             return try decoder.value(decoder.entry, as: type, at: JSONPathKey.none)
@@ -75,12 +75,12 @@ public struct FastJSONDecoder: Sendable {
     }
 
     func decoding<Value>(
-        _ data: Data, isAwaited: (() throws -> Void)? = nil, _ body: (JSONValueDecoder) throws -> Value
+        _ data: Data, for recipient: (any Stoppable)? = nil, _ body: (JSONValueDecoder) throws -> Value
     ) throws -> Value {
         try JSONEncoding.withUTF8(of: data) { bytes in
             var document: JSONDocument
             do throws(JSONFault) {
-                document = try JSONDocument(bytes, self, isAwaited: isAwaited)
+                document = try JSONDocument(bytes, self, for: recipient)
             } catch {
                 throw error.decodingError
             }

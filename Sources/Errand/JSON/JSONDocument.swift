@@ -16,8 +16,8 @@ final class JSONDocument {
     let missing: Int
     private var ownsBytes = false
     private var lines = JSONLines()
-    /// Throws if nobody waits for the value any more; `nil` if nobody knows.
-    private var isAwaited: (() throws -> Void)?
+    /// What waits for the value; `nil` if nobody can stop it.
+    private var recipient: (any Stoppable)?
     private var stepsToQuestion = JSONDocument.stepsBetweenQuestions
 
     let options: FastJSONDecoder
@@ -28,7 +28,7 @@ final class JSONDocument {
     var stringKeyedTypes: [ObjectIdentifier: Bool] = [:]
 
     init(
-        _ bytes: UnsafeBufferPointer<UInt8>, _ options: FastJSONDecoder, isAwaited: (() throws -> Void)? = nil
+        _ bytes: UnsafeBufferPointer<UInt8>, _ options: FastJSONDecoder, for recipient: (any Stoppable)? = nil
     ) throws(JSONFault) {
         let parsed = try JSONParser(bytes)
         guard let start = bytes.baseAddress else { throw JSONFault(.unexpectedEnd) }
@@ -36,7 +36,7 @@ final class JSONDocument {
         count = bytes.count
         tape = parsed.tape
         missing = parsed.count
-        self.isAwaited = isAwaited
+        self.recipient = recipient
         self.options = options
         userInfo = options.userInfo
         switch options.keyDecodingStrategy {
@@ -85,6 +85,13 @@ final class JSONDocument {
 
 // MARK: The end of interest
 
+/// What waits for a decoded value, and may be stopped before that is there. An object, so that passing it along takes
+/// no memory, as a closure would.
+protocol Stoppable: AnyObject {
+    /// Throws if nobody waits for the value any more.
+    func throwIfStopped() throws
+}
+
 extension JSONDocument {
     /// A step takes from twenty nanoseconds to ten microseconds, so the time between two questions is short, and they
     /// cost nothing that could be measured.
@@ -102,18 +109,18 @@ extension JSONDocument {
     /// Throws if nobody waits for the value any more.
     @inline(never)
     func ask() throws {
-        guard let isAwaited else {
+        guard let recipient else {
             stepsToQuestion = .max
             return
         }
         stepsToQuestion = 0
-        try isAwaited()
+        try recipient.throwIfStopped()
         stepsToQuestion = Self.stepsBetweenQuestions
     }
 
     /// Asks no more: the decoding is over, although a model may have kept its decoder.
     func stopAsking() {
-        isAwaited = nil
+        recipient = nil
     }
 }
 
