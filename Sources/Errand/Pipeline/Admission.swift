@@ -70,7 +70,7 @@ struct Admission: Layer {
             if let current = try tokens.currentToken(of: session) {
                 // An aging token is good enough. Its refresh runs beside the call, which must not wait for that with
                 // its permit (T11, T13).
-                if current.isAging { await tokens.refreshBeside(session) }
+                if current.isRefreshDue { await tokens.refreshBeside(session) }
                 return current.token
             }
             if let spent { return spent }

@@ -215,10 +215,15 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         return [.start(refresh, notBefore: history.pace.notBefore)]
     }
 
-    /// Starts a refresh for later calls while the token is good (T11), unless one is under way, the last failed a
-    /// moment ago (T9) or new tokens are being refused (T3).
+    /// Whether a refresh for later calls may start (T11): none is under way, the last did not fail a moment ago (T9)
+    /// and new tokens are not being refused (T3).
+    func mayRefreshBeside(_ id: UUID, at now: Instant) -> Bool {
+        session?.id == id && history.refresh == nil && history.pace.mayStart(at: now)
+    }
+
+    /// Starts a refresh for later calls while the token is good, if one may start.
     mutating func startRefreshBeside(_ refresh: Refresh, of id: UUID, at now: Instant) -> [Action] {
-        history.pace.mayStart(at: now) ? startRefresh(refresh, of: id) : []
+        mayRefreshBeside(id, at: now) ? startRefresh(refresh, of: id) : []
     }
 
     /// Starts a refresh for a token that has come after its own refresh was given up (T17), unless the session was

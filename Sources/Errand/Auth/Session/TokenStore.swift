@@ -161,15 +161,22 @@ public actor TokenStore {
         return presentSession
     }
 
-    /// Returns the session's current token, and whether it expires soon; `nil` if the call has to wait for a token.
-    nonisolated func currentToken(of session: UUID) throws(ServiceError) -> (token: Token, isAging: Bool)? {
-        let date = time.date
-        return switch state.withLock({ $0.status(of: session, at: date) }) {
-        case .good(let token): (token, false)
-        case .aging(let token): (token, true)
+    /// Returns the session's current token, and whether the caller should start a refresh for later calls; `nil` if the
+    /// call has to wait for a token.
+    nonisolated func currentToken(of session: UUID) throws(ServiceError) -> (token: Token, isRefreshDue: Bool)? {
+        switch status(of: session) {
+        case .good(let token): return (token, false)
+        case .aging(let token): return (token, mayRefreshBeside(session))
         case .ended(let expiry): throw .sessionExpired(expiry)
-        case .beingReplaced, .expired: nil
+        case .beingReplaced, .expired: return nil
         }
+    }
+
+    /// Whether a refresh for later calls may start now. Asked before the turn on the actor that starts it: while the
+    /// last one has failed a moment ago, calls with an aging token take no turn.
+    private nonisolated func mayRefreshBeside(_ session: UUID) -> Bool {
+        let now = time.now
+        return state.withLock { $0.mayRefreshBeside(session, at: now) }
     }
 
     /// Returns a token of that session that is valid now. If the server has refused `rejected`, it is another one.
@@ -185,7 +192,7 @@ public actor TokenStore {
         case .ended(let expiry): throw .sessionExpired(expiry)
         case .beingReplaced(let flight): return try await arrival(of: flight, in: scope)
         case .aging(let token):
-            await refreshBeside(session)
+            if mayRefreshBeside(session) { await refreshBeside(session) }
             return token
         case .expired: return try await arrival(of: startRefresh(of: session, rejecting: rejected), in: scope)
         }

@@ -117,10 +117,27 @@ struct LeewayTests {
         }
         let session = try #require(scene.tokens.presentSession)
         let good = try #require(try scene.tokens.currentToken(of: session))
-        #expect(good.token.access == "ann.0" && !good.isAging)
+        #expect(good.token.access == "ann.0" && !good.isRefreshDue)
         #expect(throws: ServiceError.self) { try scene.tokens.currentToken(of: UUID()) }
         await scene.clock.advance(by: .seconds(541))
-        #expect(try scene.tokens.currentToken(of: session)?.isAging == true)
+        #expect(try scene.tokens.currentToken(of: session)?.isRefreshDue == true)
+    }
+
+    @Test("T9: after a failed background refresh, a call takes no turn on the actor until the backoff is over")
+    func fastPathInBackoff() async throws {
+        let scene = AuthScene(seed: 1, lifetime: .seconds(600), takes: .zero)
+        scene.server.plan(.fail(.reset))
+        try await scene.clock.play {
+            await scene.tokens.signIn(scene.server.signIn("ann"))
+            try await scene.clock.sleep(for: .seconds(541))
+            _ = try await scene.me()
+            try await scene.clock.sleep(for: .nanoseconds(1))
+        }
+        let session = try #require(scene.tokens.presentSession)
+        #expect(scene.server.refreshes.count == 1)
+        #expect(try scene.tokens.currentToken(of: session)?.isRefreshDue == false)
+        await scene.clock.advance(by: .seconds(20))
+        #expect(try scene.tokens.currentToken(of: session)?.isRefreshDue == true)
     }
 
     @Test("a token whose expiry is not known is used until the server refuses it")
