@@ -4,7 +4,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The replacement of a token by the store: one refresh at a time, whose result is saved before any call sees it.
+/// The replacement of a token by the store: one refresh at a time, whose result is saved before any call sees it,
+/// unless that takes too long (`giveUp`).
 extension TokenStore {
     /// The run of a `refresh` closure that the current task belongs to; `nil` if it belongs to none.
     @TaskLocal static var refreshing: RefreshRun?

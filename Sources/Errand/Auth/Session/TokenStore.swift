@@ -14,9 +14,10 @@ import Synchronization
 ///
 /// A call is bound to the session that is current when it begins: it is never sent with the token of another user. A
 /// refresh belongs to the store and not to the call that found the token expired: it continues when a caller leaves,
-/// and its result is saved before any call uses it. A call made inside the `refresh` closure is not signed by this
-/// store and goes to the front of its limiter's queue, so a refresh waits neither for itself nor for the calls that
-/// wait for it.
+/// and its result is saved before any call uses it. Only if saving takes longer than the `refreshTimeout`, because the
+/// disk does not respond, calls use it unsaved. A call made inside the `refresh` closure is not signed by this store
+/// and goes to the front of its limiter's queue, so a refresh waits neither for itself nor for the calls that wait for
+/// it.
 ///
 /// A refresh that does not come back ends after a minute, or the `refreshTimeout` that you choose: the waiting calls
 /// fail, the session continues, and the next call refreshes again. One that makes its calls in `Task.detached` can hang
