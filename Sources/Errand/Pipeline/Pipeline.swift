@@ -79,6 +79,13 @@ final class Pipeline: Sendable {
 ///
 /// The library's own layers enter a scope where they wait. Middleware may wait for anything, so it runs in a child
 /// task, which can be cancelled. Middleware below it is already in that child.
+///
+/// The child costs a change of threads when it ends: the caller's task is resumed on another one, and nothing else is
+/// there to hide that while a program makes one call at a time. The caller's own task would do without, but a stop from
+/// outside (a deadline, `cancelAll()`, `shutdown()`) reaches foreign waits only by cancelling the task that waits, and
+/// a task that is cancelled stays so: the deadline of one call would cancel everything that its caller does next.
+/// Whether a middleware waits for anything but `next` cannot be known before it does, and a wait that has begun stays
+/// in its task.
 private struct MiddlewareLayer: Layer {
     let middleware: any Middleware
 
