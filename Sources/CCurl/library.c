@@ -23,6 +23,24 @@ static ccurl_version_info *version;
 
 struct ccurl_api ccurl_api;
 
+// Where Linux systems have the file of the certificates that they trust: Debian and Alpine, Fedora and Red Hat before
+// and since 2025, openSUSE, and others.
+static const char *const trust_files[] = {
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
+};
+static const char *system_trust;
+
+// A libcurl that was built for another system names a place that this one does not have, and refuses every server.
+static const char *find_system_trust(void) {
+    if (version->age < CCURLVERSION_SEVENTH || (!version->cainfo && !version->capath)) return NULL;
+    if (version->cainfo && access(version->cainfo, R_OK) == 0) return NULL;
+    if (version->capath && access(version->capath, R_OK | X_OK) == 0) return NULL;
+    for (size_t i = 0; i < sizeof trust_files / sizeof *trust_files; i++)
+        if (access(trust_files[i], R_OK) == 0) return trust_files[i];
+    return NULL;
+}
+
 static const char too_old[] = "libcurl is older than 7.68: install a newer one";
 
 #define FUNCTIONS(FUNCTION) \
@@ -103,8 +121,9 @@ static void open_library(void) {
         problem = "libcurl could not be set up";
         return;
     }
-    version = ccurl_api.version_info(CCURLVERSION_FIRST);
+    version = ccurl_api.version_info(CCURLVERSION_SEVENTH);
     if (version->version_num < CCURL_VERSION_OLDEST) problem = too_old;
+    system_trust = find_system_trust();
 }
 
 bool ccurl_open(void) {
@@ -115,6 +134,7 @@ bool ccurl_open(void) {
 const char *ccurl_problem(void) { return problem; }
 const char *ccurl_version(void) { return version ? version->version : ""; }
 const char *ccurl_describe(ccurl_code code) { return ccurl_api.easy_strerror(code); }
+const char *ccurl_system_trust(void) { return system_trust; }
 bool ccurl_tells_connected(void) { return version->version_num >= CCURL_VERSION_WITH_PREREQ; }
 
 bool ccurl_shares_sessions(void) { return version->version_num >= CCURL_VERSION_WITH_SHARED_SESSIONS; }

@@ -10,11 +10,28 @@
 #endif
 #include <assert.h>
 
-// As libcurl lays it out.
+// As libcurl lays it out, as far as it is read.
 typedef struct {
     int age;
     const char *version;
     unsigned version_num;
+    const char *host;
+    int features;
+    const char *ssl_version;
+    long ssl_version_num;
+    const char *libz_version;
+    const char *const *protocols;
+    const char *ares;
+    int ares_num;
+    const char *libidn;
+    int iconv_ver_num;
+    const char *libssh_version;
+    unsigned brotli_ver_num;
+    const char *brotli_version;
+    unsigned nghttp2_ver_num;
+    const char *nghttp2_version, *quic_version;
+    // Since CCURLVERSION_SEVENTH.
+    const char *cainfo, *capath;
 } ccurl_version_info;
 
 // As libcurl lays it out.
@@ -75,6 +92,9 @@ bool ccurl_shares_sessions(void);
 
 // Whether libcurl can remove a transfer without waiting for the thread that looks up its host (7.87 and later).
 bool ccurl_leaves_lookups(void);
+// Returns the system's file of trusted certificates, if libcurl was built for a system that has it elsewhere; NULL if
+// what was built in is there, if libcurl does not tell, and if no file is where such files usually are.
+const char *ccurl_system_trust(void);
 // Whether libcurl keeps the trusted certificates in memory (7.87 and later).
 bool ccurl_keeps_certificates(void);
 

@@ -225,9 +225,15 @@ void ccurl_set_hooks(ccurl_transfer *transfer, ccurl_hooks hooks) {
     transfer->hooks = hooks;
 }
 
-void ccurl_trust_file_alone(ccurl_transfer *transfer) {
+void ccurl_trust_system(ccurl_transfer *transfer) {
     assert(transfer->state == PREPARING);
-    const char *file = NULL;
+    const char *file = ccurl_system_trust();
+    if (file) {
+        ccurl_api.easy_setopt(transfer->easy, CCURLOPT_CAINFO, file);
+        ccurl_api.easy_setopt(transfer->easy, CCURLOPT_CAPATH, NULL);
+        ccurl_api.easy_setopt(transfer->easy, CCURLOPT_PROXY_CAINFO, file);
+        return;
+    }
     // Before 7.84 libcurl does not tell.
     if (ccurl_api.easy_getinfo(transfer->easy, CCURLINFO_CAINFO, &file) != CCURLE_OK) return;
     if (file && access(file, R_OK) == 0) ccurl_api.easy_setopt(transfer->easy, CCURLOPT_CAPATH, NULL);

@@ -127,8 +127,9 @@ bool ccurl_transfer_begin(ccurl_transfer *transfer, const ccurl_request *request
 // Has the options that are set now kept for the next requests.
 void ccurl_transfer_keep_shared_options(ccurl_transfer *transfer);
 // Trusts the certificates in the system's file, if there is one, and in no folder: libcurl 7.87 and later then keep
-// them in memory. With a folder, each connection reads the file anew, which takes tens of milliseconds.
-void ccurl_trust_file_alone(ccurl_transfer *transfer);
+// them in memory. With a folder, each connection reads the file anew, which takes tens of milliseconds. The file is the
+// one that is built into libcurl or, if the system does not have that, the one that it has.
+void ccurl_trust_system(ccurl_transfer *transfer);
 ccurl_code ccurl_set_long(ccurl_transfer *transfer, ccurl_option option, long value);
 ccurl_code ccurl_set_offset(ccurl_transfer *transfer, ccurl_option option, int64_t value);
 ccurl_code ccurl_set_text(ccurl_transfer *transfer, ccurl_option option, const char *value);

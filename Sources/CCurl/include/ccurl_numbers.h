@@ -41,6 +41,8 @@ typedef enum {
     CCURLOPT_NOPROXY = 10177,
     CCURLOPT_CLOSESOCKETDATA = 10209,
     CCURLOPT_PINNEDPUBLICKEY = 10230,
+    CCURLOPT_PROXY_CAINFO = 10246,
+    CCURLOPT_REQUEST_TARGET = 10266,
     CCURLOPT_PREREQDATA = 10313,
     CCURLOPT_WRITEFUNCTION = 20011,
     CCURLOPT_READFUNCTION = 20012,
@@ -143,8 +145,8 @@ enum {
 enum { CCURL_ERROR_SIZE = 256 };
 // Flags for curl_global_init.
 enum { CCURL_GLOBAL_ALL = 3 };
-// The first layout of the answer of curl_version_info, which is all that is read of it.
-enum { CCURLVERSION_FIRST = 0 };
+// The layout of the answer of curl_version_info that is read of it: that of 7.70. The answer says which it has.
+enum { CCURLVERSION_SEVENTH = 6 };
 // Bits of CCURLOPT_PROTOCOLS.
 enum { CCURLPROTO_HTTP = 1, CCURLPROTO_HTTPS = 2 };
 // A value of CCURLMOPT_PIPELINING: HTTP/2 streams share a connection.

@@ -3,18 +3,57 @@ import Errand
 import Foundation
 import Testing
 
-/// The libcurl that this process has loaded.
+/// The libcurl that the tests use: the system's, or the one that the environment names.
 enum InstalledLibrary {
     /// Its path.
     static var path: String {
         get throws {
             try #require(CurlTransport.libraryVersion != nil)
+            if let chosen { return chosen }
             // The system reports a size of zero for this file, so it is read to its end.
             let file = try #require(FileHandle(forReadingAtPath: "/proc/self/maps"))
             let map = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
             let line = try #require(map.split(separator: "\n").first { $0.contains("/libcurl.so.4") })
             return try #require(line.firstIndex(of: "/").map { String(line[$0...]) })
         }
+    }
+
+    /// Its version: 0x075801 is 7.88.1. Without a library that can be opened, 0.
+    static let version = read(UInt32.self, at: 16).map(Int.init) ?? 0
+
+    /// Whether it was built with HTTP/2, and the transport uses that.
+    static let speaksHTTP2 = announcesRequests && (read(CInt.self, at: 32) ?? 0) & 1 << 16 != 0
+    static let speaksNoHTTP2: Comment = "this libcurl was built without HTTP/2, or is older than 7.80"
+
+    /// Whether it says why a server has reset a stream.
+    static let explainsResets = !(0x080100..<0x080200).contains(version)
+    static let explainsNoReset: Comment = "libcurl 8.1 does not say why a server has reset a stream"
+
+    /// Whether it announces a request before it sends it (7.80 and later), so that a connection can be looked at first.
+    /// Before, each request has a connection of its own, under HTTP/1.1.
+    static let announcesRequests = version >= 0x075000
+    static let announcesNothing: Comment = "before 7.80, each request has a connection of its own"
+
+    /// Whether connections over TLS are used again under HTTP/1.1.
+    static let keepsTLS = announcesRequests && canAskTLS
+    static let keepsNoTLS: Comment = "with this libcurl, no connection over TLS is used again under HTTP/1.1"
+
+    /// Whether its TLS library can be asked about a connection. It cannot if it is linked into libcurl.
+    static let canAskTLS: Bool = {
+        let library = dlopen(chosen ?? "libcurl.so.4", RTLD_LAZY | RTLD_LOCAL)
+        return dlsym(library, "SSL_has_pending") != nil || dlsym(library, "gnutls_record_check_pending") != nil
+    }()
+
+    private static var chosen: String? {
+        ProcessInfo.processInfo.environment["ERRAND_LIBCURL"].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Reads a field of libcurl's `curl_version_info_data`.
+    private static func read<Field>(_ type: Field.Type, at offset: Int) -> Field? {
+        typealias Function = @convention(c) (CInt) -> UnsafeRawPointer?
+        let library = dlopen(chosen ?? "libcurl.so.4", RTLD_LAZY | RTLD_LOCAL)
+        guard let function = dlsym(library, "curl_version_info") else { return nil }
+        return unsafeBitCast(function, to: Function.self)(0)?.load(fromByteOffset: offset, as: type)
     }
 }
 #endif

@@ -28,12 +28,12 @@ final class StubLibrary: Sendable {
                 """)
     }
 
-    /// Creates a library that works like the one at `path`, but whose system trusts the authorities in that file, and
-    /// in that folder.
+    /// Creates a library that works like the one at `path`, but was built for a system that trusts the authorities in
+    /// that file, and in that folder. It prints which file it is told to trust.
     convenience init(trusting file: String, _ folder: String, before path: String) async throws {
         try await self.init(
             source: """
-                \(Self.beginning(0x075801, []))
+                \(Self.beginning(InstalledLibrary.version, []))
                 #define PATH "\(path)"
                 #define TRUSTED_FILE "\(file)"
                 #define TRUSTED_FOLDER "\(folder)"
@@ -62,7 +62,8 @@ final class StubLibrary: Sendable {
     /// The environment with which a process finds the library.
     var environment: [String: String] {
         let others = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"].map { ":\($0)" } ?? ""
-        return ["LD_LIBRARY_PATH": scratch.folder + others]
+        // The variable would name another library before this one.
+        return ["LD_LIBRARY_PATH": scratch.folder + others, "ERRAND_LIBCURL": ""]
     }
 
     /// Returns what a process with that library prints about a GET.
@@ -78,7 +79,12 @@ final class StubLibrary: Sendable {
         #include <stdarg.h>
         #include <stddef.h>
         #define VERSION_NUMBER \(version)
-        typedef struct { int age; const char *version; unsigned number; } version_info;
+        typedef struct {
+            int age; const char *version; unsigned number; const char *host; int features; const char *ssl;
+            long ssl_number; const char *libz; const void *protocols; const char *ares; int ares_number;
+            const char *idn; int iconv; const char *ssh; unsigned brotli_number; const char *brotli;
+            unsigned nghttp2_number; const char *nghttp2, *quic, *trusted_file, *trusted_folder;
+        } version_info;
         static int is_lacking(int option) {
             static const int lacking[] = {\((lacking + [0]).map(String.init).joined(separator: ", "))};
             for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
@@ -100,6 +106,10 @@ final class StubLibrary: Sendable {
             static version_info info;
             info = *REAL("curl_version_info", version_info *, int)(now);
             info.number = VERSION_NUMBER;
+        #ifdef TRUSTED_FILE
+            info.trusted_file = TRUSTED_FILE;
+            info.trusted_folder = TRUSTED_FOLDER;
+        #endif
             return &info;
         }
         int curl_global_init(long flags) { return REAL("curl_global_init", int, long)(flags); }
@@ -129,6 +139,9 @@ final class StubLibrary: Sendable {
             va_start(arguments, option);
             void *value = va_arg(arguments, void *);
             va_end(arguments);
+        #ifdef TRUSTED_FILE
+            if (option == 10065) printf("trusts %s\\n", (const char *)value);
+        #endif
             return REAL("curl_easy_setopt", int, void *, int, ...)(easy, option, value);
         }
         int curl_easy_getinfo(void *easy, int asked, ...) {

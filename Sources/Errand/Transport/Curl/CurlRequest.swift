@@ -72,7 +72,7 @@ struct CurlRequest {
             // Otherwise the system's folder of certificates would be trusted too.
             set(CCURLOPT_CAPATH, to: nil, on: transfer)
         } else {
-            ccurl_trust_file_alone(transfer)
+            ccurl_trust_system(transfer)
         }
         if !options.pinnedPublicKeys.isEmpty {
             // A malformed pin matches no key, and libcurl would blame the server.
