@@ -30,6 +30,8 @@
 #define RETRY_PAUSE 10
 // How many events are taken at once.
 #define MOST_EVENTS 256
+// How many lookups may hang before others have to wait for them.
+#define MOST_LOOKUPS 1000L
 // A connection that keeps the thread for longer, in microseconds, is served after the others from then on; and for how
 // long the thread may work on all such connections in a turn.
 #define LONG 2000
@@ -116,6 +118,10 @@ ccurl_loop *ccurl_loop_new(void) {
     ccurl_api.multi_setopt(loop->multi, CCURLMOPT_SOCKETDATA, loop);
     ccurl_api.multi_setopt(loop->multi, CCURLMOPT_TIMERFUNCTION, note_timer);
     ccurl_api.multi_setopt(loop->multi, CCURLMOPT_TIMERDATA, loop);
+    // From 8.20 on the threads of lookups belong to the multi handle, which would wait for them at its end, and gives
+    // no more than twenty by itself. An older libcurl refuses both.
+    ccurl_api.multi_setopt(loop->multi, CCURLMOPT_QUICK_EXIT, 1L);
+    ccurl_api.multi_setopt(loop->multi, CCURLMOPT_RESOLVE_THREADS_MAX, MOST_LOOKUPS);
     return loop;
 }
 

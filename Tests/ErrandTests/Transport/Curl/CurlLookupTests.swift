@@ -41,11 +41,20 @@ struct CurlLookupTests {
 
     @Test("the same with a libcurl that cannot interrupt a lookup")
     func hangingWithOlderLibrary() async throws {
-        // CURLOPT_QUICK_EXIT exists since 7.87.
-        let older = try await StubLibrary(version: 0x075100, lacking: [322], before: InstalledLibrary.path)
+        let older = try await olderLibrary()
         let took = try await took(older.environment)
         #expect(took.allSatisfy { $0 < 15000 }, "\(took)")
     }
+
+    private func olderLibrary() async throws -> StubLibrary {
+        // CURLOPT_QUICK_EXIT exists since 7.87.
+        let version = min(0x075100, InstalledLibrary.version)
+        return try await StubLibrary(version: version, lacking: [322], before: InstalledLibrary.path)
+    }
+
+    /// What a process prints that looks a host up once. From 8.20 on, libcurl does so for each of the two kinds of
+    /// addresses, on two threads.
+    private static let lookups = Array(repeating: "lookup", count: InstalledLibrary.version < 0x081400 ? 1 : 2)
 
     private enum Library: CaseIterable { case installed, older }
 
@@ -63,7 +72,7 @@ struct CurlLookupTests {
         let gate = scratch.path("gate")
         #expect(mkfifo(gate, 0o600) == 0)
         environment["LOOKUP_GATE"] = gate
-        let older = try await StubLibrary(version: 0x075100, lacking: [322], before: InstalledLibrary.path)
+        let older = try await olderLibrary()
         if library == .older { environment.merge(older.environment) { $1 } }
         let probe = try Child(
             "TransportProbe",
@@ -76,25 +85,26 @@ struct CurlLookupTests {
         return lines.filter { !$0.hasPrefix("handles left") }
     }
 
-    @Test("two hundred calls to a silent name server take one lookup, and one thread", arguments: Library.allCases)
+    @Test("two hundred calls to a silent name server take one lookup, and its thread", arguments: Library.allCases)
     private func silent(_ library: Library) async throws {
         let lines = try await calls(
             200, to: "slow.test", timeout: .milliseconds(500), lookupEnds: .never, with: library)
-        #expect(lines == ["lookup", "1 cancelled", "199 timed out", "2 threads"])
+        let threads = 1 + Self.lookups.count
+        #expect(lines == Self.lookups + ["1 cancelled", "199 timed out", "\(threads) threads"])
     }
 
     @Test("an address reaches all who wait, though who began the lookup has left", arguments: Library.allCases)
     private func found(_ library: Library) async throws {
         let lines = try await calls(50, to: "late.test", timeout: .seconds(60), lookupEnds: .later, with: library)
-        #expect(lines.filter { !$0.hasSuffix("threads") } == ["lookup", "1 cancelled", "49 succeeded"])
+        #expect(lines.filter { !$0.hasSuffix("threads") } == Self.lookups + ["1 cancelled", "49 succeeded"])
     }
 
     @Test("a failed lookup fails for all who wait, with the same words", arguments: Library.allCases)
     private func failed(_ library: Library) async throws {
         let lines = try await calls(50, to: "broken.test", timeout: .seconds(60), lookupEnds: .later, with: library)
-        #expect(
-            lines.filter { !$0.hasSuffix("threads") }
-                == ["lookup", "1 cancelled", "49 dns Could not resolve host: broken.test"])
+        let ends = lines.filter { !$0.hasSuffix("threads") }
+        #expect(Array(ends.dropLast()) == Self.lookups + ["1 cancelled"], "\(ends)")
+        #expect(ends.last?.hasPrefix("49 dns ") == true, "\(ends)")
     }
 
     /// A replacement that looks names up as the system does, except for three, for which it waits: until the other side
