@@ -1,4 +1,8 @@
 // What libcurl calls while it works on a transfer.
+
+// For memmem.
+#define _GNU_SOURCE
+
 #include "ccurl.h"
 
 #if defined(__linux__)
@@ -26,8 +30,15 @@ static const tls_session *tls_session_of(const ccurl_transfer *transfer) {
     return session && session->connection ? session : NULL;
 }
 
+// Whether the TLS library can be asked for bytes that nobody has read. It cannot if it is linked into libcurl, so that
+// its functions are not found, and if it is one that the shim does not know.
+static bool can_ask(const tls_session *session) {
+    return (session->library == CCURLSSLBACKEND_OPENSSL && ccurl_api.openssl_has_pending) ||
+           (session->library == CCURLSSLBACKEND_GNUTLS && ccurl_api.gnutls_pending);
+}
+
 // Whether client and server have agreed on HTTP/2.
-static bool speaks_http2(const ccurl_transfer *transfer) {
+static bool has_agreed_on_http2(const ccurl_transfer *transfer) {
     const tls_session *session = tls_session_of(transfer);
     if (!session) return false;
     ccurl_datum name = {0};
@@ -38,11 +49,13 @@ static bool speaks_http2(const ccurl_transfer *transfer) {
     return name.length == 2 && memcmp(name.bytes, "h2", 2) == 0;
 }
 
-// Whether the TLS library can be asked for bytes that nobody has read. It cannot if it is linked into libcurl, so that
-// its functions are not found, and if it is one that the shim does not know.
-static bool can_ask(const tls_session *session) {
-    return (session->library == CCURLSSLBACKEND_OPENSSL && ccurl_api.openssl_has_pending) ||
-           (session->library == CCURLSSLBACKEND_GNUTLS && ccurl_api.gnutls_pending);
+// Whether the request is about to be the first on its connection, or the first that shows that the connection is one of
+// HTTP/2: where the TLS library cannot be asked, that is a second one, since one of HTTP/1 is not used again.
+static bool shows_http2(const ccurl_transfer *transfer, bool is_new) {
+    if (!transfer->request.is_encrypted) return false;
+    if (is_new) return has_agreed_on_http2(transfer);
+    const tls_session *session = tls_session_of(transfer);
+    return session && !can_ask(session) && !transfer->connection.may_be_http1;
 }
 
 // Whether the TLS library may hold bytes of the other side that nobody has read.
@@ -61,8 +74,17 @@ static bool may_have_unread(const ccurl_transfer *transfer) {
 // connection does less harm.
 static bool is_stale(ccurl_transfer *transfer) {
     if (transfer->connection.kind == CCURL_ON_NEW_CONNECTION) return false;
-    return ccurl_sockets_is_stale(ccurl_loop_sockets(transfer->loop), transfer) ||
-           (transfer->connection.may_be_http1 && may_have_unread(transfer));
+    if (ccurl_sockets_is_stale(ccurl_loop_sockets(transfer->loop), transfer)) return true;
+    if (transfer->connection.may_be_http1) return may_have_unread(transfer);
+    // libcurl 8.12 sends what asks for HTTP/1.1 on a connection of HTTP/2 that it has.
+    return transfer->is_downgraded;
+}
+
+// Whether the server asked for HTTP/1.1. Newer versions of libcurl put other words over the first of those that say so,
+// or end them at their first byte; the rest still stands. They were all zero when the request began.
+static bool was_downgraded(const ccurl_transfer *transfer) {
+    static const char name[] = "HTTP_1_1_REQUIRED";
+    return memmem(transfer->words, sizeof transfer->words, name, sizeof name - 1) != NULL;
 }
 
 static bool is_refusal(const ccurl_transfer *transfer) {
@@ -80,8 +102,7 @@ void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer) {
     // an old one of HTTP/2 (those of HTTP/1 are watched) it is nearly always a refusal; or else a stream was reset for
     // another reason at the moment when the connection ended, which matters only for a request that acts.
     bool is_new = transfer->connection.kind == CCURL_ON_NEW_CONNECTION;
-    if ((is_new && transfer->words[0]) || strstr(transfer->words, "HTTP_1_1_REQUIRED"))
-        transfer->repetition = CCURL_DOWNGRADED;
+    if ((is_new && transfer->words[0]) || was_downgraded(transfer)) transfer->repetition = CCURL_DOWNGRADED;
     else
         transfer->repetition = is_refusal(transfer) ? CCURL_REFUSED : CCURL_DIED;
 }
@@ -106,11 +127,13 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
     if (is_stale(transfer)) {
         // A connection that libcurl closes now has not died.
         ccurl_sockets_release(ccurl_loop_sockets(transfer->loop), transfer);
+        // Otherwise libcurl would choose the connection of HTTP/2 again for the next request.
+        if (transfer->is_downgraded) ccurl_transfer_set_special_long(transfer, CCURLOPT_FORBID_REUSE, 1);
         transfer->objection = CCURL_STALE;
         return CCURL_PREREQFUNC_ABORT;
     }
     if (is_new && transfer->request.is_encrypted) ccurl_flood_note_certificates(ccurl_loop_flood(transfer->loop));
-    if (is_new && transfer->request.is_encrypted && speaks_http2(transfer)) ccurl_transfer_tell(transfer, CCURL_SHARED);
+    if (shows_http2(transfer, is_new)) ccurl_transfer_tell(transfer, CCURL_SHARED);
     ccurl_transfer_tell(transfer, CCURL_CONNECTED);
     return CCURL_PREREQFUNC_OK;
 }
@@ -139,6 +162,7 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
     if (transfer->state != RECEIVING) {
         move(transfer, RECEIVING);
         transfer->first_byte = ccurl_now();
+        ccurl_sockets_hear(ccurl_loop_sockets(transfer->loop), transfer);
     }
     bool was_complete = head->is_complete;
     ccurl_objection objection = CCURL_NO_OBJECTION;

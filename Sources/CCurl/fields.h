@@ -37,6 +37,8 @@ struct ccurl_transfer {
     // The header fields of the request, which libcurl reads here.
     void *fields;
     size_t fields_capacity;
+    // Whether it must not go over HTTP/2.
+    bool is_downgraded;
     // Whether the response is paused: by a hook, or because it has used up its share.
     bool is_paused;
     // Whether the bytes of the body are coded, and others decode them.

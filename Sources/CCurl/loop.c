@@ -165,7 +165,7 @@ static bool give(ccurl_loop *loop, ccurl_transfer *transfer) {
 
 bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer) {
     if (ccurl_http1_contains(&loop->http1, ccurl_transfer_request(transfer).origin))
-        ccurl_transfer_set_special_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_1_1);
+        ccurl_transfer_downgrade(transfer);
     ccurl_transfer_start(transfer);
     return give(loop, transfer);
 }

@@ -263,6 +263,13 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     return false;
 }
 
+void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer) {
+    int socket = next_socket(sockets, ccurl_transfer_connection(transfer), -1);
+    if (socket < 0) return;
+    sockets->watches[socket].heard = ccurl_now();
+    sockets->watches[socket].is_doubtful = false;
+}
+
 // An HTTP/2 connection whose other end is gone without a word (a forgotten NAT entry, a server that was replaced) looks
 // healthy until the kernel gives up, and libcurl would put each new request on it. After a timeout it takes no more
 // requests. Those that wait on it already keep their own timeouts: the server may only be slow.

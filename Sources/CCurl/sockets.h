@@ -87,6 +87,8 @@ void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Whether the kept connection that the transfer is about to use must not be used again. If it may, the loop watches
 // what becomes of it.
 bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// Notes that bytes have come on the transfer's connection: libcurl may read them before epoll tells of them.
+void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // See ccurl_loop_distrust.
 void ccurl_sockets_distrust(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Returns the connection with the most unread bytes: a flood comes faster than it can be read. -1 if there is none.

@@ -156,8 +156,10 @@ void ccurl_transfer_restart(ccurl_transfer *transfer) {
     assert(transfer->objection == CCURL_STALE);
     move(transfer, CONNECTING);
     transfer->objection = CCURL_NO_OBJECTION;
+    memset(transfer->words, 0, sizeof transfer->words);
     transfer->connection.kind = CCURL_UNCONNECTED;
     ccurl_transfer_set_special_long(transfer, CCURLOPT_FRESH_CONNECT, 1);
+    ccurl_transfer_set_special_long(transfer, CCURLOPT_FORBID_REUSE, 0);
 }
 
 // MARK: A handle that libcurl keeps
@@ -213,6 +215,11 @@ bool ccurl_transfer_begin(ccurl_transfer *transfer, const ccurl_request *request
 void ccurl_transfer_keep_shared_options(ccurl_transfer *transfer) {
     assert(transfer->state == PREPARING && transfer->setup == BARE);
     transfer->setup = setup_of(&transfer->request);
+}
+
+void ccurl_transfer_downgrade(ccurl_transfer *transfer) {
+    transfer->is_downgraded = true;
+    ccurl_transfer_set_special_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_1_1);
 }
 
 void ccurl_transfer_set_special_long(ccurl_transfer *transfer, ccurl_option option, long value) {

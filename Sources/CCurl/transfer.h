@@ -58,6 +58,8 @@ void ccurl_transfer_tell(ccurl_transfer *transfer, ccurl_step step);
 void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer);
 // Sets an option that the next request does not set itself.
 void ccurl_transfer_set_special_long(ccurl_transfer *transfer, ccurl_option option, long value);
+// Has it sent over HTTP/1.1.
+void ccurl_transfer_downgrade(ccurl_transfer *transfer);
 // Resumes a paused response.
 ccurl_code ccurl_transfer_resume(ccurl_transfer *transfer);
 // Notes that the transfer is given to libcurl.

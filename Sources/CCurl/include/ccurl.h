@@ -38,7 +38,8 @@ typedef struct ccurl_transfer ccurl_transfer;
 typedef enum {
     // There is a connection; the request is about to be sent.
     CCURL_CONNECTED = 1,
-    // The connection is new, and it is one of HTTP/2, which requests share. Comes before CCURL_CONNECTED.
+    // The connection is one of HTTP/2, which requests share: told with its first request or, where the TLS library does
+    // not say, with the others. Comes before CCURL_CONNECTED.
     CCURL_SHARED,
     // Bytes of the request's body have left, or bytes of the response's body have come.
     CCURL_PROGRESS,

@@ -10,6 +10,7 @@ import Testing
     "HTTP/2 through libcurl, frame by frame",
     .enabled(
         if: Program.openssl.isInstalled && Program.python3.isInstalled, "openssl or python3 is not installed"),
+    .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2),
     .timeLimit(.minutes(2)))
 struct CurlHTTP2FrameTests {
     private let authority: TestAuthority
@@ -52,7 +53,9 @@ struct CurlHTTP2FrameTests {
                 connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 7)) if number == 1 else answer)
         """
 
-    @Test("C44: a refused request was sent once, and was not processed")
+    @Test(
+        "C44: a refused request was sent once, and was not processed",
+        .enabled(if: InstalledLibrary.explainsResets, InstalledLibrary.explainsNoReset))
     func refused() async throws {
         let server = try await server(Self.refusing)
         let failure = try await failure(Endpoint<Int>.get("x"), client(server))
@@ -61,7 +64,9 @@ struct CurlHTTP2FrameTests {
         #expect(server.stop() == ["request"])
     }
 
-    @Test("C44: a refused POST is retried, on another connection")
+    @Test(
+        "C44: a refused POST is retried, on another connection",
+        .enabled(if: InstalledLibrary.explainsResets, InstalledLibrary.explainsNoReset))
     func refusedPost() async throws {
         let server = try await server(Self.refusing)
         let reply = try await client(server, .standard).reply(to: Endpoint<Int>.post("x"))
@@ -83,7 +88,9 @@ struct CurlHTTP2FrameTests {
                 connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\n\\r\\n1")
         """
 
-    @Test("C44: a request that the server requires over HTTP/1.1 is not repeated without a retry policy")
+    @Test(
+        "C44: a request that the server requires over HTTP/1.1 is not repeated without a retry policy",
+        .enabled(if: InstalledLibrary.explainsResets, InstalledLibrary.explainsNoReset))
     func downgradedOnce() async throws {
         let server = try await PythonServer(authority.issue(), speaking: "h2,http/1.1", Self.preferringHTTP1)
         let failure = try await failure(Endpoint<Int>.get("x"), client(server))
@@ -91,7 +98,9 @@ struct CurlHTTP2FrameTests {
         #expect(server.stop() == ["HTTP/2"])
     }
 
-    @Test("C44: a retry uses HTTP/1.1 if the server requires it, and so do later calls")
+    @Test(
+        "C44: a retry uses HTTP/1.1 if the server requires it, and so do later calls",
+        .enabled(if: InstalledLibrary.explainsResets, InstalledLibrary.explainsNoReset))
     func downgraded() async throws {
         let server = try await PythonServer(authority.issue(), speaking: "h2,http/1.1", Self.preferringHTTP1)
         let client = client(server, .standard)

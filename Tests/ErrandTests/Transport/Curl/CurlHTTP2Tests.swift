@@ -9,6 +9,7 @@ import Testing
 @Suite(
     "HTTP/2 through libcurl",
     .enabled(if: Program.openssl.isInstalled && Program.nginx.isInstalled, "openssl or nginx is not installed"),
+    .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2),
     .timeLimit(.minutes(3)))
 struct CurlHTTP2Tests {
     private let authority: TestAuthority
@@ -86,7 +87,9 @@ struct CurlHTTP2Tests {
         #expect(server.connections.count == 1)
     }
 
-    @Test("C44: a server that ends its connections after ten requests each fails no call")
+    @Test(
+        "C44: a server that ends its connections after ten requests each fails no call",
+        .enabled(if: InstalledLibrary.explainsResets, InstalledLibrary.explainsNoReset))
     func goAway() async throws {
         let server = try await HTTP2Server(authority.issue(), "keepalive_requests 10;")
         server.backend.on(.get, "/x") { _ in .json("1") }

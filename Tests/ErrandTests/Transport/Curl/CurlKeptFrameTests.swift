@@ -10,6 +10,7 @@ import Testing
     "A second request on a connection under TLS",
     .enabled(
         if: Program.openssl.isInstalled && Program.python3.isInstalled, "openssl or python3 is not installed"),
+    .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2),
     .timeLimit(.minutes(2)))
 struct CurlKeptFrameTests {
     private let authority: TestAuthority
@@ -50,7 +51,9 @@ struct CurlKeptFrameTests {
         """
     }
 
-    @Test("C44: it is refused: a GET was not processed; of a POST, libcurl leaves it open", arguments: [true, false])
+    @Test(
+        "C44: it is refused: a GET was not processed; of a POST, libcurl leaves it open",
+        .enabled(if: InstalledLibrary.explainsResets, InstalledLibrary.explainsNoReset), arguments: [true, false])
     func refused(isSafe: Bool) async throws {
         let script = Self.answeringOnce(#"connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 7)))"#)
         let server = try await PythonServer(authority.issue(), speaking: "h2", script)
@@ -61,7 +64,9 @@ struct CurlKeptFrameTests {
         #expect(server.stop() == ["second"])
     }
 
-    @Test("C44: the server requires HTTP/1.1 for it: it was not processed")
+    @Test(
+        "C44: the server requires HTTP/1.1 for it: it was not processed",
+        .enabled(if: InstalledLibrary.explainsResets, InstalledLibrary.explainsNoReset))
     func downgraded() async throws {
         let script = Self.answeringOnce(#"connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 13)))"#)
         let server = try await PythonServer(authority.issue(), speaking: "h2", script)
@@ -73,7 +78,9 @@ struct CurlKeptFrameTests {
         #expect(server.stop() == ["second"])
     }
 
-    @Test("C11: over HTTP/1.1 it is read, and the connection ends: it may have been processed, though it is a GET")
+    @Test(
+        "C11: over HTTP/1.1 it is read, and the connection ends: it may have been processed, though it is a GET",
+        .enabled(if: InstalledLibrary.keepsTLS, InstalledLibrary.keepsNoTLS))
     func readAndEnded() async throws {
         let script = """
             def serve(connection, number):
@@ -91,7 +98,9 @@ struct CurlKeptFrameTests {
         #expect(server.stop() == ["second"])
     }
 
-    @Test("C44: a refused request says nothing about the next one, which is read before its connection ends")
+    @Test(
+        "C44: a refused request says nothing about the next one, which is read before its connection ends",
+        .enabled(if: InstalledLibrary.explainsResets, InstalledLibrary.explainsNoReset))
     func nextAfterRefusal() async throws {
         let script = """
             def serve(connection, number):

@@ -9,6 +9,7 @@ import Testing
 @Suite(
     "Connections that fall silent",
     .enabled(if: Program.openssl.isInstalled && Program.nginx.isInstalled, "openssl or nginx is not installed"),
+    .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2),
     .timeLimit(.minutes(2)))
 struct CurlSilenceTests {
     private let authority: TestAuthority
