@@ -69,10 +69,19 @@ static ccurl_objection objection_to_transfer_coding(const char *line, size_t cou
     return CCURL_NO_OBJECTION;
 }
 
-// Says what is wrong with the line, of the two fields that say where the body ends.
+static bool is_folded_line(const char *line, size_t count) { return count > 0 && (*line == ' ' || *line == '\t'); }
+
+// Whether the line is a field, continues one, or is the empty line at the end. Some versions of libcurl accept others.
+static bool is_well_formed(const char *line, size_t count) {
+    return count == 0 || is_space(*line) || memchr(line, ':', count);
+}
+
+// Says what is wrong with the line: whether it is a field and, of the two fields that say where the body ends, whether
+// they do.
 static ccurl_objection objection(ccurl_head *head, const char *line, size_t count) {
     static const char length[] = "content-length:", coding[] = "transfer-encoding:";
-    bool is_folded = count > 0 && (*line == ' ' || *line == '\t');
+    bool is_folded = is_folded_line(line, count);
+    if (!is_well_formed(line, count) || (is_folded && head->field == STATUS_LINE)) return CCURL_BAD_FIELD;
     if (is_folded && head->field == CONTENT_LENGTH) return CCURL_BAD_LENGTH;
     if (is_folded && head->field == TRANSFER_ENCODING) return objection_to_transfer_coding(line, count);
     head->field = ANOTHER_FIELD;
@@ -104,12 +113,16 @@ bool ccurl_head_take(ccurl_head *head, const char *line, size_t length, size_t l
         head->is_complete = false;
         head->content_length = -1;
         head->may_be_coded = false;
+        head->field = STATUS_LINE;
+        *problem = length > limit ? CCURL_HEAD_TOO_LARGE : CCURL_NO_OBJECTION;
     } else if (head->is_complete) {
         head->trailer_length += length;
         if (head->trailer_length > limit) *problem = CCURL_TRAILER_TOO_LARGE;
-        return head->trailer_length <= limit;
+        else if (!is_well_formed(line, length)) *problem = CCURL_BAD_TRAILER;
+        return *problem == CCURL_NO_OBJECTION;
+    } else {
+        *problem = head->length + length > limit ? CCURL_HEAD_TOO_LARGE : objection(head, line, length);
     }
-    *problem = head->length + length > limit ? CCURL_HEAD_TOO_LARGE : objection(head, line, length);
     if (*problem != CCURL_NO_OBJECTION || !append(head, line, length)) return false;
     head->is_complete = length > 0 && (*line == '\r' || *line == '\n');
     // That would be the end of HTTP on this connection.

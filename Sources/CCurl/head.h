@@ -12,8 +12,8 @@ typedef struct {
     bool is_complete;
     // The Content-Length; -1 without one.
     int64_t content_length;
-    // The last line, which a folded line after it continues.
-    enum { ANOTHER_FIELD = 0, CONTENT_LENGTH, TRANSFER_ENCODING } field;
+    // The last line, which a folded line after it continues, unless it is the first.
+    enum { ANOTHER_FIELD = 0, STATUS_LINE, CONTENT_LENGTH, TRANSFER_ENCODING } field;
     // Whether there is a line about content codings.
     bool may_be_coded;
     // How many bytes of lines have come after the body.

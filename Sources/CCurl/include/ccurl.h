@@ -58,6 +58,10 @@ typedef enum {
     CCURL_BAD_LENGTH,
     // A Transfer-Encoding other than chunked, which nobody asked for.
     CCURL_BAD_TRANSFER_CODING,
+    // A line of the head that is no header field.
+    CCURL_BAD_FIELD,
+    // A line after a chunked body that is none.
+    CCURL_BAD_TRAILER,
     // More bytes after a chunked body than a head may have.
     CCURL_TRAILER_TOO_LARGE,
     // The server switched to a protocol that nobody asked for.

@@ -31,7 +31,9 @@ struct CurlFailure {
         case CCURL_BAD_LENGTH:
             return failure(.malformed, "the response has a Content-Length that is not one number")
         case CCURL_BAD_TRANSFER_CODING:
-            return failure(.malformed, "the response has a transfer coding that was not asked for")
+            return failure(.malformed, Self.badTransferCoding)
+        case CCURL_BAD_FIELD: return failure(.malformed, Self.badLine)
+        case CCURL_BAD_TRAILER: return failure(.malformed, Self.badChunks)
         case CCURL_TRAILER_TOO_LARGE:
             return failure(.malformed, "the response has a trailer of more than \(request.head_limit) bytes")
         case CCURL_UPGRADED:
@@ -43,6 +45,8 @@ struct CurlFailure {
         switch code {
         case CCURLE_COULDNT_RESOLVE_HOST: return ccurl_has_descriptors() ? failure(.dns) : .noDescriptors
         case CCURLE_COULDNT_RESOLVE_PROXY, CCURLE_PROXY: return failure(.proxy)
+        // The proxy's response to CONNECT, which is no response to the request.
+        case CCURLE_WEIRD_SERVER_REPLY where !hasSent && !hasAnswer: return failure(.proxy)
         case CCURLE_RECV_ERROR where hasNoTunnel: return failure(.proxy)
         case CCURLE_COULDNT_CONNECT: return couldNotConnect
         case CCURLE_OPERATION_TIMEDOUT:
@@ -56,14 +60,13 @@ struct CurlFailure {
             return died
         case CCURLE_RECV_ERROR where hasRefusedClient: return failure(.tls)
         // libcurl has one result for a connection that broke off, for malformed chunks and for too large a head.
-        case CCURLE_RECV_ERROR where words.contains("chunked-encoding") || words.contains("response headers"):
-            return failure(.malformed)
+        case CCURLE_RECV_ERROR where words.contains("chunk"): return failure(.malformed, Self.badChunks)
+        case CCURLE_RECV_ERROR where words.contains("response headers"): return failure(.malformed)
         // The server closed the stream without an error, and libcurl 7.88 dropped the response that came with that.
         case CCURLE_HTTP2_STREAM where facts.has_upload && ownWords.isEmpty:
             return failure(.truncated, "the server responded before it had read the request, and libcurl lost that")
         // An interim response is nothing to libcurl.
-        case CCURLE_GOT_NOTHING where head.is_complete:
-            return failure(.truncated, "the connection ended before the response")
+        case CCURLE_GOT_NOTHING where head.is_complete: return endedBeforeResponse
         // HTTP/2's connection, or its stream: a server that ends its connections causes both.
         case CCURLE_HTTP2, CCURLE_RECV_ERROR, CCURLE_HTTP2_STREAM, CCURLE_GOT_NOTHING, CCURLE_SEND_ERROR:
             return failure(hasAnswer ? .truncated : .reset)
@@ -72,6 +75,9 @@ struct CurlFailure {
         case CCURLE_UNSUPPORTED_PROTOCOL: return failure(.malformed)
         case CCURLE_WEIRD_SERVER_REPLY where words.contains("Content-Length"):
             return failure(.malformed, "the response has a Content-Length that is not one number")
+        // Only chunks and trailers come after the head.
+        case CCURLE_WEIRD_SERVER_REPLY where head.is_complete: return failure(.malformed, Self.badChunks)
+        case CCURLE_WEIRD_SERVER_REPLY where isWithinHead: return failure(.malformed, Self.badLine)
         case CCURLE_WEIRD_SERVER_REPLY: return failure(.malformed)
         case CCURLE_NOT_BUILT_IN, CCURLE_SSL_ENGINE_NOTFOUND, CCURLE_SSL_ENGINE_SETFAILED, CCURLE_SSL_CERTPROBLEM,
             CCURLE_SSL_CIPHER, CCURLE_SSL_ENGINE_INITFAILED, CCURLE_SSL_CACERT_BADFILE, CCURLE_SSL_CRL_BADFILE,
@@ -79,23 +85,28 @@ struct CurlFailure {
             return failure(.unsupported)
         // When libcurl's parser of header fields refuses a line, it blames the argument.
         case CCURLE_BAD_FUNCTION_ARGUMENT where isWithinHead:
-            return failure(.malformed, "a line in the head of the response is no header field")
-        case CCURLE_BAD_FUNCTION_ARGUMENT where hasAnswer:
-            return failure(.malformed, "the chunked body of the response is malformed, or its trailer is")
+            return failure(.malformed, Self.badLine)
+        case CCURLE_BAD_FUNCTION_ARGUMENT where hasAnswer: return failure(.malformed, Self.badChunks)
         // The shim refuses bytes without an objection only if it has no memory for them.
         case CCURLE_WRITE_ERROR where hasAnswer: return failure(.outOfResources, "there is no memory left")
-        case CCURLE_BAD_CONTENT_ENCODING: return failure(.malformed)
+        // Content codings are nothing to libcurl, so this is about a transfer coding. Newer versions refuse it before
+        // the shim sees its line.
+        case CCURLE_BAD_CONTENT_ENCODING: return failure(.malformed, Self.badTransferCoding)
         // libcurl reports a line of more than 100 kilobytes as a lack of memory; since 8.6 as TOO_LARGE, like too many
         // lines.
-        case CCURLE_OUT_OF_MEMORY where isWithinHead:
+        case CCURLE_OUT_OF_MEMORY where isWithinHead, CCURLE_TOO_LARGE where isWithinHead:
             return failure(.malformed, "a line in the head of the response is too long")
-        case CCURLE_OUT_OF_MEMORY where hasSent && !hasAnswer:
+        case CCURLE_OUT_OF_MEMORY where hasSent && !hasAnswer, CCURLE_TOO_LARGE where hasSent && !hasAnswer:
             return failure(.malformed, "the first line in the head of the response is too long")
-        case CCURLE_TOO_LARGE where hasSent || hasAnswer: return failure(.malformed)
+        case CCURLE_TOO_LARGE where hasAnswer: return failure(.malformed)
         case CCURLE_OUT_OF_MEMORY: return .curlHasNoMemory
         default: return failure(.other)
         }
     }
+
+    private static let badLine = "a line in the head of the response is no header field"
+    private static let badChunks = "the chunked body of the response is malformed, or its trailer is"
+    private static let badTransferCoding = "the response has a transfer coding that was not asked for"
 
     /// The error for a request that libcurl was about to send again by itself.
     private var repeated: ServiceError {
@@ -107,9 +118,12 @@ struct CurlFailure {
         case CCURL_DOWNGRADED:
             let message = "the server wants HTTP/1.1 for this request, which the next attempt uses"
             return .transport(TransportFailure(.reset, message, mayHaveReachedServer: false))
-        default: return died
+        // An interim response is nothing to libcurl.
+        default: return hasAnswer ? endedBeforeResponse : died
         }
     }
+
+    private var endedBeforeResponse: ServiceError { failure(.truncated, "the connection ended before the response") }
 
     /// The error for a request whose kept connection died.
     private var died: ServiceError {

@@ -42,6 +42,7 @@ struct CurlRequest {
             ccurl_transfer_keep_shared_options(transfer)
         }
         set(CCURLOPT_URL, to: request.url.absoluteString, on: transfer)
+        set(CCURLOPT_REQUEST_TARGET, to: target, on: transfer)
         ccurl_set_long(transfer, CCURLOPT_PIPEWAIT, isEncrypted ? 1 : 0)
         try prepareProxy(transfer)
         if !isPlain {
@@ -68,6 +69,7 @@ struct CurlRequest {
 
     private func prepareConnection(_ transfer: OpaquePointer) throws(ServiceError) {
         if let file = options.certificateAuthorities {
+            try requireFile(file, "trusted certificates")
             try require(set(CCURLOPT_CAINFO, to: file, on: transfer), "a file of trusted certificates")
             // Otherwise the system's folder of certificates would be trusted too.
             set(CCURLOPT_CAPATH, to: nil, on: transfer)
@@ -84,6 +86,8 @@ struct CurlRequest {
             try require(set(CCURLOPT_PINNEDPUBLICKEY, to: pins, on: transfer), "pinned public keys")
         }
         if let identity = options.clientCertificate {
+            try requireFile(identity.certificate, "the client certificate")
+            try requireFile(identity.key, "the client certificate's key")
             let results = [
                 set(CCURLOPT_SSLCERT, to: identity.certificate, on: transfer),
                 set(CCURLOPT_SSLKEY, to: identity.key, on: transfer),
@@ -92,6 +96,16 @@ struct CurlRequest {
         }
         // `no_proxy` is about the environment's proxy, not about this one.
         if case .url = options.proxy { set(CCURLOPT_NOPROXY, to: "", on: transfer) }
+    }
+
+    /// The path and the query, if libcurl would write the path in another way: 8.23 writes the letters of escapes in
+    /// upper case. Without TLS, a proxy gets the whole URL, which libcurl leaves as it is; of a proxy in the
+    /// environment only libcurl knows.
+    private var target: String? {
+        let origin = request.url.origin
+        let mayHaveProxy = options.proxy == .environment ? !origin.isLoopback : ownProxy != nil
+        guard request.url.path.hasLowercaseEscape, origin.scheme == "https" || !mayHaveProxy else { return nil }
+        return request.url.target
     }
 
     /// The proxy that the options name, if the request goes through it.
@@ -138,6 +152,13 @@ struct CurlRequest {
         guard result != CCURLE_OK else { return }
         let version = String(cString: ccurl_version())
         throw .transport(TransportFailure(.unsupported, "the libcurl that is installed (\(version)) lacks \(feature)"))
+    }
+
+    /// Fails the call if a file of the options cannot be read. Each version of libcurl says that in its own way.
+    private func requireFile(_ path: String, _ content: String) throws(ServiceError) {
+        guard !FileManager.default.isReadableFile(atPath: path) else { return }
+        let reason = "the file of \(content), \(HTTPSyntax.quoted(path)), cannot be read"
+        throw .transport(TransportFailure(.unsupported, reason))
     }
 
     private func prepareMethod(_ transfer: OpaquePointer) {
@@ -202,6 +223,19 @@ struct CurlRequest {
 
     private func requireMemory(_ wasThere: Bool) throws(ServiceError) {
         guard wasThere else { throw .curlHasNoMemory }
+    }
+}
+
+extension String {
+    /// Whether a percent-encoded byte is written with a lowercase letter.
+    fileprivate var hasLowercaseEscape: Bool {
+        // How many more bytes belong to an escape.
+        var left = 0
+        for byte in utf8 {
+            if left > 0, byte >= UInt8(ascii: "a") { return true }
+            left = byte == UInt8(ascii: "%") ? 2 : max(0, left - 1)
+        }
+        return false
     }
 }
 #endif

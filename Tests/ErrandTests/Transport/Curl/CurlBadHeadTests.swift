@@ -150,6 +150,12 @@ import Testing
                 name: "a trailer without an end",
                 reply: .raw(chunked + "2\r\n[]\r\n0\r\nX: y\rz\r\n\r\n"), kind: .malformed, words: "chunk"),
             Oddity(
+                name: "a trailer without a colon", reply: .raw(chunked + "2\r\n[]\r\n0\r\nabc\r\n\r\n"),
+                kind: .malformed, words: "chunk"),
+            Oddity(
+                name: "a line without a colon",
+                reply: .raw("HTTP/1.1 200 OK\r\nabc\r\nContent-Length: 2\r\n\r\n[]"), kind: .malformed, words: "head"),
+            Oddity(
                 name: "a folded first line", reply: .raw("HTTP/1.1 200 OK\r\n X: y\r\nContent-Length: 2\r\n\r\n[]"),
                 kind: .malformed, words: "head"),
             Oddity(
@@ -168,7 +174,9 @@ import Testing
         #expect(failure.message.contains(oddity.words), "\(failure)")
     }
 
-    @Test("a process without free descriptors gets an error that says so; its open connections continue")
+    @Test(
+        "a process without free descriptors gets an error that says so; its open connections continue",
+        .enabled(if: InstalledLibrary.announcesRequests, InstalledLibrary.announcesNothing))
     func noDescriptors() async throws {
         server.onAny { _ in .json("1") }
         let other = try LoopbackServer()

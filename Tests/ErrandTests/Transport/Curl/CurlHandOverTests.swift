@@ -18,14 +18,16 @@ import Testing
         return try await transport.send(request, context: TransportContext())
     }
 
-    @Test("a path is sent as it is written", arguments: ["/a/../b", "/./a", "/a//b", "/a/%2e%2e/b"])
+    @Test("a path is sent as it is written", arguments: ["/a/../b", "/./a", "/a//b", "/a/%2e%2e/b", "/%c3%A9/%2F%2f"])
     func path(_ path: String) async throws {
         server.onAny { _ in .json("1") }
         _ = try await send(.get, path)
         #expect(server.received.map(\.path) == [path])
     }
 
-    @Test("a child process that is started meanwhile does not inherit the connections")
+    @Test(
+        "a child process that is started meanwhile does not inherit the connections",
+        .enabled(if: InstalledLibrary.announcesRequests, InstalledLibrary.announcesNothing))
     func closedInChildren() async throws {
         server.onAny { _ in .json("1") }
         _ = try await send(.get, "/x")
@@ -50,7 +52,7 @@ import Testing
     @Test(
         "C25: every handle is released, including those of calls that a shutdown has ended",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"),
-        arguments: [0x074F00, 0x075801, 0x080600])
+        arguments: InstalledLibrary.announcesRequests ? [0x074F00, 0x075801, 0x080600] : [0x074F00])
     func handles(version: Int) async throws {
         server.onAny { $0.path.hasPrefix("/silent") ? .silence : .json("1") }
         // Before 7.80 libcurl does not tell when it sends a request, and cannot break off a lookup.

@@ -40,8 +40,9 @@ import Testing
         .enabled(if: Program.clang.isInstalled, needsCompiler),
         arguments: [
             (10230, "pin=x9SZw6TwIqfmvrLZ/kz1o0Ossjmn728BnBKpUFqGNVM=", "pinned public keys"),
-            (10025, "identity=/x.pem", "client certificates"),
-            (10087, "identity=/x.pem", "client certificates"), (10065, "authorities=/x.pem", "trusted certificates"),
+            (10025, "identity=/dev/null", "client certificates"),
+            (10087, "identity=/dev/null", "client certificates"),
+            (10065, "authorities=/dev/null", "trusted certificates"),
             (10004, "proxy=http://127.0.0.1:1", "proxies"),
         ])
     func lacking(option: Int, asked: String, words: String) async throws {

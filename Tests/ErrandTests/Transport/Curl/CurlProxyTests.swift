@@ -39,9 +39,10 @@ import Testing
     @Test("plain http asks the proxy for the whole URL, and sends it the credentials")
     func forward() async throws {
         let proxy = try LoopbackServer()
-        proxy.on(.get, "http://service.test/x?y=1") { _ in .json("1") }
+        // The letters of the escape stay as they are.
+        proxy.on(.get, "http://service.test/x%2f?y=1") { _ in .json("1") }
         let response = try await send(
-            "http://service.test/x?y=1", through: .url("http://ann:secret@127.0.0.1:\(proxy.port)"))
+            "http://service.test/x%2f?y=1", through: .url("http://ann:secret@127.0.0.1:\(proxy.port)"))
         #expect(response.status == 200)
         let request = try #require(proxy.received.first)
         #expect(request.headers["Host"] == "service.test")
@@ -51,7 +52,8 @@ import Testing
 
     @Test(
         "https uses a tunnel: the proxy sees no header of the request, the server none for the proxy",
-        .enabled(if: Program.openssl.isInstalled && Program.nginx.isInstalled, "openssl or nginx is not installed"))
+        .enabled(if: Program.openssl.isInstalled && Program.nginx.isInstalled, "openssl or nginx is not installed"),
+        .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2))
     func tunnel() async throws {
         let authority = try await TestAuthority()
         let server = try await HTTP2Server(authority.issue())
@@ -186,9 +188,9 @@ import Testing
     @Test("the environment's proxy is used, except for its excluded hosts, and not at all if none is wanted")
     func environment() async throws {
         let proxy = try LoopbackServer()
-        proxy.on(.get, "http://service.invalid/x") { _ in .json("1") }
+        proxy.on(.get, "http://service.invalid/x%2f") { _ in .json("1") }
         var environment = ["http_proxy": "http://ann:secret@127.0.0.1:\(proxy.port)"]
-        #expect(try await probe("http://service.invalid/x", environment: environment) == "200 1")
+        #expect(try await probe("http://service.invalid/x%2f", environment: environment) == "200 1")
         #expect(proxy.received.first?.headers["Proxy-Authorization"] == Self.basic)
         let direct = try await probe("http://service.invalid/x", "proxy=none", environment: environment)
         #expect(direct.hasPrefix("dns false"), "\(direct)")
