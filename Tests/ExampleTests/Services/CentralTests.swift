@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test("a change of the settings keeps the connections")
-    func sameTransport() async throws {
+    func keptConnections() async throws {
         let central = central()
         try await central.authenticate(email: ann.email, password: ann.password)
         for device in Central.Settings.Device.allCases {

@@ -11,8 +11,6 @@ struct CurlFault: Sendable {
     let last: CurlVersion
 
     static let all = [
-        CurlFault("#5039", "a paused stream over HTTP/2 can end the process", (7, 69, 0), (7, 69, 0)),
-        CurlFault("CVE-2021-22901", "a server over TLS can have freed memory used", (7, 75, 0), (7, 76, 1)),
         // Only by a Transfer-Encoding: libcurl reads its line before the shim refuses it.
         CurlFault("CVE-2022-32206", "a compressed response can take much memory", (7, 68, 0), (7, 83, 1)),
         CurlFault("#10146", "calls can wait for minutes", (7, 87, 0), (7, 87, 0)),

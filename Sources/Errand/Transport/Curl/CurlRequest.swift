@@ -57,7 +57,15 @@ struct CurlRequest {
         ccurl_set_long(transfer, CCURLOPT_PROTOCOLS, CCURLPROTO_HTTP | CCURLPROTO_HTTPS)
         ccurl_set_long(transfer, CCURLOPT_PATH_AS_IS, 1)
         ccurl_set_long(transfer, CCURLOPT_HTTP09_ALLOWED, 0)
-        ccurl_set_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_2TLS)
+        if ccurl_tells_connected() {
+            ccurl_set_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_2TLS)
+        } else {
+            // Before 7.80 libcurl sends a request a second time, unasked, where a connection has died; it takes what
+            // comes on a connection between two requests for the next response; and over HTTP/2 it takes a body that
+            // breaks off for a whole one. None of that can happen where each request has a connection of its own.
+            ccurl_set_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_1_1)
+            ccurl_set_long(transfer, CCURLOPT_FORBID_REUSE, 1)
+        }
         // See `CodedBody`.
         ccurl_set_long(transfer, CCURLOPT_HTTP_CONTENT_DECODING, 0)
         ccurl_set_long(transfer, CCURLOPT_BUFFERSIZE, Self.readSize)
@@ -168,12 +176,6 @@ struct CurlRequest {
         default:
             if hasBody { ccurl_set_long(transfer, CCURLOPT_POST, 1) }
             set(CCURLOPT_CUSTOMREQUEST, to: request.method.rawValue, on: transfer)
-        }
-        // libcurl sends a request a second time, unasked, when a kept connection turns out to be dead. From 7.80 on it
-        // tells beforehand, and the shim stops it. Before, it cannot send again if it would have to read the body
-        // again, or if the connection is new. A stream of unknown length counts as no body: it may be empty.
-        if !ccurl_tells_connected(), !request.isRepeatable, request.body?.length ?? 0 == 0 {
-            ccurl_set_long(transfer, CCURLOPT_FRESH_CONNECT, 1)
         }
     }
 

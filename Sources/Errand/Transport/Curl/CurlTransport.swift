@@ -277,7 +277,8 @@ public final class CurlTransport: StoppableTransport {
         _ exchange: CurlExchange, on loop: CurlLoop, until flight: Flight<Value, ServiceError>
     ) async {
         let context = exchange.context
-        if ccurl_tells_connected() { context.note(.connecting) }
+        // Some versions of libcurl do not tell when they connect.
+        context.note(ccurl_tells_connected() ? .connecting : .waitingForResponse)
         await context.scope.wait {
             // What was stopped before sends nothing: the exchange remembers that it was cancelled.
             if !loop.start(exchange) { exchange.land(nil) }

@@ -29,7 +29,7 @@ import Testing
         let sent = Self.bytes(size)
         server.onAny { _ in isAnnounced ? .status(200, body: sent) : .chunks([sent.prefix(7), sent.dropFirst(7)]) }
         for _ in 0..<2 { #expect(try await body() == sent) }
-        #expect(server.connections == 1)
+        #expect(server.connections == 1 || !InstalledLibrary.announcesRequests)
     }
 
     @Test("a body of exactly the limit is within it, one byte more is not", arguments: [1 << 10, 3 << 20])

@@ -54,7 +54,7 @@ import Testing
                 #expect(try await body(delivery, path) == CodedSample.text)
             }
         }
-        #expect(server.connections == 1)
+        #expect(server.connections == 1 || !InstalledLibrary.announcesRequests)
     }
 
     @Test("the head is left as it came; the timings count the coded bytes, to their end")
@@ -98,7 +98,7 @@ import Testing
                 #expect(try await send(request(path), delivery).body.collect(upTo: 10) == Data())
             }
         }
-        #expect(server.connections == 1)
+        #expect(server.connections == 1 || !InstalledLibrary.announcesRequests)
     }
 
     @Test("a large body arrives complete, whatever the pace of its reader", arguments: [true, false])

@@ -4,9 +4,17 @@ import ErrandTesting
 import Testing
 
 @Suite("Transport conformance of libcurl", .timeLimit(.minutes(3))) struct CurlConformanceTests {
-    @Test(arguments: TransportConformance.all)
+    private static let cases = TransportConformance.all.filter { CurlExclusions.table[$0.description] == nil }
+
+    @Test(arguments: cases)
     func conforms(_ rule: TransportConformance.Case) async throws {
         try await rule.check { CurlTransport() }
+    }
+
+    @Test("each exclusion is a case of the suite")
+    func exclusions() {
+        let names = Set(TransportConformance.all.map(\.description))
+        #expect(CurlExclusions.table.keys.filter { !names.contains($0) } == [])
     }
 }
 #endif

@@ -6,7 +6,9 @@ import Foundation
 import Testing
 
 /// Responses that are complete before the body of their request has been sent (RFC 9113, 8.1).
-@Suite("Early responses through libcurl", .timeLimit(.minutes(2)))
+@Suite(
+    "Early responses through libcurl", .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2),
+    .timeLimit(.minutes(2)))
 struct CurlEarlyResponseTests {
     private static let hasNginx = Program.openssl.isInstalled && Program.nginx.isInstalled
     private static let hasPython = Program.openssl.isInstalled && Program.python3.isInstalled
@@ -67,7 +69,9 @@ struct CurlEarlyResponseTests {
 
     @Test(
         "C42, C44: the end of the stream completes a response that has no length",
-        .enabled(if: hasPython, "openssl or python3 is not installed"), arguments: [10, 100_000, 1_000_000])
+        .enabled(if: hasPython, "openssl or python3 is not installed"),
+        .enabled(if: InstalledLibrary.explainsResets, InstalledLibrary.explainsNoReset),
+        arguments: [10, 100_000, 1_000_000])
     func withoutLength(count: Int) async throws {
         let authority = try await TestAuthority()
         let script = "connection.sendall(answer); time.sleep(0.02); connection.sendall(reset)"
@@ -80,7 +84,8 @@ struct CurlEarlyResponseTests {
 
     @Test(
         "C42, C44: a response that libcurl loses, because the end came along with it, is reported as lost",
-        .enabled(if: hasPython, "openssl or python3 is not installed"), arguments: [10, 100_000])
+        .enabled(if: hasPython, "openssl or python3 is not installed"),
+        .enabled(if: InstalledLibrary.explainsResets, InstalledLibrary.explainsNoReset), arguments: [10, 100_000])
     func lost(count: Int) async throws {
         let authority = try await TestAuthority()
         let server = try await serve(authority, "connection.sendall(answer + reset)")

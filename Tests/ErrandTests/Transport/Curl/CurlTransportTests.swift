@@ -90,7 +90,8 @@ import Testing
             await #expect(throws: ServiceError.cancelled) { try await call.value }
         }
         _ = try await transport.send(request, context: TransportContext())
-        #expect(server.received.count == 2 && server.connections == 1)
+        #expect(server.received.count == 2)
+        #expect(server.connections == (InstalledLibrary.announcesRequests ? 1 : 2))
     }
 
     @Test("C30: an unknown host name is a failure of its own")
@@ -119,7 +120,9 @@ import Testing
         await transport.shutdown()
     }
 
-    @Test("the connections of one wave of calls serve the next")
+    @Test(
+        "the connections of one wave of calls serve the next",
+        .enabled(if: InstalledLibrary.announcesRequests, InstalledLibrary.announcesNothing))
     func waves() async throws {
         let count = 40
         let server = server
@@ -206,7 +209,7 @@ import Testing
         let first = try #require(try await client.reply(to: endpoint).timings)
         let second = try #require(try await client.reply(to: endpoint).timings)
         let connected = try #require(first.connected)
-        #expect(first.isConnectionReused == false && second.isConnectionReused == true)
+        #expect(first.isConnectionReused == false && second.isConnectionReused == InstalledLibrary.announcesRequests)
         #expect(connected <= first.firstByte)
         #expect(first.firstByte >= .milliseconds(30) && second.firstByte >= .milliseconds(30))
         #expect(try #require(first.bytesSent) > 5000)
@@ -220,7 +223,9 @@ import Testing
         #expect(told == [first, second])
     }
 
-    @Test("a timeout says what it interrupted", arguments: [Phase.connecting, .waitingForResponse, .receiving])
+    @Test(
+        "a timeout says what it interrupted",
+        arguments: (InstalledLibrary.announcesRequests ? [Phase.connecting] : []) + [.waitingForResponse, .receiving])
     func phases(phase: Phase) async throws {
         server.on(.get, "/x") { _ in
             phase == .receiving
