@@ -30,9 +30,11 @@ static const tls_session *tls_session_of(const ccurl_transfer *transfer) {
     return session && session->connection ? session : NULL;
 }
 
-// Whether the TLS library can be asked for bytes that nobody has read. It cannot if it is linked into libcurl, so that
-// its functions are not found, and if it is one that the shim does not know.
-static bool can_ask(const tls_session *session) {
+// Whether bytes of the other side that nobody has read are sure to be noticed. Under TLS they may be with its library,
+// which cannot be asked for them if it tells no session, if it is linked into libcurl, so that its functions are not
+// found, and if it is one that the shim does not know. Plain http has a session if its proxy is reached over TLS.
+static bool can_notice_unread(const ccurl_transfer *transfer, const tls_session *session) {
+    if (!session) return !transfer->request.is_encrypted;
     return (session->library == CCURLSSLBACKEND_OPENSSL && ccurl_api.openssl_has_pending) ||
            (session->library == CCURLSSLBACKEND_GNUTLS && ccurl_api.gnutls_pending);
 }
@@ -55,15 +57,14 @@ static bool shows_http2(const ccurl_transfer *transfer, bool is_new) {
     if (!transfer->request.is_encrypted) return false;
     if (is_new) return has_agreed_on_http2(transfer);
     const tls_session *session = tls_session_of(transfer);
-    return session && !can_ask(session) && !transfer->connection.may_be_http1;
+    return session && !can_notice_unread(transfer, session) && !transfer->connection.may_be_http1;
 }
 
 // Whether the TLS library may hold bytes of the other side that nobody has read.
 static bool may_have_unread(const ccurl_transfer *transfer) {
     const tls_session *session = tls_session_of(transfer);
-    // Plain http has a session if its proxy is reached over TLS.
-    if (!session) return transfer->request.is_encrypted;
-    if (!can_ask(session)) return true;
+    if (!can_notice_unread(transfer, session)) return true;
+    if (!session) return false;
     if (session->library == CCURLSSLBACKEND_OPENSSL) return ccurl_api.openssl_has_pending(session->connection);
     return ccurl_api.gnutls_pending(session->connection) > 0;
 }
@@ -149,10 +150,9 @@ static size_t object(ccurl_transfer *transfer, ccurl_objection objection) {
 // A connection about which the next request could not ask is closed with the response, instead of being kept in vain.
 // Over HTTP/2 a surplus does no harm.
 static void forbid_reuse_if_unsure(ccurl_transfer *transfer) {
-    if (!transfer->request.is_encrypted) return;
     if (ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION) == CCURL_HTTP_VERSION_2_0) return;
-    const tls_session *session = tls_session_of(transfer);
-    if (session && !can_ask(session)) ccurl_transfer_set_special_long(transfer, CCURLOPT_FORBID_REUSE, 1);
+    if (can_notice_unread(transfer, tls_session_of(transfer))) return;
+    ccurl_transfer_set_special_long(transfer, CCURLOPT_FORBID_REUSE, 1);
 }
 
 static size_t take_head(char *bytes, size_t size, size_t count, void *context) {

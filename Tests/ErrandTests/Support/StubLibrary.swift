@@ -18,7 +18,7 @@ final class StubLibrary: Sendable {
     }
 
     /// Creates a library that works like the one at `path`, but reports version `version` and does not know the options
-    /// `lacking`.
+    /// in `lacking`, nor what of it can be asked of a handle.
     convenience init(version: Int, lacking: [Int], before path: String) async throws {
         try await self.init(
             source: """
@@ -98,9 +98,11 @@ final class StubLibrary: Sendable {
         #include <dlfcn.h>
         #include <stdio.h>
         static void *library;
-        static _Atomic int handles;
+        static _Atomic int handles, transfers;
         __attribute__((constructor)) static void open_library(void) { library = dlopen(PATH, RTLD_NOW | RTLD_LOCAL); }
-        __attribute__((destructor)) static void report(void) { printf("handles left: %d\\n", handles); }
+        __attribute__((destructor)) static void report(void) {
+            printf("transfers: %d\\nhandles left: %d\\n", transfers, handles);
+        }
         #define REAL(name, result, ...) ((result (*)(__VA_ARGS__))dlsym(library, name))
         version_info *curl_version_info(int now) {
             static version_info info;
@@ -118,6 +120,8 @@ final class StubLibrary: Sendable {
         #ifdef TRUSTED_FILE
             REAL("curl_easy_setopt", int, void *, int, ...)(easy, 10065, TRUSTED_FILE);
             REAL("curl_easy_setopt", int, void *, int, ...)(easy, 10097, TRUSTED_FOLDER);
+            // That of a proxy.
+            REAL("curl_easy_setopt", int, void *, int, ...)(easy, 10246, TRUSTED_FILE);
         #endif
             return easy;
         }
@@ -145,6 +149,7 @@ final class StubLibrary: Sendable {
             return REAL("curl_easy_setopt", int, void *, int, ...)(easy, option, value);
         }
         int curl_easy_getinfo(void *easy, int asked, ...) {
+            if (is_lacking(asked)) return 48;
             va_list arguments;
             va_start(arguments, asked);
             void *place = va_arg(arguments, void *);
@@ -163,6 +168,7 @@ final class StubLibrary: Sendable {
             return REAL("curl_multi_setopt", int, void *, int, ...)(multi, option, value);
         }
         int curl_multi_add_handle(void *multi, void *easy) {
+            transfers++;
             return REAL("curl_multi_add_handle", int, void *, void *)(multi, easy);
         }
         int curl_multi_remove_handle(void *multi, void *easy) {

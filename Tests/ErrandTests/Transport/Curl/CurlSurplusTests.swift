@@ -85,6 +85,41 @@ struct CurlSurplusTests {
         #expect(backend.connections == 3)
     }
 
+    /// What nobody can ask for bytes that were not read.
+    enum Opaque: CaseIterable {
+        /// A TLS library that tells libcurl no session.
+        case withoutSession
+        /// That of a proxy, which is reached over TLS for plain http.
+        case proxy
+    }
+
+    @Test(
+        "C34: a connection that cannot be asked about is closed with its response, and no request tries to use it",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"), arguments: Opaque.allCases)
+    func notKept(_ opaque: Opaque) async throws {
+        backend.onAny(LoopbackReply.status(200, body: Self.honest).always)
+        let front = try await PythonServer.front(of: backend, authority.issue())
+        let (library, url): (StubLibrary, String)
+        var environment: [String: String] = [:]
+        switch opaque {
+        case .withoutSession:
+            let session = 0x40002D
+            library = try await StubLibrary(version: 0x075801, lacking: [session], before: InstalledLibrary.path)
+            url = front.url + "/x"
+        case .proxy:
+            library = try await StubLibrary(trusting: authority.file, "/", before: InstalledLibrary.path)
+            url = "http://service.test/x"
+            environment["http_proxy"] = front.url
+        }
+        environment.merge(library.environment) { $1 }
+        let probe = try Child("TransportProbe", ["bodies", authority.file, url, url, url], environment: environment)
+        let (lines, status) = try await probe.end()
+        #expect(lines.prefix(3) == ["honest", "honest", "honest"] && status == 0, "\(lines)")
+        // A request that finds its connection unfit is given to libcurl once more.
+        #expect(lines.contains("transfers: 3"), "\(lines)")
+        #expect(backend.connections == 3)
+    }
+
     @Test(
         "C44: an HTTP/2 connection is used again all the same: its frames belong to their streams",
         .enabled(if: Program.clang.isInstalled && Program.nginx.isInstalled, "clang or nginx is not installed"),
