@@ -16,6 +16,7 @@
 #include "orphans.h"
 #include "transfer.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,17 +76,6 @@ static int note_wish(void *easy, int socket, int wish, void *context, void *unus
     // Not -1: libcurl would end every transfer of the loop, and then use some of them.
     if (!ccurl_sockets_watch(&loop->sockets, socket, watch, watch->wanted)) loop->has_unwatched = true;
     return 0;
-}
-
-// What the system has refused for want of memory it may allow later. Until then, the timeouts of calls hold.
-static void watch_again(ccurl_loop *loop) {
-    if (!loop->has_unwatched) return;
-    loop->has_unwatched = false;
-    for (size_t i = 0; i < loop->sockets.capacity; i++) {
-        ccurl_watch *watch = &loop->sockets.watches[i];
-        if (!watch->wanted || watch->watched) continue;
-        if (!ccurl_sockets_watch(&loop->sockets, (int)i, watch, watch->wanted)) loop->has_unwatched = true;
-    }
 }
 
 static int note_timer(void *multi, long milliseconds, void *context) {
@@ -270,6 +260,24 @@ static void act(ccurl_loop *loop, int socket, int ready) {
     ccurl_shares_begin(loop);
     ccurl_api.multi_socket_action(loop->multi, socket, ready, &running);
     ccurl_flood_end(&loop->flood);
+}
+
+// What the system has refused for want of memory it may allow later; until then, the timeouts of calls hold. Another
+// refusal does not pass, and nothing would ever come of the socket: its transfers fail instead.
+static void watch_again(ccurl_loop *loop) {
+    if (!loop->has_unwatched) return;
+    loop->has_unwatched = false;
+    for (size_t i = 0; i < loop->sockets.capacity; i++) {
+        ccurl_watch *watch = &loop->sockets.watches[i];
+        if (!watch->wanted || watch->watched) continue;
+        if (ccurl_sockets_watch(&loop->sockets, (int)i, watch, watch->wanted)) continue;
+        if (errno == ENOMEM || errno == ENOSPC) {
+            loop->has_unwatched = true;
+        } else {
+            ccurl_sockets_give_up(&loop->sockets, (int)i);
+            act(loop, (int)i, 0);
+        }
+    }
 }
 
 static void handle(ccurl_loop *loop, struct epoll_event event) {

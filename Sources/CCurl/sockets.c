@@ -283,6 +283,14 @@ void ccurl_sockets_distrust(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     if (socket >= 0) sockets->watches[socket].is_doubtful = true;
 }
 
+void ccurl_sockets_give_up(ccurl_sockets *sockets, int socket) {
+    const ccurl_watch *watch = &sockets->watches[socket];
+    // That it ends now says nothing about what the server has seen.
+    if (watch->user) ccurl_sockets_release(sockets, watch->user);
+    // The descriptor may be another file by now.
+    if (watch->is_own && inode_of(socket) == watch->inode) shutdown(socket, SHUT_RDWR);
+}
+
 int ccurl_sockets_fullest(const ccurl_sockets *sockets) {
     int found = -1, most = 0;
     for (size_t i = 0; i < sockets->capacity; i++) {

@@ -78,6 +78,8 @@ enum { CCURL_PORTS = 65536 };
 ccurl_watch *ccurl_watch_of(ccurl_sockets *sockets, int socket);
 // Has epoll watch for these events. Returns false if the system refuses.
 bool ccurl_sockets_watch(ccurl_sockets *sockets, int socket, ccurl_watch *watch, uint32_t events);
+// Ends a connection that nobody can watch, so that libcurl finds it ended.
+void ccurl_sockets_give_up(ccurl_sockets *sockets, int socket);
 // Has libcurl open and close the transfer's sockets through the shim.
 void ccurl_sockets_adopt(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Separates the transfer from what becomes of its connection.
