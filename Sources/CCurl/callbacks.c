@@ -203,6 +203,8 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     size_t length = size * count;
     size_t limit = transfer->is_coded ? SIZE_MAX : transfer->request.body_limit;
     if (length > limit - transfer->body_length) return object(transfer, CCURL_BODY_TOO_LARGE);
+    // A response that comes before all of its request was sent (see upload.c) rests like any other, and libcurl does
+    // not lose it then: the end of its stream stays unread behind the piece that is kept back.
     if (!ccurl_shares_note(transfer, length)) {
         transfer->is_paused = true;
         return CCURL_WRITEFUNC_PAUSE;

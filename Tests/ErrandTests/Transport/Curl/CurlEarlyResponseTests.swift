@@ -83,6 +83,34 @@ struct CurlEarlyResponseTests {
     }
 
     @Test(
+        "C42, C44: a response in many pieces, which has to let others go on meanwhile, is complete all the same",
+        .enabled(if: hasPython, "openssl or python3 is not installed"), arguments: [false, true])
+    func inPieces(hasLength: Bool) async throws {
+        let authority = try await TestAuthority()
+        let count = 400_000
+        // `content-length` comes after the status.
+        let fields = hasLength ? #"OK + bytes([0x0F, 0x0D, 6]) + b"\#(count)""# : "OK"
+        let server = try await PythonServer(
+            authority.issue(), speaking: "h2",
+            """
+            def serve(connection, number):
+                greet(connection)
+                while True:
+                    stream, _ = next_request(connection)
+                    connection.sendall(frame(HEADERS, END_HEADERS, stream, \(fields)))
+                    connection.sendall(frame(DATA, 0, stream, b"1") * \(count))
+                    connection.sendall(frame(DATA, END_STREAM, stream))
+                    time.sleep(0.02)
+                    connection.sendall(frame(RESET, 0, stream, struct.pack(">I", 0)))
+            """)
+        let client = client(server.url, authority.transport())
+        for _ in 0..<3 {
+            let body = try await client.run(Endpoint<Data>.post("early", body: Self.body(1_000_000)))
+            #expect(body == Data(repeating: UInt8(ascii: "1"), count: count))
+        }
+    }
+
+    @Test(
         "C42, C44: a response that libcurl loses, because the end came along with it, is reported as lost",
         .enabled(if: hasPython, "openssl or python3 is not installed"),
         .enabled(if: InstalledLibrary.explainsResets, InstalledLibrary.explainsNoReset), arguments: [10, 100_000])
