@@ -179,8 +179,11 @@ extension StructuredField {
         private mutating func byteSequence() -> Value? {
             bytes.removeFirst()
             let text = String(decoding: take { $0 != UInt8(ascii: ":") }, as: UTF8.self)
-            let padding = text.hasSuffix("=") ? "" : String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-            guard skip(UInt8(ascii: ":")), let data = Data(base64Encoded: text + padding) else { return nil }
+            let missing = (4 - text.utf8.count % 4) % 4
+            // A part of the padding is too much, or too little: some versions of Foundation take it all the same.
+            guard skip(UInt8(ascii: ":")), missing == 0 || !text.hasSuffix("="),
+                let data = Data(base64Encoded: text + String(repeating: "=", count: missing))
+            else { return nil }
             return .bytes(Array(data))
         }
 
