@@ -244,8 +244,8 @@ import Testing
             case .failure(let error): #expect(error as? ServiceError == .cancelled && number.isMultiple(of: 2))
             }
         }
-        // A cancelled one may have closed its connection.
-        #expect(server.openConnections <= 8)
+        // A cancelled one may have closed its connection. Where each closes its own, the server may see that late.
+        #expect(server.openConnections <= 8 || !InstalledLibrary.announcesRequests)
         #expect(try await client.run(Endpoint<Int>.get("x")) == 1)
     }
 }
