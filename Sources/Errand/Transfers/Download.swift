@@ -24,12 +24,7 @@ struct Download {
     private var state = DownloadState()
     /// The digest that the server names for the version of the file.
     private var digest: FileDigest?
-    /// What the last request asks for and where it is sent, and where the bytes come from that are there.
-    private var source: DownloadSource?
-    private var url: HTTPURL?
-    private var place: String?
-    /// The record of the part. If an earlier download has left it, the place is not known until a response confirms it.
-    private var record: DownloadRecord?
+    private var origin = DownloadOrigin()
     /// The session that signed the first request, and signs the others: who signs in meanwhile is somebody else.
     private var session: UUID?
     /// Ends the call with the session.
@@ -126,39 +121,30 @@ struct Download {
 
 extension Download {
     /// Looks for what an earlier download of the same has left.
-    private mutating func findPart(of source: DownloadSource) async throws(ServiceError) {
+    private mutating func findPart() async throws(ServiceError) {
         guard order.isResuming, isRepeatable else { return }
         let (record, length) = try await call.onDisk(at: order.path) { [part] () throws(ServiceError) in
             (part.savedRecord(), part.length)
         }
-        guard let record, record.source == source.hash(with: record.key), let version = record.version, length > 0,
-            length <= record.total ?? .max, max(length, record.total ?? 0) <= byteLimit
+        guard let record, let version = record.version, length > 0, length <= record.total ?? .max,
+            max(length, record.total ?? 0) <= byteLimit, origin.resume(record)
         else { return }
         state = DownloadState(offset: length, version: version, total: record.total)
         writer.goOn(after: length)
         (digest, resumedAfter, best) = (record.digest, length, (length, version))
-        self.record = record
     }
 
-    /// Returns whether the response is to the same request as the part, and from the same place: a redirect may lead
-    /// elsewhere, and a middleware may add another user's header.
     private func isOfPart(_ response: HTTPResponse) -> Bool {
-        if let place { return place == self.place(of: response) }
-        return record.map { $0.answer == hash(of: response, with: $0.key) } ?? false
+        origin.includes(response, to: call.sentHeaders)
     }
 
     /// Begins again with the next response, because what is there may belong to another file. It stays on the disk
     /// until that response arrives.
     private mutating func forgetPart() {
         state = DownloadState(distrustsRanges: state.distrustsRanges)
-        (digest, resumedAfter, record, place) = (nil, 0, nil, nil)
+        (digest, resumedAfter) = (nil, 0)
+        origin.forget()
         if !hasBegun { best = (0, nil) }
-    }
-
-    private func place(of response: HTTPResponse) -> String? { (response.redirectedTo ?? url)?.place }
-
-    private func hash(of response: HTTPResponse, with key: String) -> String {
-        source?.hash(of: response.headers, from: place(of: response) ?? "", to: call.sentHeaders, with: key) ?? ""
     }
 }
 
@@ -199,12 +185,11 @@ extension Download {
         let next = DownloadSource(
             of: endpoint, as: request, and: again, session: session, isQueryCounted: !order.isAsking,
             at: date...max(date, call.time.date))
-        if let source {
-            if !source.isSame(as: next) { forgetPart() }
-        } else {
-            try await findPart(of: next)
+        switch origin.request(next, at: request.url) {
+        case true?: break
+        case false?: forgetPart()
+        case nil: try await findPart()
         }
-        (source, url) = (next, request.url)
         return (request, session)
     }
 
@@ -251,13 +236,13 @@ extension Download {
         }
         (digest, resumedAfter, hasBegun) = (FileDigest(of: response.status, response.headers), 0, true)
         try await writer.beginAgain(hashing: digest != nil || order.digest != nil)
-        place = place(of: response)
+        origin.keep(response)
         try await saveRecord(of: response)
     }
 
     private mutating func goOn(with response: HTTPResponse) async throws(ServiceError) {
         hasBegun = true
-        place = place(of: response)
+        origin.keep(response)
         digest = FileDigest(of: response.status, response.headers) ?? digest
         guard state.total == nil,
             case .part(_, let total?)? = response.headers["Content-Range"].flatMap(ContentRange.init)
@@ -268,13 +253,12 @@ extension Download {
     }
 
     private mutating func saveRecord(of response: HTTPResponse) async throws(ServiceError) {
-        guard let version = state.version, let source else { return }
-        let key = "\(call.time.randomUUID())"
-        let record = DownloadRecord(
-            key: key, source: source.hash(with: key), answer: hash(of: response, with: key), version: version,
-            total: state.total, digest: digest)
+        guard let version = state.version,
+            let record = origin.newRecord(
+                of: response, to: call.sentHeaders, version: version, total: state.total, digest: digest,
+                key: "\(call.time.randomUUID())")
+        else { return }
         try await call.onDisk(at: order.path) { [part] () throws(ServiceError) in try part.save(record) }
-        self.record = record
     }
 
     /// Gives up what is there: what is larger than the limit is not wanted.
