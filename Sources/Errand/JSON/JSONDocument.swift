@@ -85,8 +85,7 @@ final class JSONDocument {
 
 // MARK: The end of interest
 
-/// What waits for a decoded value, and may be stopped before that is there. An object, so that passing it along takes
-/// no memory, as a closure would.
+/// What waits for a decoded value, such as a call, and may be stopped before that is there.
 protocol Stoppable: AnyObject {
     /// Throws if nobody waits for the value any more.
     func throwIfStopped() throws
