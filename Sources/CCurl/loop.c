@@ -11,8 +11,8 @@
 #if defined(__linux__)
 
 #include "flood.h"
-#include "http1.h"
 #include "library.h"
+#include "origins.h"
 #include "orphans.h"
 #include "transfer.h"
 
@@ -29,6 +29,11 @@
 #define LONGEST_WAIT 10000
 // The milliseconds until the system is asked again to watch a socket that it has refused.
 #define RETRY_PAUSE 10
+// How much libcurl reads at once: what most responses fit into; and for streams, and for servers whose responses are
+// larger, as much as makes a difference. Until 8.6 each transfer allocates that much and frees it, and from 64 KB on,
+// glibc's free tidies up each time.
+#define SMALL_READ (16 << 10)
+#define LARGE_READ (100 << 10)
 // How many events are taken at once.
 #define MOST_EVENTS 256
 // How many lookups may hang before others have to wait for them.
@@ -54,7 +59,11 @@ struct ccurl_loop {
     ccurl_flood flood;
     // Whether the system has refused to watch a socket.
     bool has_unwatched;
-    ccurl_http1_list http1;
+    // Those that asked for HTTP/1.1. A server sends HTTP_1_1_REQUIRED where it cannot serve a request over HTTP/2 (RFC
+    // 9113, 7), for instance one for which it needs the client's certificate.
+    ccurl_origins http1;
+    // Those with responses larger than SMALL_READ.
+    ccurl_origins large;
 };
 
 ccurl_sockets *ccurl_loop_sockets(ccurl_loop *loop) { return &loop->sockets; }
@@ -153,8 +162,22 @@ static bool give(ccurl_loop *loop, ccurl_transfer *transfer) {
     return false;
 }
 
+static void choose_read_size(ccurl_loop *loop, ccurl_transfer *transfer) {
+    bool is_large = ccurl_transfer_is_streamed(transfer) ||
+                    ccurl_origins_contains(&loop->large, ccurl_transfer_request(transfer).origin);
+    long size = is_large ? LARGE_READ : SMALL_READ;
+    ccurl_api.easy_setopt(ccurl_transfer_easy(transfer), CCURLOPT_BUFFERSIZE, size);
+}
+
+static void note_size(ccurl_loop *loop, ccurl_transfer *transfer) {
+    if (ccurl_transfer_is_streamed(transfer)) return;
+    if (ccurl_transfer_get_offset(transfer, CCURLINFO_SIZE_DOWNLOAD_T) <= SMALL_READ) return;
+    ccurl_origins_add(&loop->large, ccurl_transfer_request(transfer).origin);
+}
+
 bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer) {
-    if (ccurl_http1_contains(&loop->http1, ccurl_transfer_request(transfer).origin))
+    choose_read_size(loop, transfer);
+    if (ccurl_origins_contains(&loop->http1, ccurl_transfer_request(transfer).origin))
         ccurl_transfer_downgrade(transfer);
     ccurl_transfer_start(transfer);
     return give(loop, transfer);
@@ -199,6 +222,7 @@ ccurl_code ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
 
 // Has libcurl let go of a transfer that it has ended with `result`. Returns what the result is to the caller.
 static ccurl_code finish(ccurl_loop *loop, ccurl_transfer *transfer, ccurl_code result) {
+    note_size(loop, transfer);
     ccurl_sockets_keep(&loop->sockets, transfer);
     ccurl_sockets_release(&loop->sockets, transfer);
     ccurl_api.multi_remove_handle(loop->multi, ccurl_transfer_easy(transfer));
@@ -207,7 +231,7 @@ static ccurl_code finish(ccurl_loop *loop, ccurl_transfer *transfer, ccurl_code 
     ccurl_upload_forget(transfer);
     ccurl_shares_forget(transfer);
     if (ccurl_transfer_repetition(transfer) == CCURL_DOWNGRADED)
-        ccurl_http1_add(&loop->http1, ccurl_transfer_request(transfer).origin);
+        ccurl_origins_add(&loop->http1, ccurl_transfer_request(transfer).origin);
     ccurl_transfer_end(transfer, result == CCURLE_OK);
     return result;
 }

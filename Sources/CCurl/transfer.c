@@ -31,6 +31,7 @@ ccurl_repetition ccurl_transfer_repetition(const ccurl_transfer *transfer) { ret
 ccurl_request ccurl_transfer_request(const ccurl_transfer *transfer) { return transfer->request; }
 int64_t ccurl_transfer_started(const ccurl_transfer *transfer) { return transfer->started; }
 bool ccurl_transfer_is_encrypted(const ccurl_transfer *transfer) { return transfer->request.is_encrypted; }
+bool ccurl_transfer_is_streamed(const ccurl_transfer *transfer) { return transfer->hooks.on_body != NULL; }
 bool ccurl_transfer_is_paused(const ccurl_transfer *transfer) { return transfer->is_paused; }
 bool ccurl_transfer_is_receiving(const ccurl_transfer *transfer) { return transfer->state == RECEIVING; }
 

@@ -41,6 +41,8 @@ ccurl_repetition ccurl_transfer_repetition(const ccurl_transfer *transfer);
 // When it was added to the loop, in microseconds.
 int64_t ccurl_transfer_started(const ccurl_transfer *transfer);
 bool ccurl_transfer_is_encrypted(const ccurl_transfer *transfer);
+// Whether the response is handed over as it comes.
+bool ccurl_transfer_is_streamed(const ccurl_transfer *transfer);
 // Whether the response is paused: by a hook, or because it has used up its share.
 bool ccurl_transfer_is_paused(const ccurl_transfer *transfer);
 // Whether libcurl has begun to send the request on some connection.

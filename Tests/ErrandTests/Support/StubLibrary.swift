@@ -99,9 +99,14 @@ final class StubLibrary: Sendable {
         #include <stdio.h>
         static void *library;
         static _Atomic int handles, transfers;
+        // How much is read at once for each transfer.
+        #define MOST_SIZES 16
+        static long size, sizes[MOST_SIZES];
         __attribute__((constructor)) static void open_library(void) { library = dlopen(PATH, RTLD_NOW | RTLD_LOCAL); }
         __attribute__((destructor)) static void report(void) {
-            printf("transfers: %d\\nhandles left: %d\\n", transfers, handles);
+            printf("transfers: %d\\nread sizes:", transfers);
+            for (int i = 0; i < transfers && i < MOST_SIZES; i++) printf(" %ld", sizes[i]);
+            printf("\\nhandles left: %d\\n", handles);
         }
         #define REAL(name, result, ...) ((result (*)(__VA_ARGS__))dlsym(library, name))
         version_info *curl_version_info(int now) {
@@ -146,6 +151,7 @@ final class StubLibrary: Sendable {
         #ifdef TRUSTED_FILE
             if (option == 10065) printf("trusts %s\\n", (const char *)value);
         #endif
+            if (option == 98) size = (long)value;
             return REAL("curl_easy_setopt", int, void *, int, ...)(easy, option, value);
         }
         int curl_easy_getinfo(void *easy, int asked, ...) {
@@ -168,6 +174,7 @@ final class StubLibrary: Sendable {
             return REAL("curl_multi_setopt", int, void *, int, ...)(multi, option, value);
         }
         int curl_multi_add_handle(void *multi, void *easy) {
+            if (transfers < MOST_SIZES) sizes[transfers] = size;
             transfers++;
             return REAL("curl_multi_add_handle", int, void *, void *)(multi, easy);
         }

@@ -11,9 +11,6 @@ struct CurlRequest {
     /// Below the limit of 300 kilobytes in newer versions of libcurl, so that the limit is the same with all versions.
     private static let largestHead = 256 << 10
     private static let acceptEncoding = Array("Accept-Encoding: \(CodedBody.known)\0".utf8)
-    /// Larger than libcurl's 16 kilobytes, which are many reads for a large response; small enough for the allocator to
-    /// have it at hand, since each transfer has such a buffer while it runs.
-    private static let readSize = 100 << 10
     /// Four times libcurl's own, which is as many fewer ways to the system for each megabyte of a stream that is sent.
     private static let uploadSize = 256 << 10
 
@@ -68,7 +65,6 @@ struct CurlRequest {
         }
         // See `CodedBody`.
         ccurl_set_long(transfer, CCURLOPT_HTTP_CONTENT_DECODING, 0)
-        ccurl_set_long(transfer, CCURLOPT_BUFFERSIZE, Self.readSize)
         // A proxy's own response to CONNECT is not the response to the request.
         ccurl_set_long(transfer, CCURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         // A transfer that is removed does not wait for the end of its lookup.

@@ -64,6 +64,25 @@ import Testing
         #expect(server.received.map(\.body.count) == [0, method == "POST" ? 4 : 0, 0])
         #expect(server.received.first?.headers == server.received.last?.headers)
     }
+
+    @Test(
+        "a call reads little at once, until a response of its server was larger; a stream reads much from the start",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+    func readSizes() async throws {
+        let library = try await StubLibrary(version: 0x075801, lacking: [], before: InstalledLibrary.path)
+        server.on(.get, "/large", LoopbackReply.status(200, body: Data(count: 20_000)).always)
+        let urls = ["/x", "/x", "/large", "/large", "/x"].map { server.baseURL + $0 }
+        let calls = try Child("TransportProbe", ["series"] + urls, environment: library.environment)
+        let lines = try await calls.end().lines
+        #expect(lines.contains("read sizes: 16384 16384 16384 102400 102400"), "\(lines)")
+
+        server.on(.get, "/file", LoopbackReply.status(200, body: Data(count: 100)).always)
+        let scratch = try Scratch()
+        let download = try Child(
+            "TransportProbe", ["download", server.baseURL, scratch.path("file")], environment: library.environment)
+        let said = try await download.end().lines
+        #expect(said.contains("read sizes: 102400"), "\(said)")
+    }
     #endif
 }
 #endif
