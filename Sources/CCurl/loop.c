@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -57,6 +58,8 @@ struct ccurl_loop {
     struct epoll_event events[MOST_EVENTS];
     ccurl_orphans orphans;
     ccurl_flood flood;
+    // Whether the system's file of certificates was there.
+    atomic_bool has_file;
     // Whether the system has refused to watch a socket.
     bool has_unwatched;
     // Those that asked for HTTP/1.1. A server sends HTTP_1_1_REQUIRED where it cannot serve a request over HTTP/2 (RFC
@@ -71,6 +74,13 @@ ccurl_sessions *ccurl_loop_sessions(ccurl_loop *loop) { return loop->sessions; }
 ccurl_answered *ccurl_loop_answered(ccurl_loop *loop) { return &loop->answered; }
 ccurl_shares *ccurl_loop_shares(ccurl_loop *loop) { return &loop->shares; }
 ccurl_flood *ccurl_loop_flood(ccurl_loop *loop) { return &loop->flood; }
+
+bool ccurl_loop_has_file(ccurl_loop *loop, const char *file) {
+    if (atomic_load_explicit(&loop->has_file, memory_order_relaxed)) return true;
+    if (access(file, R_OK) != 0) return false;
+    atomic_store_explicit(&loop->has_file, true, memory_order_relaxed);
+    return true;
+}
 
 // MARK: What libcurl asks for
 

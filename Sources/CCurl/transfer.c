@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 // As libcurl lays it out.
 typedef struct field_line {
@@ -242,9 +241,10 @@ void ccurl_trust_system(ccurl_transfer *transfer) {
         ccurl_api.easy_setopt(transfer->easy, CCURLOPT_PROXY_CAINFO, file);
         return;
     }
+    if (!transfer->request.is_encrypted) return;
     // Before 7.84 libcurl does not tell.
-    if (ccurl_api.easy_getinfo(transfer->easy, CCURLINFO_CAINFO, &file) != CCURLE_OK) return;
-    if (file && access(file, R_OK) == 0) ccurl_api.easy_setopt(transfer->easy, CCURLOPT_CAPATH, NULL);
+    if (ccurl_api.easy_getinfo(transfer->easy, CCURLINFO_CAINFO, &file) != CCURLE_OK || !file) return;
+    if (ccurl_loop_has_file(transfer->loop, file)) ccurl_api.easy_setopt(transfer->easy, CCURLOPT_CAPATH, NULL);
 }
 
 ccurl_code ccurl_set_long(ccurl_transfer *transfer, ccurl_option option, long value) {

@@ -41,6 +41,7 @@ struct CurlRequest {
         set(CCURLOPT_URL, to: request.url.absoluteString, on: transfer)
         set(CCURLOPT_REQUEST_TARGET, to: target, on: transfer)
         ccurl_set_long(transfer, CCURLOPT_PIPEWAIT, isEncrypted ? 1 : 0)
+        if options.certificateAuthorities == nil { ccurl_trust_system(transfer) }
         try prepareProxy(transfer)
         if !isPlain {
             prepareMethod(transfer)
@@ -77,8 +78,6 @@ struct CurlRequest {
             try require(set(CCURLOPT_CAINFO, to: file, on: transfer), "a file of trusted certificates")
             // Otherwise the system's folder of certificates would be trusted too.
             set(CCURLOPT_CAPATH, to: nil, on: transfer)
-        } else {
-            ccurl_trust_system(transfer)
         }
         if !options.pinnedPublicKeys.isEmpty {
             // A malformed pin matches no key, and libcurl would blame the server.

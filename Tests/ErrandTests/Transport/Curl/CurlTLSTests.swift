@@ -196,6 +196,33 @@ struct CurlTLSTests {
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
     ].first { FileManager.default.isReadableFile(atPath: $0) }
+
+    @Test(
+        "a transport looks for the system's file of certificates once, and for plain http never",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"), arguments: [true, false])
+    func looking(isEncrypted: Bool) async throws {
+        let scratch = try Scratch()
+        try scratch.write(
+            """
+            #include <stdio.h>
+            #include <unistd.h>
+            int access(const char *path, int mode) {
+                printf("looked\\n");
+                return 0;
+            }
+            """, to: "look.c")
+        try await Program.clang.run(["-shared", "-fPIC", "-o", scratch.path("look.so"), scratch.path("look.c")])
+        let encrypted = try await TLSServer(authority.issue())
+        let plain = try LoopbackServer()
+        plain.onAny { _ in .json("1") }
+        let url = isEncrypted ? encrypted.url : plain.baseURL
+        let probe = try Child(
+            "TransportProbe", ["series", url, url, url], environment: ["LD_PRELOAD": scratch.path("look.so")])
+        let (lines, status) = try await probe.end()
+        #expect(status == 0 && lines.filter { $0 != "looked" }.count == 3, "\(lines)")
+        // Once for the process, when the library is opened, and once for the transport.
+        #expect(lines.count { $0 == "looked" } <= (isEncrypted ? 2 : 1), "\(lines)")
+    }
     #endif
 
     @Test("a missing file of trusted certificates is named, and nothing is sent")
