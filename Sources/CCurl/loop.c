@@ -117,7 +117,8 @@ ccurl_loop *ccurl_loop_new(void) {
     loop->multi = ccurl_api.multi_init();
     loop->sockets.epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->alarm = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    struct epoll_event event = {.events = EPOLLIN, .data.fd = loop->alarm};
+    // Each call is an event of its own, so none has to be read away.
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = loop->alarm};
     bool is_whole = loop->multi && loop->sockets.lists;
     if (!is_whole || epoll_ctl(loop->sockets.epoll, EPOLL_CTL_ADD, loop->alarm, &event) != 0) {
         ccurl_loop_free(loop);
@@ -316,12 +317,7 @@ static void watch_again(ccurl_loop *loop) {
 
 static void handle(ccurl_loop *loop, struct epoll_event event) {
     int socket = event.data.fd;
-    if (socket == loop->alarm) {
-        uint64_t calls;
-        // A failure means that nobody has called.
-        if (read(socket, &calls, sizeof calls) < 0) return;
-        return;
-    }
+    if (socket == loop->alarm) return;
     ccurl_watch *watch = &loop->sockets.watches[socket];
     if (!watch->wanted) {
         ccurl_sockets_watch(&loop->sockets, socket, watch, 0);
@@ -380,8 +376,8 @@ void ccurl_loop_work(ccurl_loop *loop) {
 // MARK: For other threads
 
 void ccurl_loop_wake(ccurl_loop *loop) {
+    // The sum of all calls, which stays far below its limit of 64 bits.
     uint64_t one = 1;
-    // It only fails if so many calls wait that one more makes no difference.
     if (write(loop->alarm, &one, sizeof one) < 0) return;
 }
 
