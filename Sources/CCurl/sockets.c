@@ -249,6 +249,8 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
         connection->may_be_http1 |= watch->is_http1;
         // Of two candidates, surplus bytes or the end of either count.
         if (watch->is_doubtful) return true;
+        // At the last moment, although epoll would have told: it last did when the turn began, and a surplus is most
+        // likely to come right after a response, which may be one of this turn.
         if (watch->is_http1 && recv(i, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return true;
         found = i;
         count++;
