@@ -52,7 +52,7 @@ bool ccurl_transfer_was_sent(const ccurl_transfer *transfer) {
 }
 
 bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer) {
-    // Before 7.80 it is CONNECTING until the response comes, and on a kept connection no socket is opened for it.
+    // Before 7.80 it is CONNECTING until the response comes.
     return transfer->state == CONNECTING && transfer->connection.opened == 0 && !ccurl_transfer_was_sent(transfer);
 }
 

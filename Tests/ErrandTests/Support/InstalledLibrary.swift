@@ -29,6 +29,10 @@ enum InstalledLibrary {
     static let explainsResets = !(0x080100..<0x080200).contains(version)
     static let explainsNoReset: Comment = "libcurl 8.1 does not say why a server has reset a stream"
 
+    /// Whether it notices that TLS's closing alert ends a response without a length.
+    static let noticesAlerts = !(0x080500..<0x080800).contains(version)
+    static let noticesNoAlert: Comment = "libcurl 8.6 does not notice that a closing alert ends a response"
+
     /// Whether it announces a request before it sends it (7.80 and later), so that a connection can be looked at first.
     /// Before, each request has a connection of its own, under HTTP/1.1.
     static let announcesRequests = version >= 0x075000

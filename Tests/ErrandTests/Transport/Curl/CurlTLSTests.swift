@@ -51,7 +51,9 @@ struct CurlTLSTests {
         return failure
     }
 
-    @Test("certificates that take long to load are no flood: no connection is shut down because of them")
+    @Test(
+        "certificates that take long to load are no flood: no connection is shut down because of them",
+        .enabled(if: InstalledLibrary.noticesAlerts, InstalledLibrary.noticesNoAlert))
     func manyAuthorities() async throws {
         let server = try await TLSServer(authority.issue())
         let scratch = try Scratch()
@@ -109,7 +111,9 @@ struct CurlTLSTests {
         #expect(outcome.attempts == 1)
     }
 
-    @Test("a server whose authority is trusted is believed; the time that TLS took is told")
+    @Test(
+        "a server whose authority is trusted is believed; the time that TLS took is told",
+        .enabled(if: InstalledLibrary.noticesAlerts, InstalledLibrary.noticesNoAlert))
     func trusted() async throws {
         let server = try await TLSServer(authority.issue())
         let reply = try await outcome(server.url, trusting).result.get()
@@ -120,7 +124,10 @@ struct CurlTLSTests {
         #expect(timings.httpVersion == "1.0")
     }
 
-    @Test("a new connection goes on with the TLS session of an earlier one", arguments: ["-tls1_2", "-tls1_3"])
+    @Test(
+        "a new connection goes on with the TLS session of an earlier one",
+        .enabled(if: InstalledLibrary.noticesAlerts, InstalledLibrary.noticesNoAlert),
+        arguments: ["-tls1_2", "-tls1_3"])
     func resumed(version: String) async throws {
         // This server closes each connection, and its page tells whether the session is a new one.
         let server = try await TLSServer(authority.issue(), version)
@@ -135,7 +142,9 @@ struct CurlTLSTests {
         #expect(pages.map { $0.contains("\nReused, TLS") } == [false, true, true])
     }
 
-    @Test("a server whose key is one of those pinned is believed, if its certificate is good too")
+    @Test(
+        "a server whose key is one of those pinned is believed, if its certificate is good too",
+        .enabled(if: InstalledLibrary.noticesAlerts, InstalledLibrary.noticesNoAlert))
     func pinned() async throws {
         let certificate = try await authority.issue()
         let server = try await TLSServer(certificate)
@@ -162,7 +171,8 @@ struct CurlTLSTests {
     #if !URLSession
     @Test(
         "with authorities of its own, a transport does not trust those of the system, neither file nor folder",
-        .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"),
+        .enabled(if: InstalledLibrary.noticesAlerts, InstalledLibrary.noticesNoAlert))
     func systemAuthorities() async throws {
         // The authority of this suite plays the system's: in the file, and in the folder under the hash of its name.
         let folder = try Scratch()
@@ -239,6 +249,7 @@ struct CurlTLSTests {
 
     @Test(
         "a client presents its certificate to a server that asks for one; without it the handshake fails",
+        .enabled(if: InstalledLibrary.noticesAlerts, InstalledLibrary.noticesNoAlert),
         arguments: ["-tls1_2", "-tls1_3"])
     func clientCertificate(version: String) async throws {
         let server = try await TLSServer(
