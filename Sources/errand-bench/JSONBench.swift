@@ -15,6 +15,7 @@ enum JSONBench {
         try compare("timeline", JSONCorpora.Timeline.self, JSONCorpora.timeline(), repeats: 2, into: &report)
         try compare("coordinates", JSONCorpora.Map.self, JSONCorpora.coordinates(), repeats: 1, into: &report)
         try compare("small", JSONCorpora.Small.self, JSONCorpora.small, repeats: 5000, into: &report)
+        for model in JSONModels.all { try compare(model, into: &report) }
         try compareErrors(into: &report)
         try compareFirstUse(into: &report)
     }
@@ -32,6 +33,16 @@ enum JSONBench {
             return report.add("decode.small_us", .number(ours * 1e6), "µs for such an object")
         }
         report.add("decode.megabytes_per_s_\(name)", .number(Double(data.count) / ours / 1e6), "megabytes per second")
+    }
+
+    private static func compare(_ model: JSONModel, into report: inout Report) throws {
+        guard try model.isEqual() else {
+            throw Child.Failure(description: "the decoders get different values for \(model.name)")
+        }
+        let (ours, _, ratio) = try turns(1, model.ours, model.theirs)
+        report.add(
+            "decode.vs_jsondecoder_\(model.name)", .number(ratio),
+            "its speed to that of JSONDecoder, for \(model.size) bytes in \(Int((ours * 1e6).rounded())) µs")
     }
 
     private static func compareErrors(into report: inout Report) throws {
