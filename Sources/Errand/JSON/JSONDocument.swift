@@ -24,8 +24,8 @@ final class JSONDocument {
     let userInfo: [CodingUserInfoKey: Any]
     let changesKeys: Bool
     let isSnakeCase: Bool
-    /// Whether a type is a dictionary whose keys are strings, for the types that have been decoded.
-    var stringKeyedTypes: [ObjectIdentifier: Bool] = [:]
+    /// The type that was last looked up by `stringKeyed`, and the answer.
+    var lastStringKeyed: (type: ObjectIdentifier, answer: (any StringKeyed.Type)?)?
 
     init(
         _ bytes: UnsafeBufferPointer<UInt8>, _ options: FastJSONDecoder, for recipient: (any Stoppable)? = nil

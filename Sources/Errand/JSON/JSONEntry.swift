@@ -63,6 +63,12 @@ struct JSONEntry {
 }
 
 extension JSONEntry.Kind {
+    @inline(__always)
+    var isContainer: Bool { rawValue >= Self.array.rawValue }
+    /// Whether it is a number or a truth value.
+    @inline(__always)
+    var isPlain: Bool { rawValue >= Self.no.rawValue && rawValue <= Self.number.rawValue }
+
     /// The words for such a value in an error.
     var name: String {
         switch self {

@@ -3,9 +3,9 @@ extension JSONValueDecoder {
     /// name that the server writes finds it all the same.
     func decoder(below name: String) throws -> JSONValueDecoder {
         try prepareMembers()
-        if let entry = member(name) { return decoder(of: entry, at: JSONPathKey.name(name)) }
+        if let entry = try member(name) { return decoder(of: entry, at: JSONPathKey.name(name)) }
         let plain = name.plainName
-        guard let other = memberNames.first(where: { $0.plainName == plain }), let entry = member(other) else {
+        guard let other = memberNames.first(where: { $0.plainName == plain }), let entry = try member(other) else {
             throw DecodingError.keyNotFound(
                 JSONPathKey.name(name),
                 DecodingError.Context(

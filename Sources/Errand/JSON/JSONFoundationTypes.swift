@@ -33,6 +33,7 @@ extension JSONValueDecoder {
         switch document.options.dataDecodingStrategy {
         case .deferredToData: return try withDecoder(of: entry, at: key) { try Data(from: $0) }
         case .base64:
+            if let data = try? Data.read(entry, in: document) { return data }
             guard let data = Data(base64Encoded: try text(entry, at: key)) else {
                 throw corrupted("Encountered Data is not valid Base64.", at: key)
             }
@@ -49,39 +50,14 @@ extension JSONValueDecoder {
 
     func decimal(_ entry: Int, at key: some CodingKey) throws -> Decimal {
         try requireValue(Decimal.self, entry, at: key)
-        let value = document[entry]
-        guard value.kind == .integer || value.kind == .number else {
+        do throws(JSONMisfit) {
+            return try Decimal.read(entry, in: document)
+        } catch .fault(let reason) {
+            throw document.error(reason, at: entry)
+        } catch {
             throw DecodingError.typeMismatch(
                 Decimal.self, DecodingError.Context(codingPath: path(to: key), debugDescription: ""))
         }
-        let bytes = document.bytes(of: value)
-        guard JSONNumber(bytes) != nil else { throw document.error(.malformedNumber, at: entry) }
-        guard let decimal = Decimal(string: String(decoding: bytes, as: UTF8.self)) else {
-            throw document.error(.unrepresentable, at: entry)
-        }
-        return decimal
-    }
-
-    /// Returns the type as that of a dictionary whose keys are strings; `nil` for any other.
-    @inline(never)
-    func stringKeyed(_ type: any Decodable.Type) -> (any StringKeyed.Type)? {
-        let id = ObjectIdentifier(type)
-        // Asking for a conformance is slow.
-        guard document.stringKeyedTypes[id] ?? true else { return nil }
-        let dictionary = type as? any StringKeyed.Type
-        if dictionary == nil { document.stringKeyedTypes[id] = false }
-        return dictionary
-    }
-
-    /// Decodes a dictionary to whose keys no key strategy applies.
-    @inline(never)
-    func dictionary<Value>(_ type: any StringKeyed.Type, _ entry: Int, at key: some CodingKey) throws -> Value {
-        if document[entry].isNull { throw error(.null, [String: Any].self, entry, at: key) }
-        try requireObject(entry, at: key)
-        let dictionary = try withDecoder(of: entry, at: key) { try type.init(membersOf: $0) }
-        // It is an instance of that type.
-        guard let value = dictionary as? Value else { throw error(.otherType, Value.self, entry, at: key) }
-        return value
     }
 
     private func text(_ entry: Int, at key: some CodingKey) throws -> String {
@@ -91,27 +67,5 @@ extension JSONValueDecoder {
     @inline(__always)
     private func requireValue(_ type: Any.Type, _ entry: Int, at key: some CodingKey) throws {
         if document[entry].isNull { throw error(.null, type, entry, at: key) }
-    }
-}
-
-/// A dictionary whose keys are strings.
-protocol StringKeyed {
-    init(membersOf decoder: JSONValueDecoder) throws
-}
-
-extension Dictionary: StringKeyed where Key == String, Value: Decodable {
-    init(membersOf decoder: JSONValueDecoder) throws {
-        self.init(minimumCapacity: decoder.document[decoder.entry].length)
-        let document = decoder.document
-        var index = decoder.entry + 1
-        while index < document[decoder.entry].place {
-            try document.step()
-            let name = try decoder.read(index, at: JSONPathKey.none) { index throws(JSONMisfit) in
-                try document.string(index)
-            }
-            let value = try decoder.value(index + 1, as: Value.self, at: JSONPathKey.name(name))
-            if self[name] == nil { self[name] = value }
-            index = document.index(after: index + 1)
-        }
     }
 }

@@ -3,20 +3,27 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let decoder: JSONValueDecoder
 
     var codingPath: [any CodingKey] { decoder.codingPath }
-    var allKeys: [Key] { decoder.memberNames.compactMap { Key(stringValue: $0) } }
+    var allKeys: [Key] {
+        // An enumeration with associated values is an object with one member, and asks for its key.
+        if let name = decoder.onlyMemberName { return Key(stringValue: name).map { [$0] } ?? [] }
+        return decoder.memberNames.compactMap { Key(stringValue: $0) }
+    }
 
-    func contains(_ key: Key) -> Bool { decoder.member(key.stringValue) != nil }
+    func contains(_ key: Key) -> Bool {
+        // A decoding that nobody waits for ends with the next step that can throw.
+        (try? decoder.member(key.stringValue)) != nil
+    }
 
     @inline(__always)
     private func entry(_ key: Key) throws -> Int {
-        guard let entry = decoder.member(key.stringValue) else { throw missing(key) }
+        guard let entry = try decoder.member(key.stringValue) else { throw missing(key) }
         return entry
     }
 
     /// Returns the entry of the value of a member; `nil` if it is missing or null.
     @inline(__always)
-    private func entryIfPresent(_ key: Key) -> Int? {
-        guard let entry = decoder.member(key.stringValue), !decoder.document[entry].isNull else { return nil }
+    private func entryIfPresent(_ key: Key) throws -> Int? {
+        guard let entry = try decoder.member(key.stringValue), !decoder.document[entry].isNull else { return nil }
         return entry
     }
 
@@ -36,7 +43,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     @inline(__always)
     private func readIfPresent<Value>(_ key: Key, _ body: (Int) throws(JSONMisfit) -> Value) throws -> Value? {
-        guard let entry = entryIfPresent(key) else { return nil }
+        guard let entry = try entryIfPresent(key) else { return nil }
         return try decoder.read(entry, at: key, body)
     }
 
@@ -107,14 +114,14 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? { try integerIfPresent(key) }
 
     func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-        guard let entry = entryIfPresent(key) else { return nil }
+        guard let entry = try entryIfPresent(key) else { return nil }
         return try decoder.value(entry, as: type, at: key)
     }
 
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type, forKey key: Key
     ) throws -> KeyedDecodingContainer<NestedKey> {
-        try decoder.decoder(of: try entry(key), at: key).container(keyedBy: type)
+        try decoder.nestedDecoder(of: try entry(key), at: key).container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
@@ -123,10 +130,10 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func superDecoder() throws -> any Decoder {
         let key = JSONPathKey.super
-        return decoder.decoder(of: decoder.member(key.stringValue) ?? decoder.document.missing, at: key)
+        return try decoder.decoder(of: decoder.member(key.stringValue) ?? decoder.document.missing, at: key)
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder {
-        decoder.decoder(of: decoder.member(key.stringValue) ?? decoder.document.missing, at: key)
+        try decoder.decoder(of: decoder.member(key.stringValue) ?? decoder.document.missing, at: key)
     }
 }

@@ -4,6 +4,8 @@ enum JSONPathKey: CodingKey {
     case none
     case index(Int)
     case name(String)
+    /// A key of a dictionary, which is a number too if it is written like one.
+    case member(String)
 
     init(stringValue: String) { self = .name(stringValue) }
     init(intValue: Int) { self = .index(intValue) }
@@ -12,11 +14,17 @@ enum JSONPathKey: CodingKey {
         switch self {
         case .none: ""
         case .index(let index): "Index \(index)"
-        case .name(let name): name
+        case .name(let name), .member(let name): name
         }
     }
 
-    var intValue: Int? { if case .index(let index) = self { index } else { nil } }
+    var intValue: Int? {
+        switch self {
+        case .none, .name: nil
+        case .index(let index): index
+        case .member(let name): Int(name)
+        }
+    }
 
     var isNone: Bool { if case .none = self { true } else { false } }
 

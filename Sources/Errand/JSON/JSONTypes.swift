@@ -8,29 +8,39 @@ extension JSONValueDecoder {
     /// Decodes a value in this one.
     ///
     /// The types that are read without their initializers come first, the frequent ones before the others. A comparison
-    /// of types costs about a nanosecond.
+    /// of types costs a nanosecond or two, so most models and enumerations are told from these types by their size.
     func value<Value: Decodable>(_ entry: Int, as type: Value.Type, at key: some CodingKey) throws -> Value {
         if type == String.self {
             return cast(try read(entry, at: key) { entry throws(JSONMisfit) in try document.string(entry) })
         }
         if type == Int.self { return cast(try readInteger(entry, at: key) as Int) }
         if type == Double.self { return cast(try readFloat(entry, at: key) as Double) }
-        // Where an element does not fit, the initializer of the array finds the same, and reports it with its path.
-        if document[entry].kind == .array {
-            if type == [String].self, let strings = try strings(entry) { return cast(strings) }
-            if type == [Double].self, let numbers = try doubles(entry) { return cast(numbers) }
-            if type == [[Double]].self, let rows = try rows(entry) { return cast(rows) }
-            if type == [Int].self, let numbers = try integers(entry) { return cast(numbers) }
+        let kind = document[entry].kind
+        if kind == .array {
+            if type == [String].self, let strings = try String.list(entry, in: document) { return cast(strings) }
+            if type == [Double].self, let numbers = try Double.list(entry, in: document) { return cast(numbers) }
+            if type == [[Double]].self, let rows = try Double.rows(entry, in: document) { return cast(rows) }
+            if type == [Int].self, let numbers = try Int.list(entry, in: document) { return cast(numbers) }
         }
-        if type == Date.self { return cast(try date(entry, at: key)) }
-        if type == URL.self { return cast(try url(entry, at: key)) }
-        if type == Data.self { return cast(try data(entry, at: key)) }
-        if type == Decimal.self { return cast(try decimal(entry, at: key)) }
-        if document.changesKeys, let dictionary = stringKeyed(type) {
-            return try self.dictionary(dictionary, entry, at: key)
+        let size = MemoryLayout<Value>.size
+        if size < MemoryLayout<Int>.size {
+            if kind.isPlain { return try plain(entry, as: type, at: key) }
+        } else if size <= Self.largestKnown {
+            if type == Date.self { return cast(try date(entry, at: key)) }
+            if type == URL.self { return cast(try url(entry, at: key)) }
+            if type == Data.self { return cast(try data(entry, at: key)) }
+            if type == Decimal.self { return cast(try decimal(entry, at: key)) }
+            if type == UUID.self, let uuid = try? UUID.read(entry, in: document) { return cast(uuid) }
+            if kind.isPlain { return try plain(entry, as: type, at: key) }
+            if size == MemoryLayout<Int>.size, kind.isContainer || document.changesKeys {
+                return try collection(entry, as: type, at: key)
+            }
         }
         return try withDecoder(of: entry, at: key) { try Value(from: $0) }
     }
+
+    /// No type that is read without its initializer is larger, and a collection is as large as a pointer.
+    private static var largestKnown: Int { 24 }
 
     /// Returns a value as the type that it has been found to be.
     @inline(__always)
@@ -46,46 +56,45 @@ extension JSONValueDecoder {
         try read(entry, at: key) { entry throws(JSONMisfit) in try document.float(entry) }
     }
 
-    /// Reads an array of values that have one entry each; `nil` if it has others.
-    @inline(__always)
-    private func array<Element>(_ entry: Int, _ body: (Int) throws(JSONMisfit) -> Element) throws -> [Element]? {
-        let end = entry + 1 + document[entry].length
-        var elements: [Element] = []
-        elements.reserveCapacity(end - entry - 1)
-        for start in stride(from: entry + 1, to: end, by: Self.elementsBetweenSteps) {
-            try document.step()
-            for index in start..<min(start + Self.elementsBetweenSteps, end) {
-                do throws(JSONMisfit) { elements.append(try body(index)) } catch { return nil }
-            }
+    /// Decodes a value by its initializer.
+    @inline(never)
+    private func model<Value: Decodable>(_ entry: Int, as type: Value.Type, at key: some CodingKey) throws -> Value {
+        try withDecoder(of: entry, at: key) { try Value(from: $0) }
+    }
+
+    /// Decodes what may be a collection. Where a collection of plain values has others, its initializer finds the same,
+    /// and reports it with its path.
+    @inline(never)
+    private func collection<Value: Decodable>(
+        _ entry: Int, as type: Value.Type, at key: some CodingKey
+    ) throws -> Value {
+        guard let collection = JSONPlainCollection.of(type), collection.fits(document[entry]) else {
+            return try dictionaryOrModel(entry, as: type, at: key)
         }
-        return elements
+        return try collection.read(entry, in: document) ?? dictionaryOrModel(entry, as: type, at: key)
     }
 
-    /// These take about as long as a step elsewhere.
-    private static var elementsBetweenSteps: Int { 64 }
-
-    private func strings(_ entry: Int) throws -> [String]? {
-        try array(entry) { entry throws(JSONMisfit) in try document.string(entry) }
-    }
-
-    private func doubles(_ entry: Int) throws -> [Double]? {
-        try array(entry) { entry throws(JSONMisfit) in try document.float(entry) }
-    }
-
-    private func integers(_ entry: Int) throws -> [Int]? {
-        try array(entry) { entry throws(JSONMisfit) in try document.integer(entry) }
-    }
-
-    private func rows(_ entry: Int) throws -> [[Double]]? {
-        let document = document
-        var rows: [[Double]] = []
-        rows.reserveCapacity(document[entry].length)
-        var index = entry + 1
-        while index < document[entry].place {
-            guard document[index].kind == .array, let row = try doubles(index) else { return nil }
-            rows.append(row)
-            index = document[index].place
+    @inline(never)
+    private func dictionaryOrModel<Value: Decodable>(
+        _ entry: Int, as type: Value.Type, at key: some CodingKey
+    ) throws -> Value {
+        if document[entry].isObject || document.changesKeys, let dictionary = document.stringKeyed(type) {
+            return try self.dictionary(dictionary, entry, at: key)
         }
-        return rows
+        return try model(entry, as: type, at: key)
+    }
+
+    /// Decodes a number or truth value. Where the type does not fit, its initializer reports it.
+    @inline(never)
+    private func plain<Value: Decodable>(_ entry: Int, as type: Value.Type, at key: some CodingKey) throws -> Value {
+        if type == Bool.self, let value = try? Bool.read(entry, in: document) { return cast(value) }
+        if type == Float.self, let value = try? Float.read(entry, in: document) { return cast(value) }
+        if type == Int64.self, let value = try? Int64.read(entry, in: document) { return cast(value) }
+        if type == Int32.self, let value = try? Int32.read(entry, in: document) { return cast(value) }
+        if type == UInt.self, let value = try? UInt.read(entry, in: document) { return cast(value) }
+        if type == UInt64.self, let value = try? UInt64.read(entry, in: document) { return cast(value) }
+        if type == UInt32.self, let value = try? UInt32.read(entry, in: document) { return cast(value) }
+        if type == UInt8.self, let value = try? UInt8.read(entry, in: document) { return cast(value) }
+        return try model(entry, as: type, at: key)
     }
 }

@@ -8,10 +8,18 @@ final class JSONValueDecoder: Decoder {
     private var parent: JSONValueDecoder?
     private var key: any CodingKey
     private var spare: JSONValueDecoder?
+    /// The decoder of a nested container, until this one is used for the next model.
+    private var nested: JSONValueDecoder?
+    /// Whether `withDecoder` is going to take this one back.
+    private var isBorrowed = false
     /// The path, once it has been asked for: a model that tries several types asks with every error.
     private var knownPath: [any CodingKey]?
     /// The values by key, where a search would take longer, or would not tell which keys are equal.
     var members: [String: Int]?
+    /// The members of a large object, once it has been searched for long.
+    var index: JSONKeyIndex?
+    /// How many keys of a large object have been compared.
+    var compared = 0
 
     init(_ document: JSONDocument, entry: Int, parent: JSONValueDecoder?, key: some CodingKey) {
         self.document = document
@@ -53,24 +61,58 @@ final class JSONValueDecoder: Decoder {
         try document.step()
         guard var decoder = spare else {
             var decoder = decoder(of: entry, at: key)
+            decoder.isBorrowed = true
             defer { takeBack(&decoder) }
             return try body(decoder)
         }
         spare = nil
-        decoder.entry = entry
-        decoder.parent = self
-        decoder.key = key
+        decoder.reuse(for: entry, at: key, in: self)
+        decoder.isBorrowed = true
         defer { takeBack(&decoder) }
         return try body(decoder)
     }
 
+    /// Returns a decoder for a nested container, which is used again after that container.
+    func nestedDecoder(of entry: Int, at key: some CodingKey) -> JSONValueDecoder {
+        // The nested decoder refers to this one too, so it is only remembered where that is certain to end.
+        guard isBorrowed, nested == nil else { return decoder(of: entry, at: key) }
+        let decoder: JSONValueDecoder
+        if let spare {
+            decoder = spare
+            self.spare = nil
+            decoder.reuse(for: entry, at: key, in: self)
+        } else {
+            decoder = self.decoder(of: entry, at: key)
+        }
+        decoder.isBorrowed = true
+        nested = decoder
+        return decoder
+    }
+
+    @inline(__always)
+    private func reuse(for entry: Int, at key: some CodingKey, in parent: JSONValueDecoder) {
+        self.entry = entry
+        self.parent = parent
+        self.key = key
+    }
+
     @inline(__always)
     private func takeBack(_ decoder: inout JSONValueDecoder) {
+        decoder.isBorrowed = false
+        if decoder.nested != nil { decoder.takeBackNested() }
         guard isKnownUniquelyReferenced(&decoder) else { return }
         decoder.parent = nil
         if decoder.members != nil { decoder.members = nil }
+        if decoder.compared > 0 { (decoder.index, decoder.compared) = (nil, 0) }
         if decoder.knownPath != nil { decoder.knownPath = nil }
         spare = decoder
+    }
+
+    @inline(never)
+    private func takeBackNested() {
+        guard var decoder = nested else { return }
+        nested = nil
+        takeBack(&decoder)
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {

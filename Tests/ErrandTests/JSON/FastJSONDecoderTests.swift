@@ -63,6 +63,39 @@ struct FastJSONDecoderTests {
         #expect(try keeper.decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue) == ["list", "text"])
     }
 
+    private struct NestedKeeper: Decodable {
+        var nested: KeyedDecodingContainer<AnyKey>
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: AnyKey.self)
+            let first = try members.nestedContainer(keyedBy: AnyKey.self, forKey: AnyKey("a"))
+            nested = try first.nestedContainer(keyedBy: AnyKey.self, forKey: AnyKey("b"))
+        }
+    }
+
+    private final class Token: Sendable {}
+
+    @Test("a nested container that a model keeps is not used for the next model, and is freed with the model")
+    func keptNested() throws {
+        var decoder = FastJSONDecoder()
+        let token = try #require(CodingUserInfoKey(rawValue: "token"))
+        decoder.userInfo[token] = Token()
+        weak var weakToken: Token?
+        weakToken = decoder.userInfo[token] as? Token
+        let documents = (0..<4).map { #"{"a":{"b":{"n":\#($0)}}}"# }
+        do {
+            let keepers = try decoder.decode(
+                [NestedKeeper].self, from: Data("[\(documents.joined(separator: ","))]".utf8))
+            decoder.userInfo = [:]
+            for (index, keeper) in keepers.enumerated() {
+                #expect(try keeper.nested.decode(Int.self, forKey: AnyKey("n")) == index)
+                #expect(keeper.nested.codingPath.map(\.stringValue) == ["Index \(index)", "a", "b"])
+            }
+            #expect(weakToken != nil)
+        }
+        #expect(weakToken == nil)
+    }
+
     private final class Box {
         var decoder: (any Decoder)?
     }

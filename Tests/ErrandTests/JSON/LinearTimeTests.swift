@@ -174,6 +174,19 @@ struct LinearTimeTests {
         }
     }
 
+    /// A model that asks for all keys from the last to the first, each of them after a missing one.
+    private struct Backwards: Decodable {
+        var sum = 0
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: AnyKey.self)
+            for key in container.allKeys.reversed() {
+                if container.contains(AnyKey(key.stringValue + "?")) { sum += 1 }
+                sum += try container.decode(Int.self, forKey: key)
+            }
+        }
+    }
+
     private static func object(_ count: Int, _ key: (Int) -> String) -> String {
         "{\((0..<count).map { "\"\(key($0))\":\($0)" }.joined(separator: ","))}"
     }
@@ -186,6 +199,11 @@ struct LinearTimeTests {
         Case("many members, for a model", 500, as: Small.self) { object($0) { "key \($0)" } },
         Case("many members, in snake case", 500, as: Small.self, snakeCase) { object($0) { "snake_key_\($0)" } },
         Case("many members, by a strategy", 500, as: Small.self, custom) { object($0) { "key\($0)" } },
+        Case("many members, from the last to the first", 500, as: Backwards.self) { object($0) { "key \($0)" } },
+        Case("many members, from the last to the first, in snake case", 500, as: Backwards.self, snakeCase) {
+            object($0) { "key_\($0)" }
+        },
+        Case("many members of the same length", 500, as: Backwards.self) { object($0) { "key \(100_000 + $0)" } },
         Case("a long key in snake case", 4000, as: Small.self, snakeCase) { count in
             object(2) { _ in String(repeating: "snake_é", count: count) }
         },

@@ -57,7 +57,7 @@ enum Outcome {
         case let value as Decimal: "decimal \(value) \(value.exponent)"
         case let value as String: "\(Array(value.utf8))"
         case let value as [Any]: "[\(value.map { text($0) }.joined(separator: ", "))]"
-        case let value as [Int: String]: "\(value.sorted { $0.key < $1.key })"
+        case let value as [Int: Any]: "\(value.sorted { $0.key < $1.key }.map { "\($0.key): \(text($0.value))" })"
         case let value as [String: Any]:
             "{\(value.map { "\(text($0.key)): \(text($0.value))" }.sorted().joined(separator: ", "))}"
         default:
