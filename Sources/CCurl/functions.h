@@ -1,5 +1,5 @@
-// Functions of other libraries, which are opened when the program runs. With the package trait LinkedCurl they are linked
-// with the program instead.
+// Functions of other libraries, which are opened when the program runs. With the package trait LinkedCurl, they are
+// linked with the program instead.
 #ifndef CCURL_FUNCTIONS_H
 #define CCURL_FUNCTIONS_H
 

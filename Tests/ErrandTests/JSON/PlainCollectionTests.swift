@@ -137,6 +137,14 @@ struct PlainCollectionTests {
 
     private struct Stopped: Error {}
 
+    private final class Recipient: Stoppable {
+        let isStopped: Bool
+
+        init(isStopped: Bool) { self.isStopped = isStopped }
+
+        func throwIfStopped() throws { if isStopped { throw Stopped() } }
+    }
+
     @Test("a decoding that nobody waits for ends with the error of the question", arguments: [true, false])
     func stops(isStopped: Bool) throws {
         let count = 40_000
@@ -147,9 +155,8 @@ struct PlainCollectionTests {
             Data("{\((0..<count).map { "\"k\($0)\":\(value)" }.joined(separator: ","))}".utf8)
         }
         func check<Value: Decodable>(_ type: Value.Type, _ data: Data) {
-            let decode = {
-                _ = try FastJSONDecoder().decode(type, from: data, below: []) { if isStopped { throw Stopped() } }
-            }
+            let recipient = Recipient(isStopped: isStopped)
+            let decode = { _ = try FastJSONDecoder().decode(type, from: data, below: [], for: recipient) }
             if isStopped {
                 #expect(throws: Stopped.self, "\(type)") { try decode() }
             } else {
