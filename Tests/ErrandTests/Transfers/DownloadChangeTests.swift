@@ -74,11 +74,12 @@ struct DownloadChangeTests {
             case .milliseconds: return "\(Int(seconds * 1000))"
             case .iso8601: return date.formatted(.iso8601)
             case .http:
-                let formatter = DateFormatter()
-                formatter.locale = Locale(identifier: "en_US_POSIX")
-                formatter.timeZone = .gmt
-                formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-                return formatter.string(from: date)
+                // As in 2026-11-23T07:15:01Z.
+                let parts = date.formatted(.iso8601).split { "-T".contains($0) }
+                let day = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][Int(seconds) / 86400 % 7]
+                let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+                let month = months[(Int(parts[1]) ?? 1) - 1]
+                return "\(day), \(parts[2]) \(month) \(parts[0]) \(parts[3].dropLast()) GMT"
             }
         }
     }
