@@ -24,6 +24,8 @@ final class JSONDocument {
     let userInfo: [CodingUserInfoKey: Any]
     let changesKeys: Bool
     let isSnakeCase: Bool
+    /// Some of the types that have turned out to be no collection that is read without its initializer.
+    private var models = SIMD8<UInt>()
     /// The type that was last looked up by `stringKeyed`, and the answer.
     var lastStringKeyed: (type: ObjectIdentifier, answer: (any StringKeyed.Type)?)?
 
@@ -120,6 +122,30 @@ extension JSONDocument {
     /// Asks no more: the decoding is over, although a model may have kept its decoder.
     func stopAsking() {
         recipient = nil
+    }
+}
+
+// MARK: Known models
+
+extension JSONDocument {
+    /// Returns whether a type, for that kind of value, is known to be no collection that is read without its
+    /// initializer. The tables of those take ten times as long to find it out.
+    @inline(__always)
+    func isModel(_ type: Any.Type, of kind: JSONEntry.Kind) -> Bool {
+        let (place, bits) = Self.place(of: type, kind)
+        return models[place] == bits
+    }
+
+    func rememberModel(_ type: Any.Type, of kind: JSONEntry.Kind) {
+        let (place, bits) = Self.place(of: type, kind)
+        models[place] = bits
+    }
+
+    @inline(__always)
+    private static func place(of type: Any.Type, _ kind: JSONEntry.Kind) -> (place: Int, bits: UInt) {
+        // The address of a type is even.
+        let bits = UInt(bitPattern: ObjectIdentifier(type)) | (kind == .array ? 1 : 0)
+        return (Int((bits ^ bits >> 7) >> 4 & 7), bits)
     }
 }
 

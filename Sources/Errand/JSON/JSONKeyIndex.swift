@@ -1,3 +1,19 @@
+/// What finds the members of an object, where a search from the first one is not enough.
+///
+/// It is an object of its own so that the search of a small object does not look at more than whether there is one.
+final class JSONMemberTable {
+    /// How often a large object is searched before an index of it is made: together, these searches take about as long
+    /// as that. So a model that reads one member of many pays for no index, and one that reads all of them, in whatever
+    /// order, takes a time proportional to their number.
+    static let searchesBeforeIndex = 8
+
+    /// How often the object has been searched.
+    var searches = 0
+    var index: JSONKeyIndex?
+    /// The values by key, where bytes do not tell which keys are equal.
+    var members: [String: Int]?
+}
+
 /// The members of a large object by their keys, which are in ASCII.
 ///
 /// A table of the keys on the tape, in which a key is at the place of its hash, or at the next one that is free. The

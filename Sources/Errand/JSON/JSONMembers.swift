@@ -5,48 +5,74 @@
 /// searched from its beginning, and an index is made once a large one has been searched for long. For any other keys a
 /// dictionary is made.
 extension JSONValueDecoder {
-    /// An object with more members gets an index at some time.
     private static let mostSearched = 32
-    /// How many times as many keys may be compared as an object has, before an index of it is made: about as many as
-    /// cost what the index does. So a model that reads one member of many pays for no index, and one that reads all of
-    /// them, in whatever order, takes a time proportional to their number.
-    private static let searchesBeforeIndex = 8
 
     /// Makes what is needed to find members. Throws if the value is no object, or if it has a malformed key.
     @inline(__always)
     func prepareMembers() throws {
-        guard document[self.entry].kind == .object, !document.changesKeys || document.isSnakeCase else {
+        let entry = document[self.entry]
+        guard entry.kind == .object, entry.length <= Self.mostSearched,
+            !document.changesKeys || document.isSnakeCase
+        else {
             try requireObject(self.entry, at: JSONPathKey.none)
-            if members == nil { members = try membersByKey() }
+            if table == nil { table = try makeTable() }
             return
         }
+    }
+
+    @inline(never)
+    private func makeTable() throws -> JSONMemberTable {
+        let table = JSONMemberTable()
+        // A large object with such keys is searched too, until it has been searched for long.
+        if document[entry].kind != .object || document.changesKeys && !document.isSnakeCase {
+            table.members = try membersByKey()
+        }
+        return table
     }
 
     /// Returns the entry of the value of a member; `nil` if there is none.
     @inline(__always)
     func member(_ name: String) throws -> Int? {
-        guard members == nil else { return members?[name] }
+        if let table { return try member(name, table) }
         var name = name
-        let isLarge = document[entry].length > Self.mostSearched
-        let found = try name.withUTF8 { name in
-            if isLarge { return try searchLarge(name) }
-            return document.isSnakeCase ? searchSnakeCase(name) : search(name)
+        let found = name.withUTF8 { document.isSnakeCase ? searchSnakeCase($0) : search($0) }
+        guard found == nil, !name.utf8.allSatisfy({ $0 < 0x80 }) else { return found }
+        return try equivalentMember(name)
+    }
+
+    /// Some characters beyond ASCII are equivalent to one in it.
+    @inline(never)
+    private func equivalentMember(_ name: String) throws -> Int? {
+        let table = self.table ?? JSONMemberTable()
+        self.table = table
+        let members = try table.members ?? membersByKey()
+        table.members = members
+        return members[name]
+    }
+
+    @inline(never)
+    private func member(_ name: String, _ table: JSONMemberTable) throws -> Int? {
+        if let members = table.members { return members[name] }
+        try document.step()
+        var name = name
+        let found: Int? = try name.withUTF8 { name in
+            if let index = table.index { return index.value(of: name, in: document) }
+            table.searches += 1
+            if table.searches <= JSONMemberTable.searchesBeforeIndex {
+                return document.isSnakeCase ? searchSnakeCase(name) : search(name)
+            }
+            guard !document.isSnakeCase else { return nil }
+            let index = try JSONKeyIndex(of: entry, in: document)
+            table.index = index
+            return index.value(of: name, in: document)
         }
-        guard found == nil, members != nil || !name.utf8.allSatisfy({ $0 < 0x80 }) else { return found }
-        // Some characters beyond ASCII are equivalent to one in it. The keys have been read before: none is malformed.
-        if members == nil { members = try membersByKey() }
-        return members?[name]
+        guard found == nil else { return found }
+        let isConverted = document.isSnakeCase && table.searches > JSONMemberTable.searchesBeforeIndex
+        return isConverted || !name.utf8.allSatisfy { $0 < 0x80 } ? try equivalentMember(name) : nil
     }
 
     @inline(__always)
     private func search(_ name: UnsafeBufferPointer<UInt8>) -> Int? {
-        var compared = 0
-        return search(name, &compared)
-    }
-
-    /// Searches the members, and counts those that it has compared.
-    @inline(__always)
-    private func search(_ name: UnsafeBufferPointer<UInt8>, _ compared: inout Int) -> Int? {
         let (document, count) = (self.document, name.count)
         let end = document[entry].place
         var index = entry + 1
@@ -54,27 +80,8 @@ extension JSONValueDecoder {
             let key = document[index]
             if key.length == count, document.bytes(of: key).hasSameBytes(as: name) { return index + 1 }
             index = document.index(after: index + 1)
-            compared &+= 1
         }
         return nil
-    }
-
-    /// Searches an object with many members. Where the members have been put into a dictionary instead, it finds none.
-    @inline(never)
-    private func searchLarge(_ name: UnsafeBufferPointer<UInt8>) throws -> Int? {
-        if let index { return index.value(of: name, in: document) }
-        try document.step()
-        if document.isSnakeCase {
-            // To compare one such key takes as long as to compare several others.
-            compared += document[entry].length
-            if compared <= Self.searchesBeforeIndex * document[entry].length { return searchSnakeCase(name) }
-            members = try membersByKey()
-            return nil
-        }
-        guard compared > Self.searchesBeforeIndex * document[entry].length else { return search(name, &compared) }
-        let index = try JSONKeyIndex(of: entry, in: document)
-        self.index = index
-        return index.value(of: name, in: document)
     }
 
     private func searchSnakeCase(_ name: UnsafeBufferPointer<UInt8>) -> Int? {

@@ -83,40 +83,37 @@ extension JSONDocument {
     fileprivate func elements<Element>(
         of array: Int, _ body: (Int) throws(JSONMisfit) -> Element
     ) throws -> [Element]? {
-        let (start, count) = (array + 1, self[array].length)
-        var fits = true
-        let elements = try [Element](unsafeUninitializedCapacity: count) { buffer, filled in
-            while filled < count {
-                try step()
-                let end = min(filled + Self.elementsBetweenSteps, count)
-                while filled < end {
-                    do throws(JSONMisfit) {
-                        buffer.initializeElement(at: filled, to: try body(start + filled))
-                    } catch {
-                        fits = false
-                        return
-                    }
-                    filled += 1
-                }
+        let end = array + 1 + self[array].length
+        var elements: [Element] = []
+        elements.reserveCapacity(end - array - 1)
+        for start in stride(from: array + 1, to: end, by: Self.elementsBetweenSteps) {
+            try step()
+            for index in start..<min(start + Self.elementsBetweenSteps, end) {
+                do throws(JSONMisfit) { elements.append(try body(index)) } catch { return nil }
             }
         }
-        return fits ? elements : nil
+        return elements
     }
 }
+
+// The lists of the most frequent types name what reads an element, so that it is a part of the loop.
 
 extension JSONPlain where Self: FixedWidthInteger {
     @inline(__always)
     static func read(_ entry: Int, in document: JSONDocument) throws(JSONMisfit) -> Self { try document.integer(entry) }
+
+    static func list(_ entry: Int, in document: JSONDocument) throws -> [Self]? {
+        try document.elements(of: entry) { entry throws(JSONMisfit) in try document.integer(entry) }
+    }
 }
 
 extension JSONPlain where Self: JSONFloat {
     @inline(__always)
     static func read(_ entry: Int, in document: JSONDocument) throws(JSONMisfit) -> Self { try document.float(entry) }
-}
 
-extension Bool: JSONPlain {
-    @inline(__always)
-    static func read(_ entry: Int, in document: JSONDocument) throws(JSONMisfit) -> Bool { try document.bool(entry) }
+    static func list(_ entry: Int, in document: JSONDocument) throws -> [Self]? {
+        try document.elements(of: entry) { entry throws(JSONMisfit) in try document.float(entry) }
+    }
 }
 
 extension String: JSONPlain {
@@ -124,6 +121,15 @@ extension String: JSONPlain {
     static func read(_ entry: Int, in document: JSONDocument) throws(JSONMisfit) -> String {
         try document.string(entry)
     }
+
+    static func list(_ entry: Int, in document: JSONDocument) throws -> [String]? {
+        try document.elements(of: entry) { entry throws(JSONMisfit) in try document.string(entry) }
+    }
+}
+
+extension Bool: JSONPlain {
+    @inline(__always)
+    static func read(_ entry: Int, in document: JSONDocument) throws(JSONMisfit) -> Bool { try document.bool(entry) }
 }
 
 extension Double: JSONPlain {}

@@ -32,7 +32,9 @@ extension JSONValueDecoder {
             if type == Decimal.self { return cast(try decimal(entry, at: key)) }
             if type == UUID.self, let uuid = try? UUID.read(entry, in: document) { return cast(uuid) }
             if kind.isPlain { return try plain(entry, as: type, at: key) }
-            if size == MemoryLayout<Int>.size, kind.isContainer || document.changesKeys {
+            if size == MemoryLayout<Int>.size, kind.isContainer || document.changesKeys,
+                !document.isModel(type, of: kind)
+            {
                 return try collection(entry, as: type, at: key)
             }
         }
@@ -81,6 +83,7 @@ extension JSONValueDecoder {
         if document[entry].isObject || document.changesKeys, let dictionary = document.stringKeyed(type) {
             return try self.dictionary(dictionary, entry, at: key)
         }
+        if JSONPlainCollection.of(type) == nil { document.rememberModel(type, of: document[entry].kind) }
         return try model(entry, as: type, at: key)
     }
 

@@ -14,12 +14,8 @@ final class JSONValueDecoder: Decoder {
     private var isBorrowed = false
     /// The path, once it has been asked for: a model that tries several types asks with every error.
     private var knownPath: [any CodingKey]?
-    /// The values by key, where a search would take longer, or would not tell which keys are equal.
-    var members: [String: Int]?
-    /// The members of a large object, once it has been searched for long.
-    var index: JSONKeyIndex?
-    /// How many keys of a large object have been compared.
-    var compared = 0
+    /// What finds the members, where a search from the first one is not enough.
+    var table: JSONMemberTable?
 
     init(_ document: JSONDocument, entry: Int, parent: JSONValueDecoder?, key: some CodingKey) {
         self.document = document
@@ -102,8 +98,7 @@ final class JSONValueDecoder: Decoder {
         if decoder.nested != nil { decoder.takeBackNested() }
         guard isKnownUniquelyReferenced(&decoder) else { return }
         decoder.parent = nil
-        if decoder.members != nil { decoder.members = nil }
-        if decoder.compared > 0 { (decoder.index, decoder.compared) = (nil, 0) }
+        if decoder.table != nil { decoder.table = nil }
         if decoder.knownPath != nil { decoder.knownPath = nil }
         spare = decoder
     }
