@@ -115,11 +115,13 @@ struct PlainCollectionTests {
             values = [:]
             // From the last one to the first, each of them after one that is missing.
             for key in container.allKeys.sorted(by: { $0.stringValue > $1.stringValue }) {
-                let missing = AnyKey(key.stringValue + "é")
+                let missing = AnyKey(key.stringValue + "?")
                 values[missing.stringValue] = container.contains(missing) ? 1 : 0
                 values[key.stringValue] = try container.decodeIfPresent(Int.self, forKey: key)
             }
-            values["none"] = try container.decodeIfPresent(Int.self, forKey: AnyKey("none"))
+            // An object with keys in ASCII may have one that is equivalent to another one.
+            values["é"] = try container.decodeIfPresent(Int.self, forKey: AnyKey("é"))
+            values["kelvin"] = try container.decodeIfPresent(Int.self, forKey: AnyKey("\u{212A}"))
         }
     }
 
@@ -127,7 +129,7 @@ struct PlainCollectionTests {
         "the members of a large object are found in any order, the first of those with the same key",
         arguments: [31, 32, 33, 40, 200, 1000], [0, 1])
     func largeObjects(count: Int, strategy: Int) throws {
-        let keys = (0..<count).map { "key_\($0 * 7 % 91)_\($0 / 3)" } + ["key_0_0", "last"]
+        let keys = (0..<count).map { "key_\($0 * 7 % 91)_\($0 / 3)" } + ["key_0_0", "K"]
         let outcome = Outcome.both(Members.self, Self.object(keys), Self.strategies[strategy])
         #expect(outcome.ours == outcome.theirs)
         #expect(outcome.ours.hasPrefix("(values:"))
