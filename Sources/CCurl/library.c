@@ -67,6 +67,7 @@ FUNCTIONS(CCURL_DECLARE)
 
 // Those of the TLS libraries that it may be built with.
 #define TLS_FUNCTIONS(FUNCTION) \
+    FUNCTION(ccurl_api.openssl_init, OPENSSL_init_crypto) \
     FUNCTION(ccurl_api.openssl_has_pending, SSL_has_pending) \
     FUNCTION(ccurl_api.openssl_alpn, SSL_get0_alpn_selected) \
     FUNCTION(ccurl_api.gnutls_pending, gnutls_record_check_pending) \
@@ -116,6 +117,9 @@ static void find_functions(void) {
 static void open_library(void) {
     find_functions();
     if (problem) return;
+    // When a program ends, OpenSSL frees what the threads of transports may still use, and the program crashes. It must
+    // be told before it is set up, which libcurl does.
+    if (ccurl_api.openssl_init) ccurl_api.openssl_init(CCURL_OPENSSL_INIT_NO_ATEXIT, NULL);
     // A process that cannot have this has no memory left for anything else either.
     if (ccurl_api.global_init(CCURL_GLOBAL_ALL) != 0) {
         problem = "libcurl could not be set up";

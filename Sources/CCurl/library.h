@@ -71,6 +71,7 @@ struct ccurl_api {
     int (*share_setopt)(void *, ccurl_share_option, ...);
     int (*share_cleanup)(void *);
     // Those of the TLS libraries that libcurl may be built with; NULL for the others.
+    int (*openssl_init)(uint64_t, const void *);
     int (*openssl_has_pending)(const void *);
     void (*openssl_alpn)(const void *, const unsigned char **, unsigned *);
     size_t (*gnutls_pending)(void *);

@@ -147,6 +147,8 @@ enum {
 enum { CCURL_ERROR_SIZE = 256 };
 // Flags for curl_global_init.
 enum { CCURL_GLOBAL_ALL = 3 };
+// A flag for OPENSSL_init_crypto.
+enum { CCURL_OPENSSL_INIT_NO_ATEXIT = 0x80000 };
 // The layout of the answer of curl_version_info that is read of it: that of 7.70. The answer says which it has.
 enum { CCURLVERSION_SEVENTH = 6 };
 // Bits of CCURLOPT_PROTOCOLS.
