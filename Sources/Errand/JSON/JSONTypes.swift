@@ -16,21 +16,12 @@ extension JSONValueDecoder {
         if type == Int.self { return cast(try readInteger(entry, at: key) as Int) }
         if type == Double.self { return cast(try readFloat(entry, at: key) as Double) }
         let kind = document[entry].kind
-        if kind == .array {
-            if type == [String].self, let strings = try String.list(entry, in: document) { return cast(strings) }
-            if type == [Double].self, let numbers = try Double.list(entry, in: document) { return cast(numbers) }
-            if type == [[Double]].self, let rows = try Double.rows(entry, in: document) { return cast(rows) }
-            if type == [Int].self, let numbers = try Int.list(entry, in: document) { return cast(numbers) }
-        }
+        if kind == .array, let list = try frequentList(entry, as: type) { return list }
         let size = MemoryLayout<Value>.size
         if size < MemoryLayout<Int>.size {
             if kind.isPlain { return try plain(entry, as: type, at: key) }
         } else if size <= Self.largestKnown {
-            if type == Date.self { return cast(try date(entry, at: key)) }
-            if type == URL.self { return cast(try url(entry, at: key)) }
-            if type == Data.self { return cast(try data(entry, at: key)) }
-            if type == Decimal.self { return cast(try decimal(entry, at: key)) }
-            if type == UUID.self, let uuid = try? UUID.read(entry, in: document) { return cast(uuid) }
+            if let value = try foundationValue(entry, as: type, at: key) { return value }
             if kind.isPlain { return try plain(entry, as: type, at: key) }
             if size == MemoryLayout<Int>.size, kind.isContainer || document.changesKeys,
                 !document.isModel(type, of: kind)
@@ -56,6 +47,29 @@ extension JSONValueDecoder {
     @inline(__always)
     func readFloat<Value: JSONFloat>(_ entry: Int, at key: some CodingKey) throws -> Value {
         try read(entry, at: key) { entry throws(JSONMisfit) in try document.float(entry) }
+    }
+
+    // Not inlined: a value within values needs the stack of all functions that lead to it, and that of a thread ends.
+
+    @inline(never)
+    private func frequentList<Value>(_ entry: Int, as type: Value.Type) throws -> Value? {
+        if type == [String].self, let strings = try String.list(entry, in: document) { return cast(strings) as Value }
+        if type == [Double].self, let numbers = try Double.list(entry, in: document) { return cast(numbers) as Value }
+        if type == [[Double]].self, let rows = try Double.rows(entry, in: document) { return cast(rows) as Value }
+        if type == [Int].self, let numbers = try Int.list(entry, in: document) { return cast(numbers) as Value }
+        return nil
+    }
+
+    @inline(never)
+    private func foundationValue<Value>(
+        _ entry: Int, as type: Value.Type, at key: some CodingKey
+    ) throws -> Value? {
+        if type == Date.self { return cast(try date(entry, at: key)) as Value }
+        if type == URL.self { return cast(try url(entry, at: key)) as Value }
+        if type == Data.self { return cast(try data(entry, at: key)) as Value }
+        if type == Decimal.self { return cast(try decimal(entry, at: key)) as Value }
+        if type == UUID.self, let uuid = try? UUID.read(entry, in: document) { return cast(uuid) as Value }
+        return nil
     }
 
     /// Decodes a value by its initializer.
