@@ -5,6 +5,10 @@ import Foundation
 /// It counts the time that the thread itself has used, so that other threads do not matter, and takes the least of
 /// several runs, because a run can only be slower than the operation is by itself. Small and large inputs take turns.
 enum Growth {
+    /// How many times as long four times the input may take. The address sanitizer asks the system for the memory of
+    /// each large block, so larger inputs cost more than their size.
+    static let limit = dlsym(nil, "__asan_init") == nil ? 6.0 : 9.0
+
     /// Returns how many times as long the operation takes with four times the input.
     ///
     /// What delays a run, such as a page fault, delays a few: the runs end as soon as the factor is at most `limit`. A

@@ -36,8 +36,8 @@ struct LinearTimeTests {
         arguments: trialCases + markCases + textCases + objectCases + errorCases)
     func growth(of example: Case) {
         let factor = Growth.factor(
-            { Data(example.document($0).utf8) }, size: example.size, upTo: 6, example.decode)
-        #expect(factor <= 6, "\(example.testDescription)")
+            { Data(example.document($0).utf8) }, size: example.size, upTo: Growth.limit, example.decode)
+        #expect(factor <= Growth.limit, "\(example.testDescription)")
     }
 
     // MARK: Types that are tried in turn
