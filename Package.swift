@@ -22,6 +22,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Errand", targets: ["Errand"]),
+        .library(name: "ErrandJSON", targets: ["ErrandJSON"]),
         .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
         .library(name: "ErrandSimulation", targets: ["ErrandSimulation"]),
     ],
@@ -31,12 +32,14 @@ let package = Package(
         .trait(name: "LinkedCurl", description: "Links libcurl on Linux, instead of opening it when the program runs."),
     ],
     targets: [
+        .target(name: "ErrandJSON", swiftSettings: house),
         .target(
             name: "CCurl",
             cSettings: [.define("ERRAND_LINKED_CURL", .when(platforms: [.linux], traits: ["LinkedCurl"]))],
             linkerSettings: [.linkedLibrary("curl", .when(platforms: [.linux], traits: ["LinkedCurl"]))]),
         .target(
-            name: "Errand", dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux]))],
+            name: "Errand",
+            dependencies: ["ErrandJSON", .target(name: "CCurl", condition: .when(platforms: [.linux]))],
             exclude: excluded, resources: resources, swiftSettings: house),
         // The test kit is for programs too: only ErrandTesting imports the frameworks for tests, which no app may link.
         .target(name: "ErrandSimulation", dependencies: ["Errand"], swiftSettings: house),
@@ -66,6 +69,7 @@ let package = Package(
             swiftSettings: house),
         .testTarget(
             name: "ErrandTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport"], swiftSettings: house),
+        .testTarget(name: "ErrandJSONTests", dependencies: ["ErrandJSON", "ErrandTestSupport"], swiftSettings: house),
         .testTarget(
             name: "SampleTests",
             dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport", "ExampleServer", "ExampleServices"],

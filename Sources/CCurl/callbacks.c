@@ -51,10 +51,12 @@ static bool has_agreed_on_http2(const ccurl_transfer *transfer) {
     return name.length == 2 && memcmp(name.bytes, "h2", 2) == 0;
 }
 
-// Whether the request is about to be the first on its connection, or the first that shows that the connection is one of
-// HTTP/2: where the TLS library cannot be asked, that is a second one, since one of HTTP/1 is not used again.
-static bool shows_http2(const ccurl_transfer *transfer, bool is_new) {
+// Whether the request is about to be the first on its connection, or the first that shows that requests share the
+// connection: it is one of HTTP/3, or of HTTP/2; where the TLS library cannot be asked, that is a second one, since one
+// of HTTP/1 is not used again.
+static bool shows_sharing(ccurl_transfer *transfer, bool is_new) {
     if (!transfer->request.is_encrypted) return false;
+    if (is_new && ccurl_sockets_is_http3(ccurl_loop_sockets(transfer->loop), transfer)) return true;
     if (is_new) return has_agreed_on_http2(transfer);
     const tls_session *session = tls_session_of(transfer);
     return session && !can_notice_unread(transfer, session) && !transfer->connection.may_be_http1;
@@ -98,6 +100,7 @@ static bool is_refusal(const ccurl_transfer *transfer) {
 // REFUSED_STREAM. One permit is one send, and the retry policy decides what may be sent again.
 void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer) {
     if (transfer->objection != CCURL_NO_OBJECTION) return;
+    if (ccurl_transfer_is_unsent_over_http3(transfer)) return ccurl_transfer_note_lack_of_http3(transfer);
     transfer->objection = CCURL_REPEATED;
     // On a new connection only a refusal and a downgrade make libcurl do that, and about a refusal it says nothing. On
     // an old one of HTTP/2 (those of HTTP/1 are watched) it is nearly always a refusal; or else a stream was reset for
@@ -128,13 +131,15 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
     if (is_stale(transfer)) {
         // A connection that libcurl closes now has not died.
         ccurl_sockets_release(ccurl_loop_sockets(transfer->loop), transfer);
-        // Otherwise libcurl would choose the connection of HTTP/2 again for the next request.
-        if (transfer->is_downgraded) ccurl_transfer_set_special_long(transfer, CCURLOPT_FORBID_REUSE, 1);
-        transfer->objection = CCURL_STALE;
+        // Otherwise libcurl would choose the connection of HTTP/2 or HTTP/3 again for the next request.
+        if (transfer->is_downgraded || ccurl_sockets_is_http3(ccurl_loop_sockets(transfer->loop), transfer))
+            ccurl_transfer_set_special_long(transfer, CCURLOPT_FORBID_REUSE, 1);
+        bool is_kept = transfer->http3 == CCURL_KEEPING_HTTP3;
+        transfer->objection = is_kept ? CCURL_LACKING_HTTP3 : CCURL_STALE;
         return CCURL_PREREQFUNC_ABORT;
     }
     if (is_new && transfer->request.is_encrypted) ccurl_flood_note_certificates(ccurl_loop_flood(transfer->loop));
-    if (shows_http2(transfer, is_new)) ccurl_transfer_tell(transfer, CCURL_SHARED);
+    if (shows_sharing(transfer, is_new)) ccurl_transfer_tell(transfer, CCURL_SHARED);
     ccurl_transfer_tell(transfer, CCURL_CONNECTED);
     return CCURL_PREREQFUNC_OK;
 }
@@ -148,9 +153,9 @@ static size_t object(ccurl_transfer *transfer, ccurl_objection objection) {
 }
 
 // A connection about which the next request could not ask is closed with the response, instead of being kept in vain.
-// Over HTTP/2 a surplus does no harm.
+// Over HTTP/2 and HTTP/3 a surplus does no harm.
 static void forbid_reuse_if_unsure(ccurl_transfer *transfer) {
-    if (ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION) == CCURL_HTTP_VERSION_2_0) return;
+    if (ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION) >= CCURL_HTTP_VERSION_2_0) return;
     if (can_notice_unread(transfer, tls_session_of(transfer))) return;
     ccurl_transfer_set_special_long(transfer, CCURLOPT_FORBID_REUSE, 1);
 }

@@ -39,6 +39,7 @@ struct ccurl_transfer {
     size_t fields_capacity;
     // Whether it must not go over HTTP/2.
     bool is_downgraded;
+    ccurl_http3 http3;
     // Whether the response is paused: by a hook, or because it has used up its share.
     bool is_paused;
     // Whether the bytes of the body are coded, and others decode them.

@@ -86,6 +86,7 @@ static ccurl_objection objection(ccurl_head *head, const char *line, size_t coun
     if (is_folded && head->field == TRANSFER_ENCODING) return objection_to_transfer_coding(line, count);
     head->field = ANOTHER_FIELD;
     if (begins_with(line, count, "content-encoding")) head->may_be_coded = true;
+    if (begins_with(line, count, "alt-svc")) head->has_alternatives = true;
     if (begins_with(line, count, length)) {
         head->field = CONTENT_LENGTH;
         return objection_to_length(head, line + sizeof length - 1, count - (sizeof length - 1));
@@ -113,6 +114,7 @@ bool ccurl_head_take(ccurl_head *head, const char *line, size_t length, size_t l
         head->is_complete = false;
         head->content_length = -1;
         head->may_be_coded = false;
+        head->has_alternatives = false;
         head->field = STATUS_LINE;
         *problem = length > limit ? CCURL_HEAD_TOO_LARGE : CCURL_NO_OBJECTION;
     } else if (head->is_complete) {

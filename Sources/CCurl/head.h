@@ -16,6 +16,8 @@ typedef struct {
     enum { ANOTHER_FIELD = 0, STATUS_LINE, CONTENT_LENGTH, TRANSFER_ENCODING } field;
     // Whether there is a line about content codings.
     bool may_be_coded;
+    // Whether there is a line about other ways to the server (Alt-Svc).
+    bool has_alternatives;
     // How many bytes of lines have come after the body.
     size_t trailer_length;
 } ccurl_head;

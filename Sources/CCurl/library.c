@@ -141,6 +141,17 @@ const char *ccurl_describe(ccurl_code code) { return ccurl_api.easy_strerror(cod
 const char *ccurl_system_trust(void) { return system_trust; }
 bool ccurl_tells_connected(void) { return version->version_num >= CCURL_VERSION_WITH_PREREQ; }
 
+bool ccurl_speaks_http3(void) { return ccurl_tells_connected() && (version->features & CCURL_VERSION_HTTP3); }
+
+bool ccurl_environment_has_proxy(void) {
+    static const char *const names[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *proxy = getenv(names[i]);
+        if (proxy && *proxy) return true;
+    }
+    return false;
+}
+
 bool ccurl_shares_sessions(void) { return version->version_num >= CCURL_VERSION_WITH_SHARED_SESSIONS; }
 
 bool ccurl_leaves_lookups(void) { return version->version_num >= CCURL_VERSION_WITH_QUICK_EXIT; }

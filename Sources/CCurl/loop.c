@@ -186,6 +186,18 @@ static void note_size(ccurl_loop *loop, ccurl_transfer *transfer) {
     ccurl_origins_add(&loop->large, ccurl_transfer_request(transfer).origin);
 }
 
+bool ccurl_loop_may_use_http3(const ccurl_loop *loop, const ccurl_transfer *transfer) {
+    ccurl_request request = ccurl_transfer_request(transfer);
+    return request.may_use_http3 && !ccurl_origins_contains(&loop->http1, request.origin);
+}
+
+bool ccurl_loop_has_http3(const ccurl_loop *loop, uint64_t to) { return ccurl_sockets_have_http3(&loop->sockets, to); }
+
+bool ccurl_loop_add_again(ccurl_loop *loop, ccurl_transfer *transfer) {
+    ccurl_transfer_restart_without(transfer);
+    return give(loop, transfer);
+}
+
 bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer) {
     choose_read_size(loop, transfer);
     if (ccurl_origins_contains(&loop->http1, ccurl_transfer_request(transfer).origin))
@@ -214,8 +226,8 @@ void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
     ccurl_transfer_end(transfer, false);
 }
 
-void ccurl_loop_distrust(ccurl_loop *loop, ccurl_transfer *transfer) {
-    ccurl_sockets_distrust(&loop->sockets, transfer);
+bool ccurl_loop_distrust(ccurl_loop *loop, ccurl_transfer *transfer) {
+    return ccurl_sockets_distrust(&loop->sockets, transfer);
 }
 
 bool ccurl_loop_is_busy(const ccurl_loop *loop) {
@@ -234,6 +246,7 @@ ccurl_code ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
 // Has libcurl let go of a transfer that it has ended with `result`. Returns what the result is to the caller.
 static ccurl_code finish(ccurl_loop *loop, ccurl_transfer *transfer, ccurl_code result) {
     note_size(loop, transfer);
+    if (result == CCURLE_RECV_ERROR || result == CCURLE_SEND_ERROR) ccurl_sockets_note_end(&loop->sockets, transfer);
     ccurl_sockets_keep(&loop->sockets, transfer);
     ccurl_sockets_release(&loop->sockets, transfer);
     ccurl_api.multi_remove_handle(loop->multi, ccurl_transfer_easy(transfer));

@@ -88,6 +88,14 @@ static void leave_list(ccurl_sockets *sockets, int socket) {
     watch->next = 0;
 }
 
+static void leave_lists(ccurl_sockets *sockets, int socket) {
+    leave_list(sockets, socket);
+    if (!sockets->watches[socket].is_http3) return;
+    int *link = &sockets->http3;
+    while (*link > 0 && *link != socket + 1) link = &sockets->watches[*link - 1].next_http3;
+    if (*link > 0) *link = sockets->watches[socket].next_http3;
+}
+
 // Asks the system, once for each connection. Returns false for a socket that is not connected.
 static bool ask_ports(int socket, int *own_port, int *other_port) {
     union {
@@ -114,6 +122,11 @@ static int open_socket(void *context, int purpose, socket_address *address) {
         ccurl_transfer_refuse_repetition(transfer);
         return CCURL_SOCKET_BAD;
     }
+    // Its connection has ended, or takes no more requests for now.
+    if (ccurl_transfer_http3(transfer) == CCURL_KEEPING_HTTP3) {
+        ccurl_transfer_note_lack_of_http3(transfer);
+        return CCURL_SOCKET_BAD;
+    }
     // A program that is started meanwhile does not inherit it.
     int opened = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
     ccurl_connection *connection = ccurl_transfer_connection(transfer);
@@ -123,16 +136,22 @@ static int open_socket(void *context, int purpose, socket_address *address) {
     ccurl_watch *watch = opened < 0 ? NULL : ccurl_watch_of(sockets, opened);
     if (!watch) return opened;
     // libcurl closes a socket that was never connected by itself, and then this descriptor may come again.
-    if (watch->is_own) leave_list(sockets, opened);
+    if (watch->is_own) leave_lists(sockets, opened);
     pthread_mutex_lock(&sockets->guard);
     *watch = (ccurl_watch){
         .is_own = true,
         .is_encrypted = ccurl_transfer_is_encrypted(transfer),
         .inode = inode_of(opened),
         .server = hash_of(&address->address, address->length),
+        .is_http3 = (address->type & SOCK_DGRAM) != 0,
+        .origin = ccurl_transfer_request(transfer).origin,
     };
     pthread_mutex_unlock(&sockets->guard);
     join_list(sockets, opened);
+    if (watch->is_http3) {
+        watch->next_http3 = sockets->http3;
+        sockets->http3 = opened + 1;
+    }
     return opened;
 }
 
@@ -181,7 +200,7 @@ static int close_socket(void *context, int socket) {
         // Another process may hold the socket too, and then closing it does not end the watch.
         ccurl_sockets_watch(sockets, socket, watch, 0);
         if (user) ccurl_transfer_connection(user)->kept_socket = 0;
-        if (watch->is_own) leave_list(sockets, socket);
+        if (watch->is_own) leave_lists(sockets, socket);
         memset(watch, 0, sizeof *watch);
     }
     int result = close(socket);
@@ -248,7 +267,7 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
         const ccurl_watch *watch = &sockets->watches[i];
         connection->may_be_http1 |= watch->is_http1;
         // Of two candidates, surplus bytes or the end of either count.
-        if (watch->is_doubtful) return true;
+        if (watch->is_doubtful || watch->has_ended) return true;
         // At the last moment, although epoll would have told: it last did when the turn began, and a surplus is most
         // likely to come right after a response, which may be one of this turn.
         if (watch->is_http1 && recv(i, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return true;
@@ -265,6 +284,29 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     return false;
 }
 
+bool ccurl_sockets_is_http3(ccurl_sockets *sockets, ccurl_transfer *transfer) {
+    const ccurl_connection *connection = ccurl_transfer_connection(transfer);
+    int socket = next_socket(sockets, connection, -1);
+    // A socket of TCP and one of UDP can have the same ports.
+    return socket >= 0 && sockets->watches[socket].is_http3 && next_socket(sockets, connection, socket) < 0;
+}
+
+void ccurl_sockets_note_end(ccurl_sockets *sockets, ccurl_transfer *transfer) {
+    int socket = next_socket(sockets, ccurl_transfer_connection(transfer), -1);
+    if (!ccurl_sockets_is_http3(sockets, transfer)) return;
+    sockets->watches[socket].has_ended = true;
+    if (ccurl_transfer_is_unsent_over_http3(transfer)) ccurl_transfer_note_lack_of_http3(transfer);
+}
+
+bool ccurl_sockets_have_http3(const ccurl_sockets *sockets, uint64_t origin) {
+    for (int i = sockets->http3; i > 0; i = sockets->watches[i - 1].next_http3) {
+        const ccurl_watch *watch = &sockets->watches[i - 1];
+        if (watch->origin != origin || watch->is_doubtful || watch->has_ended) continue;
+        if (inode_of(i - 1) == watch->inode) return true;
+    }
+    return false;
+}
+
 void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     int socket = next_socket(sockets, ccurl_transfer_connection(transfer), -1);
     if (socket < 0) return;
@@ -275,14 +317,16 @@ void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer) {
 // An HTTP/2 connection whose other end is gone without a word (a forgotten NAT entry, a server that was replaced) looks
 // healthy until the kernel gives up, and libcurl would put each new request on it. After a timeout it takes no more
 // requests. Those that wait on it already keep their own timeouts: the server may only be slow.
-void ccurl_sockets_distrust(ccurl_sockets *sockets, ccurl_transfer *transfer) {
-    if (ccurl_transfer_is_receiving(transfer)) return;
+bool ccurl_sockets_distrust(ccurl_sockets *sockets, ccurl_transfer *transfer) {
+    if (ccurl_transfer_is_receiving(transfer)) return false;
     int socket = next_socket(sockets, ccurl_transfer_connection(transfer), -1);
     // If bytes came in the second half of the wait, the server is slow and the connection works.
     int64_t now = ccurl_now();
-    if (socket >= 0 && now - sockets->watches[socket].heard < (now - ccurl_transfer_started(transfer)) / 2) return;
+    if (socket >= 0 && now - sockets->watches[socket].heard < (now - ccurl_transfer_started(transfer)) / 2)
+        return false;
     ccurl_api.easy_setopt(ccurl_transfer_easy(transfer), CCURLOPT_FORBID_REUSE, 1L);
     if (socket >= 0) sockets->watches[socket].is_doubtful = true;
+    return true;
 }
 
 void ccurl_sockets_give_up(ccurl_sockets *sockets, int socket) {

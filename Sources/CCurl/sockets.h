@@ -19,6 +19,11 @@ typedef struct {
     int to_port, from_port;
     // The next socket of the list that it is in, plus one; 0 at the end.
     int next;
+    // Whether it is one of UDP, and so of HTTP/3; whether that has ended, which libcurl may not notice; its origin, and
+    // the next of those, likewise.
+    bool is_http3, has_ended;
+    uint64_t origin;
+    int next_http3;
     // Whether it carries HTTP/1: then nothing may come while no request waits for it. The frames of HTTP/2 belong to
     // streams, and some come unasked.
     bool is_http1;
@@ -46,6 +51,8 @@ typedef struct {
     // Those that the shim opened, in lists by their own port; each entry is a descriptor plus one. The first list is
     // of those whose port is not known yet: they are few, since it is known as soon as they are connected.
     int *lists;
+    // The first of those of HTTP/3, plus one; 0 if there is none.
+    int http3;
     // Held while a socket is closed, and while what another thread reads of a watch is written: a descriptor that the
     // thread looks at does not become another file meanwhile.
     pthread_mutex_t guard;
@@ -82,6 +89,8 @@ bool ccurl_sockets_watch(ccurl_sockets *sockets, int socket, ccurl_watch *watch,
 void ccurl_sockets_give_up(ccurl_sockets *sockets, int socket);
 // Has libcurl open and close the transfer's sockets through the shim.
 void ccurl_sockets_adopt(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// Notes that the transfer has ended with its connection. libcurl may keep one of HTTP/3 nevertheless.
+void ccurl_sockets_note_end(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Separates the transfer from what becomes of its connection.
 void ccurl_sockets_release(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Notes which connection a transfer that has ended leaves for the next.
@@ -89,10 +98,14 @@ void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Whether the kept connection that the transfer is about to use must not be used again. If it may, the loop watches
 // what becomes of it.
 bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// Whether the connection on which the transfer is about to be sent is one of HTTP/3.
+bool ccurl_sockets_is_http3(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// See ccurl_loop_has_http3.
+bool ccurl_sockets_have_http3(const ccurl_sockets *sockets, uint64_t origin);
 // Notes that bytes have come on the transfer's connection: libcurl may read them before epoll tells of them.
 void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // See ccurl_loop_distrust.
-void ccurl_sockets_distrust(ccurl_sockets *sockets, ccurl_transfer *transfer);
+bool ccurl_sockets_distrust(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Returns the connection with the most unread bytes: a flood comes faster than it can be read. -1 if there is none.
 // Another thread calls it, and holds the guard.
 int ccurl_sockets_fullest(const ccurl_sockets *sockets);

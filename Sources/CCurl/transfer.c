@@ -56,6 +56,10 @@ bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer) {
     return transfer->state == CONNECTING && transfer->connection.opened == 0 && !ccurl_transfer_was_sent(transfer);
 }
 
+bool ccurl_transfer_is_on_kept_connection(const ccurl_transfer *transfer) {
+    return transfer->connection.kind == CCURL_ON_KEPT_CONNECTION;
+}
+
 bool ccurl_transfer_has_opened(const ccurl_transfer *transfer) { return transfer->connection.opened > 0; }
 
 bool ccurl_transfer_has_whole_body(const ccurl_transfer *transfer) {
@@ -63,6 +67,7 @@ bool ccurl_transfer_has_whole_body(const ccurl_transfer *transfer) {
            ccurl_transfer_get_offset(transfer, CCURLINFO_SIZE_DOWNLOAD_T) >= transfer->head.content_length;
 }
 
+bool ccurl_transfer_has_alternatives(const ccurl_transfer *transfer) { return transfer->head.has_alternatives; }
 bool ccurl_transfer_may_be_coded(const ccurl_transfer *transfer) { return transfer->head.may_be_coded; }
 void ccurl_transfer_note_coded(ccurl_transfer *transfer) { transfer->is_coded = true; }
 
@@ -152,14 +157,22 @@ ccurl_code ccurl_transfer_resume(ccurl_transfer *transfer) {
     return ccurl_api.easy_pause(transfer->easy, CCURLPAUSE_CONT);
 }
 
-void ccurl_transfer_restart(ccurl_transfer *transfer) {
-    assert(transfer->objection == CCURL_STALE);
+static void start_again(ccurl_transfer *transfer, ccurl_objection former) {
+    assert(transfer->objection == former);
+    (void)former;
     move(transfer, CONNECTING);
     transfer->objection = CCURL_NO_OBJECTION;
     memset(transfer->words, 0, sizeof transfer->words);
     transfer->connection.kind = CCURL_UNCONNECTED;
-    ccurl_transfer_set_special_long(transfer, CCURLOPT_FRESH_CONNECT, 1);
+    transfer->upload.position = 0;
     ccurl_transfer_set_special_long(transfer, CCURLOPT_FORBID_REUSE, 0);
+}
+
+void ccurl_transfer_restart_without(ccurl_transfer *transfer) { start_again(transfer, CCURL_LACKING_HTTP3); }
+
+void ccurl_transfer_restart(ccurl_transfer *transfer) {
+    start_again(transfer, CCURL_STALE);
+    ccurl_transfer_set_special_long(transfer, CCURLOPT_FRESH_CONNECT, 1);
 }
 
 // MARK: A handle that libcurl keeps
@@ -220,6 +233,37 @@ void ccurl_transfer_keep_shared_options(ccurl_transfer *transfer) {
 void ccurl_transfer_downgrade(ccurl_transfer *transfer) {
     transfer->is_downgraded = true;
     ccurl_transfer_set_special_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_1_1);
+}
+
+// MARK: HTTP/3
+
+void ccurl_transfer_choose_http3(ccurl_transfer *transfer, ccurl_http3 way) {
+    if (way == transfer->http3) return;
+    transfer->http3 = way;
+    long version = way == CCURL_WITHOUT_HTTP3   ? CCURL_HTTP_VERSION_2TLS
+                   : way == CCURL_KEEPING_HTTP3 ? CCURL_HTTP_VERSION_3ONLY
+                                                : CCURL_HTTP_VERSION_3;
+    ccurl_transfer_set_special_long(transfer, CCURLOPT_HTTP_VERSION, version);
+    // One that was kept may be over TCP, and then the way would not be tried.
+    ccurl_transfer_set_special_long(transfer, CCURLOPT_FRESH_CONNECT, way == CCURL_TRYING_HTTP3);
+}
+
+ccurl_http3 ccurl_transfer_http3(const ccurl_transfer *transfer) { return transfer->http3; }
+
+bool ccurl_transfer_is_unsent_over_http3(ccurl_transfer *transfer) {
+    bool is_kept = transfer->connection.kind == CCURL_ON_KEPT_CONNECTION && transfer->http3 != CCURL_WITHOUT_HTTP3;
+    // Of a stream, libcurl may have taken some already, which nobody can give a second time.
+    bool can_begin_again = !transfer->upload.exists || transfer->upload.bytes;
+    return is_kept && can_begin_again && ccurl_transfer_get_long(transfer, CCURLINFO_REQUEST_SIZE) == 0 &&
+           ccurl_sockets_is_http3(ccurl_loop_sockets(transfer->loop), transfer);
+}
+
+void ccurl_transfer_note_lack_of_http3(ccurl_transfer *transfer) {
+    if (transfer->objection == CCURL_NO_OBJECTION) transfer->objection = CCURL_LACKING_HTTP3;
+}
+
+bool ccurl_transfer_lacks_http3(const ccurl_transfer *transfer) {
+    return transfer->state == ENDED && transfer->objection == CCURL_LACKING_HTTP3;
 }
 
 void ccurl_transfer_set_special_long(ccurl_transfer *transfer, ccurl_option option, long value) {
@@ -317,6 +361,10 @@ long ccurl_transfer_http_version(const ccurl_transfer *transfer) {
     return has_response ? ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION) : 0;
 }
 
+long ccurl_transfer_spoken_version(const ccurl_transfer *transfer) {
+    return transfer->head.length > 0 ? ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION) : 0;
+}
+
 void ccurl_transfer_set_words(ccurl_transfer *transfer, const char *words) {
     snprintf(transfer->words, sizeof transfer->words, "%s", words);
 }
@@ -331,7 +379,7 @@ ccurl_failure ccurl_transfer_failure(const ccurl_transfer *transfer) {
         .connection_error = (int)ccurl_transfer_get_long(transfer, CCURLINFO_OS_ERRNO),
         .may_have_been_seen = may_have_begun && !transfer->connection.is_unseen &&
                               ccurl_transfer_get_long(transfer, CCURLINFO_REQUEST_SIZE) > 0,
-        .was_on_kept_connection = transfer->connection.kind == CCURL_ON_KEPT_CONNECTION,
+        .was_on_kept_connection = ccurl_transfer_is_on_kept_connection(transfer),
         .has_upload = transfer->upload.exists,
         .words = transfer->words,
     };

@@ -16,7 +16,7 @@
 //   libcurl is about to send   CONNECTING                       ->  SENDING
 //   bytes come                 CONNECTING, SENDING              ->  RECEIVING
 //   ccurl_transfer_end         CONNECTING, SENDING, RECEIVING   ->  ENDED
-//   ccurl_transfer_restart     ENDED                            ->  CONNECTING
+//   ccurl_transfer_restart…    ENDED                            ->  CONNECTING
 //   ccurl_transfer_orphan      CONNECTING                       ->  ORPHANED
 //   ccurl_transfer_reset       PREPARING, ENDED, ORPHANED       ->  PREPARING
 #ifndef CCURL_TRANSFER_H
@@ -38,6 +38,12 @@ ccurl_rest *ccurl_transfer_rest(ccurl_transfer *transfer);
 const char *ccurl_transfer_words(const ccurl_transfer *transfer);
 ccurl_objection ccurl_transfer_objection(const ccurl_transfer *transfer);
 ccurl_repetition ccurl_transfer_repetition(const ccurl_transfer *transfer);
+ccurl_http3 ccurl_transfer_http3(const ccurl_transfer *transfer);
+// Whether nothing of it was sent on its kept connection, which is one of HTTP/3, and it can begin again: only when it
+// sends does libcurl notice that the server has closed such a connection.
+bool ccurl_transfer_is_unsent_over_http3(ccurl_transfer *transfer);
+// Notes that there is no connection of HTTP/3 for it, which ends the transfer.
+void ccurl_transfer_note_lack_of_http3(ccurl_transfer *transfer);
 // When it was added to the loop, in microseconds.
 int64_t ccurl_transfer_started(const ccurl_transfer *transfer);
 bool ccurl_transfer_is_encrypted(const ccurl_transfer *transfer);
@@ -70,6 +76,8 @@ void ccurl_transfer_start(ccurl_transfer *transfer);
 void ccurl_transfer_end(ccurl_transfer *transfer, bool is_regular);
 // Notes that a transfer whose kept connection was stale is given to libcurl again, for a new one.
 void ccurl_transfer_restart(ccurl_transfer *transfer);
+// Notes that a transfer that lacked a connection of HTTP/3 is given to libcurl again.
+void ccurl_transfer_restart_without(ccurl_transfer *transfer);
 // Leaves the handle to libcurl: it can neither open a connection nor use one, and no longer knows the transfer. Its
 // words about a failure go where the argument says.
 void ccurl_transfer_orphan(ccurl_transfer *transfer, char *words);

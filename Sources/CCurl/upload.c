@@ -66,8 +66,8 @@ void ccurl_stream_upload(ccurl_transfer *transfer) { install(transfer, pull_byte
 void ccurl_upload_note_response(ccurl_transfer *transfer, bool is_error) {
     ccurl_upload *upload = ccurl_transfer_upload(transfer);
     if (!upload->exists || upload->is_answered) return;
-    bool is_http2 = ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION) == CCURL_HTTP_VERSION_2_0;
-    if (!is_error && !is_http2) return;
+    bool has_streams = ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION) >= CCURL_HTTP_VERSION_2_0;
+    if (!is_error && !has_streams) return;
     ccurl_answered *answered = ccurl_loop_answered(ccurl_transfer_loop(transfer));
     upload->is_answered = true;
     upload->next_answered = answered->first;

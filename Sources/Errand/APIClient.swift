@@ -191,8 +191,8 @@ extension APIClient {
         let call = try begin(endpoint, delivery: .whole, onUpload: onProgress)
         do throws(ServiceError) {
             return try await configuration.time.run { () async throws(ServiceError) in
-                let (response, url, session) = try await send(endpoint, as: call, in: session)
-                return try reply(from: response, at: url, in: session, to: endpoint, of: call)
+                let sent = try await send(endpoint, as: call, in: session)
+                return try reply(from: sent.response, at: sent.url, in: sent.session, to: endpoint, of: call)
             }
         } catch {
             throw end(call, with: error)
@@ -213,8 +213,8 @@ extension APIClient {
         try call.throwIfStopped()
         let reply = Reply(
             value: value, status: response.status, headers: response.headers,
-            attempts: call.read { $0.attempts }, duration: call.age, timings: response.timings,
-            source: response.hasLeftOrigin ? nil : response.redirectedTo ?? url, session: session)
+            attempts: call.attempts, duration: call.settings.age, timings: response.timings,
+            source: response.provenance.hasLeftOrigin ? nil : response.redirectedTo ?? url, session: session)
         calls.end(call, telling: .succeeded(attempts: reply.attempts, after: reply.duration))
         return reply
     }
@@ -222,30 +222,57 @@ extension APIClient {
     /// Begins a call. It lasts until it is ended explicitly.
     @inline(never)
     nonisolated func begin<Response>(
-        _ endpoint: Endpoint<Response>, delivery: TransportContext.Delivery, onUpload: UploadProgress.Tell? = nil
+        _ endpoint: Endpoint<Response>, delivery: TransportContext.Delivery, onUpload: UploadProgress.Tell? = nil,
+        eventIDs reach: EventIDReach = .ownOrigin
     ) throws(ServiceError) -> Call {
         if Task.isCancelled { throw .cancelled }
-        let call = Call(
-            id: calls.nextID(), method: endpoint.method, path: endpoint.path, delivery: delivery,
-            rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub,
-            onUpload: onUpload)
+        let rules = configuration.rules(for: endpoint.options)
+        let call = Call(settings(for: endpoint, rules: rules, delivery: delivery, onUpload, eventIDs: reach))
         do throws(ServiceError) {
             try calls.begin(call)
         } catch {
-            throw error.naming(call.name)
+            throw error.naming(call.settings.name)
         }
         call.tell(.began)
         return call
     }
 
+    /// Returns the settings of the next call.
+    nonisolated func settings<Response>(
+        for endpoint: Endpoint<Response>, rules: CallRules, delivery: TransportContext.Delivery = .whole,
+        _ onUpload: UploadProgress.Tell? = nil, eventIDs reach: EventIDReach = .ownOrigin
+    ) -> CallSettings {
+        CallSettings(
+            id: calls.nextID(), method: endpoint.method, path: endpoint.path, delivery: delivery, rules: rules,
+            time: configuration.time, events: hub, onUpload: onUpload, eventIDs: reach)
+    }
+
     /// Continues a call whose endpoint was not known when it began. It keeps its number and its beginning.
     nonisolated func continued<Response>(_ call: Call, with endpoint: Endpoint<Response>) -> Call {
         let next = Call(
-            id: call.id, method: endpoint.method, path: endpoint.path, delivery: call.delivery,
-            rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub,
-            started: call.started)
+            CallSettings(
+                id: call.settings.id, method: endpoint.method, path: endpoint.path, delivery: call.settings.delivery,
+                rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub,
+                started: call.settings.started), in: call.scope)
         calls.replace(call, by: next)
         return next
+    }
+
+    /// Starts a transmission that calls can join. Without a call, it ends when it is done if it `finishesAlone`.
+    ///
+    /// It has the rules of the endpoint, but no deadline: that belongs to a call.
+    nonisolated func startTransmission<Response>(
+        of endpoint: Endpoint<Response>, finishesAlone: Bool
+    ) throws(ServiceError) -> SharedTransmission {
+        let call = Call(settings(for: endpoint, rules: configuration.rules(for: endpoint.options).withoutDeadline))
+        let shared = SharedTransmission(call.beginTransmission(), finishesAlone: finishesAlone)
+        try calls.begin(shared)
+        shared.start { () async throws(ServiceError) in
+            try await self.send(try await self.request(for: endpoint, as: call), in: shared.transmission)
+        } ended: {
+            self.calls.end(shared)
+        }
+        return shared
     }
 
     /// Builds the request and sends it through the layers. Returns the response, the URL of the request, and the
@@ -255,28 +282,31 @@ extension APIClient {
     nonisolated func send<Response>(
         _ endpoint: Endpoint<Response>, as call: Call, in session: UUID? = nil
     ) async throws(ServiceError) -> (response: HTTPResponse, url: HTTPURL, session: UUID?) {
-        let (request, session) = try await prepare(endpoint, as: call, in: session)
-        return (try await send(request, as: call, signedFor: session), request.url, session)
-    }
-
-    /// Builds the request, and returns it with the session that is to sign it.
-    nonisolated func prepare<Response>(
-        _ endpoint: Endpoint<Response>, as call: Call, in session: UUID? = nil
-    ) async throws(ServiceError) -> (request: HTTPRequest, session: UUID?) {
-        let files = try await endpoint.body == nil ? BodyFiles() : call.files(of: endpoint.body)
-        let request = try request(for: endpoint, as: call, with: files)
-        // A request with credentials of its own needs no session.
-        let isSigned = request.headers["Authorization"] == nil
-        let session = isSigned ? try await self.session(for: call, session) : nil
-        try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: session != nil)
-        return (request, session)
+        let layer = try pipeline.get().session
+        let transmission = call.beginTransmission(in: session ?? layer.present(for: call.rules))
+        let request = try await request(for: endpoint, as: call)
+        let response = try await send(request, in: transmission)
+        return (response, request.url, transmission.session)
     }
 
     /// Sends a request through the layers.
     nonisolated func send(
-        _ request: HTTPRequest, as call: Call, signedFor session: UUID?
+        _ request: HTTPRequest, in transmission: Transmission
     ) async throws(ServiceError) -> HTTPResponse {
-        try await pipeline.get().send(request, as: call, signedFor: session)
+        try await pipeline.get().send(request, in: transmission)
+    }
+
+    /// Finds the session that signs the request, before it is sent.
+    nonisolated func sign(_ request: HTTPRequest, in transmission: Transmission) async throws(ServiceError) {
+        try await pipeline.get().session.sign(request, in: transmission)
+    }
+
+    /// Builds the request.
+    nonisolated func request<Response>(
+        for endpoint: Endpoint<Response>, as call: Call
+    ) async throws(ServiceError) -> HTTPRequest {
+        let files = try await endpoint.body == nil ? BodyFiles() : call.files(of: endpoint.body)
+        return try request(for: endpoint, as: call, with: files)
     }
 
     /// Builds the request.
@@ -294,7 +324,7 @@ extension APIClient {
     ) async throws(ServiceError) -> HTTPRequest? {
         let isSame = configuration.headersForEachCall == nil && configuration.parametersForEachCall == nil
         guard !isSame else { return nil }
-        return try request(for: endpoint, as: call, with: try await call.files(of: endpoint.body))
+        return try await request(for: endpoint, as: call)
     }
 
     /// Returns the error for a response that is not a success.
@@ -306,33 +336,13 @@ extension APIClient {
     @inline(never)
     nonisolated func end(_ call: Call, with error: ServiceError) -> ServiceError {
         // After a cancellation, anything may fail; the cancellation is what ended the call.
-        let error = Task.isCancelled ? .cancelled : error.naming(call.name)
-        calls.end(call, telling: .ended(error, attempts: call.read { $0.attempts }, after: call.age))
+        let error = Task.isCancelled ? .cancelled : error.naming(call.settings.name)
+        calls.end(call, telling: .ended(error, attempts: call.attempts, after: call.settings.age))
         return error
     }
 
     nonisolated func redactor(for call: Call) -> Redactor {
         call.redactor(secretNames)
-    }
-
-    /// Returns the session that is current when the call begins, and that signs it; `nil` for a call that is not
-    /// signed.
-    private nonisolated func session(for call: Call, _ earlier: UUID?) async throws(ServiceError) -> UUID? {
-        guard call.rules.authentication != .none else { return nil }
-        if let earlier { return earlier }
-        guard let tokens = configuration.tokens else {
-            guard call.rules.authentication == .optional else { throw .signInRequired }
-            return nil
-        }
-        // A call that the store's own refresh makes cannot wait for that refresh.
-        guard !tokens.isRefreshingHere else { return nil }
-        if let present = tokens.presentSession { return present }
-        call.note(.waitingForToken)
-        do throws(ServiceError) {
-            return try await call.runInChild { () async throws(ServiceError) in try await tokens.session() }
-        } catch .signInRequired where call.rules.authentication == .optional {
-            return nil
-        }
     }
 }
 

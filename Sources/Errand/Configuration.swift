@@ -1,3 +1,4 @@
+import ErrandJSON
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -145,12 +146,6 @@ extension CallOptions.IdempotencyKey {
         case .unique: time.randomUUID().uuidString
         case .fixed(let key): key
         }
-    }
-}
-
-extension ServiceError {
-    static func badSetting(_ reason: String) -> ServiceError {
-        .invalidRequest(InvalidRequest(.configuration, reason))
     }
 }
 

@@ -184,3 +184,5 @@ func foreignName(of error: any Error) -> String {
     guard mirror.displayStyle == .enum else { return name }
     return "\(name).\(mirror.children.first?.label ?? String(describing: error))"
 }
+
+extension ServiceError: CancellationFailure {}

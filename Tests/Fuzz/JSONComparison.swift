@@ -1,3 +1,4 @@
+import ErrandJSON
 import FoundationEssentials
 
 /// Decodes the same bytes with both decoders, as models that ask for everything and for some of it.

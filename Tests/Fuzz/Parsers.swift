@@ -1,10 +1,12 @@
+import ErrandJSON
 import FoundationEssentials
 import Glibc
 
 /// Every parser of bytes that come from a server, with input from libFuzzer. `.ci/fuzz` builds it together with the
 /// library's own sources, so that it has access to internal declarations.
 enum Parser: String, CaseIterable {
-    case head, date, pacing, words, url, link, token, redaction, answer, json, events, lines, range, digest, multipart
+    case head, date, pacing, words, url, link, token, redaction, answer, json, events, lines, range, digest, fields
+    case multipart
 
     func parse(_ bytes: UnsafeBufferPointer<UInt8>) {
         let text = String(decoding: bytes, as: UTF8.self)
@@ -17,6 +19,8 @@ enum Parser: String, CaseIterable {
             // No date from a server may yield a value that overflows later.
             if let date = HTTPDate.parse(text, now: Date(timeIntervalSince1970: 1_700_000_000)) {
                 expect(abs(date.timeIntervalSince1970) < 1e12)
+                // What was read is read again from what is written.
+                expect(HTTPDate.parse(HTTPDate.text(date), now: date) == date)
             }
         case .pacing:
             let fields = text.split(separator: "\n").map { line in
@@ -98,6 +102,16 @@ enum Parser: String, CaseIterable {
             // What was read is read again from its canonical form.
             let written = fields.digests.map { "\($0.key)=:\(Data($0.value).base64EncodedString()):" }
             expect(DigestFields(written) == fields)
+        case .fields:
+            let values = text.split(separator: "\n").map(String.init)
+            let members = StructuredField.dictionary(values) ?? []
+            expect(members.allSatisfy { $0.key != nil } && Set(members.map(\.key)).count == members.count)
+            // An item is also a list of one member.
+            if let item = StructuredField.item(values) { expect(StructuredField.list(values) == [item]) }
+            for element in FieldParser.elements(of: values) {
+                expect(!element.isEmpty && element == element.trimmed)
+                _ = MediaType(String(element)).charset
+            }
         case .multipart: expect(MultipartComparison.holds(for: Data(bytes)))
         }
     }

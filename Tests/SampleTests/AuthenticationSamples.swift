@@ -14,6 +14,15 @@ struct AuthenticationSamples {
         await tokens.signOut()
     }
 
+    private func revoking(_ login: APIClient) -> TokenStore {
+        let tokens = TokenStore(persistence: .file("/var/lib/app/session")) { old in
+            try await login.run(.refresh(old)).token
+        } revoke: { token in
+            try await login.run(.revoke(token))
+        }
+        return tokens
+    }
+
     private func end(_ client: APIClient, _ login: APIClient, _ tokens: TokenStore) async {
         await client.shutdown()
         await login.shutdown()
@@ -60,5 +69,11 @@ struct AuthenticationSamples {
         let feed: Endpoint<[User]> = .friends.authentication(.optional)
         #expect(login.options.authentication == CallOptions.Authentication.none)
         #expect(feed.options.authentication == .optional)
+    }
+}
+
+extension Endpoint where Response == NoContent {
+    fileprivate static func revoke(_ token: Token) -> Self {
+        .post("revoke", body: .form(["token": token.refresh ?? token.access])).authentication(.none)
     }
 }

@@ -73,6 +73,28 @@ struct DecodingSamples {
         let data = Data(#"[{"id": 1, "title": "Alien"}]"#.utf8)
         let films = try FastJSONDecoder().decode([Film].self, from: data)
         #expect(films.map(\.title) == ["Alien"])
+        var shown = 0
+        func show(_ films: [Film]) { shown += films.count }
+        do {
+            try show(FastJSONDecoder().decode([Film].self, from: data))
+        } catch DecodingError.dataCorrupted(let context) {
+            let fault = context.underlyingError as? JSONFault
+            print(fault?.description ?? context.debugDescription)
+        }
+        #expect(shown == 1)
+    }
+
+    @Test("any JSON is decoded by itself, and written as a literal")
+    func anyJSON() throws {
+        let data = Data(#"{"users": [{"name": "Bo"}]}"#.utf8)
+        func decoded() throws -> String? {
+            let value = try FastJSONDecoder().decode(JSONValue.self, from: data)
+            let name = value["users"]?[0]?["name"]?.string
+            return name
+        }
+        #expect(try decoded() == "Bo")
+        let value: JSONValue = ["name": "Bo", "pets": [["name": "Rex", "age": 4], "none"]]
+        #expect(value["pets"]?[0]?["age"]?.integer == 4)
     }
 
     @Test("an error of one's own type is read in one place")

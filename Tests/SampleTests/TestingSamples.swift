@@ -175,6 +175,13 @@ struct TestingSamples {
         #expect(client.configuration.transport is CurlTransport)
     }
 
+    @Test("HTTP/3 can be turned on")
+    func curlHTTP3() {
+        var options = CurlTransport.Options()
+        options.http3 = .whenAnnounced
+        #expect(CurlTransport.Options().http3 == .never && options.http3 == .whenAnnounced)
+    }
+
     @Test("what is known to be wrong with libcurl can be printed")
     func curlFaults() {
         for fault in CurlTransport.knownFaults { print("libcurl:", fault) }

@@ -27,7 +27,7 @@ case "rewrite":
         // Large enough for a kill to come in the middle of the write.
         let token = Token(access: String(repeating: "\(revision).", count: 40_000))
         let session = SavedSession(id: UUID(), revision: revision, token: token, received: Date())
-        try await file.exclusively { _ = try? await file.save(session) }
+        try await file.exclusively { _ in _ = try? await file.save(session) }
         say("\(revision)")
         revision += 1
     }
@@ -52,7 +52,7 @@ case "die":
         }
     }
 case "hold":
-    try await file.exclusively {
+    try await file.exclusively { _ in
         say("held")
         raise(SIGSTOP)
     }

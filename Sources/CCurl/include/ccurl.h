@@ -22,6 +22,10 @@ const char *ccurl_version(void);
 const char *ccurl_describe(ccurl_code code);
 // Whether libcurl tells when it is about to send a request (7.80 and later): CCURL_CONNECTED.
 bool ccurl_tells_connected(void);
+// Whether libcurl was built with HTTP/3, and tells when it is about to send a request.
+bool ccurl_speaks_http3(void);
+// Whether the environment names a proxy for https, whatever it names as exceptions.
+bool ccurl_environment_has_proxy(void);
 // Whether the process can open another descriptor.
 bool ccurl_has_descriptors(void);
 
@@ -38,8 +42,8 @@ typedef struct ccurl_transfer ccurl_transfer;
 typedef enum {
     // There is a connection; the request is about to be sent.
     CCURL_CONNECTED = 1,
-    // The connection is one of HTTP/2, which requests share: told with its first request or, where the TLS library does
-    // not say, with the others. Comes before CCURL_CONNECTED.
+    // The connection is one of HTTP/2 or HTTP/3, which requests share: told with its first request or, where the TLS
+    // library does not say, with the others. Comes before CCURL_CONNECTED.
     CCURL_SHARED,
     // Bytes of the request's body have left, or bytes of the response's body have come.
     CCURL_PROGRESS,
@@ -72,6 +76,8 @@ typedef enum {
     CCURL_STALE,
     // libcurl was about to send the request a second time.
     CCURL_REPEATED,
+    // There is no connection of HTTP/3 that was kept. Nothing was sent.
+    CCURL_LACKING_HTTP3,
 } ccurl_objection;
 
 // Why libcurl was about to send a request a second time.
@@ -85,6 +91,18 @@ typedef enum {
     // origin.
     CCURL_DOWNGRADED,
 } ccurl_repetition;
+
+// Whether a request goes over HTTP/3.
+typedef enum {
+    // Over TCP.
+    CCURL_WITHOUT_HTTP3 = 0,
+    // On a new connection: of HTTP/3, or over TCP if the server does not respond to that at once.
+    CCURL_TRYING_HTTP3,
+    // On a connection of HTTP/3 that was kept, and on no other.
+    CCURL_KEEPING_HTTP3,
+    // On any connection that was kept; or else on a new one, as if it were tried.
+    CCURL_PREFERRING_HTTP3,
+} ccurl_http3;
 
 // What a hook returns in place of a count: to be called again after ccurl_loop_resume, or to end the transfer.
 enum { CCURL_PAUSE = -1, CCURL_ABORT = -2 };
@@ -117,6 +135,8 @@ typedef struct {
     bool is_plain;
     // Whether it goes through a proxy that the options of the transport name.
     bool has_own_proxy;
+    // Whether the options of the transport allow HTTP/3.
+    bool may_use_http3;
 } ccurl_request;
 
 // Returns NULL if there is no memory.
@@ -158,6 +178,8 @@ typedef struct {
 ccurl_head_lines ccurl_transfer_head(const ccurl_transfer *transfer);
 // Whether a line of the head is about content codings.
 bool ccurl_transfer_may_be_coded(const ccurl_transfer *transfer);
+// Whether a line of the head is about other ways to the server (Alt-Svc).
+bool ccurl_transfer_has_alternatives(const ccurl_transfer *transfer);
 // Called at CCURL_HEAD_COMPLETE: the body is coded, and bytes of it go to the hook for that.
 void ccurl_transfer_note_coded(ccurl_transfer *transfer);
 // Hands the collected body over to the caller, who frees it.
@@ -172,6 +194,8 @@ typedef struct {
 ccurl_timings ccurl_transfer_timings(const ccurl_transfer *transfer);
 // Returns the version of HTTP that the response came over; 0 if there is none.
 long ccurl_transfer_http_version(const ccurl_transfer *transfer);
+// Returns the version of HTTP of what has come so far, be it no whole head; 0 if nothing has.
+long ccurl_transfer_spoken_version(const ccurl_transfer *transfer);
 
 // What is known of a transfer that has failed.
 typedef struct {
@@ -194,6 +218,8 @@ ccurl_failure ccurl_transfer_failure(const ccurl_transfer *transfer);
 void ccurl_transfer_set_words(ccurl_transfer *transfer, const char *words);
 // Whether the transfer, which runs, may still be looking up its host.
 bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer);
+// Whether it was sent on a connection that was kept.
+bool ccurl_transfer_is_on_kept_connection(const ccurl_transfer *transfer);
 // Whether a socket was opened for it: its host was looked up, and it is on no connection that was kept.
 bool ccurl_transfer_has_opened(const ccurl_transfer *transfer);
 // Returns what ccurl_transfer_begin was given.
@@ -207,6 +233,17 @@ void ccurl_loop_free(ccurl_loop *loop);
 void ccurl_loop_set_long(ccurl_loop *loop, ccurl_multi_option option, long value);
 // Makes the calling thread the loop's thread, and names it.
 void ccurl_loop_enter(ccurl_loop *loop, const char *name);
+// Whether the transfer, which is about to start, may go over HTTP/3: its options allow that, and its server has not
+// asked for HTTP/1.1.
+bool ccurl_loop_may_use_http3(const ccurl_loop *loop, const ccurl_transfer *transfer);
+// Whether a connection to that origin may be one of HTTP/3 that takes requests.
+bool ccurl_loop_has_http3(const ccurl_loop *loop, uint64_t origin);
+// Chooses the way of a transfer that is about to start, or to start again. Without it, that is CCURL_WITHOUT_HTTP3.
+void ccurl_transfer_choose_http3(ccurl_transfer *transfer, ccurl_http3 way);
+// Whether the transfer, which has ended, found no connection for CCURL_KEEPING_HTTP3. Nothing was sent.
+bool ccurl_transfer_lacks_http3(const ccurl_transfer *transfer);
+// Starts a transfer that lacked one again. Returns false if libcurl refuses it.
+bool ccurl_loop_add_again(ccurl_loop *loop, ccurl_transfer *transfer);
 // Starts a transfer. Returns false if libcurl refuses it.
 bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer);
 // Ends a transfer that runs, but leaves the lookup of its host to libcurl. Returns false if none is under way: then it
@@ -225,8 +262,8 @@ bool ccurl_loop_next_lookup(ccurl_loop *loop, ccurl_lookup *lookup);
 // Ends a transfer that runs.
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer);
 // Called before a transfer is removed because its time is up: if nothing of its response has come, its connection
-// takes no more requests.
-void ccurl_loop_distrust(ccurl_loop *loop, ccurl_transfer *transfer);
+// takes no more requests. Returns whether that is so.
+bool ccurl_loop_distrust(ccurl_loop *loop, ccurl_transfer *transfer);
 // Whether libcurl still has a handle that was removed: ccurl_loop_free would wait for it.
 bool ccurl_loop_is_busy(const ccurl_loop *loop);
 // Resumes a transfer that a hook has paused. What libcurl has kept goes to the hooks at once. If one of them refuses

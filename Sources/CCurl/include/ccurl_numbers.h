@@ -128,6 +128,8 @@ typedef enum {
     CCURLE_SSL_PINNEDPUBKEYNOTMATCH = 90,
     CCURLE_SSL_INVALIDCERTSTATUS = 91,
     CCURLE_HTTP2_STREAM = 92,
+    CCURLE_HTTP3 = 95,
+    CCURLE_QUIC_CONNECT_ERROR = 96,
     CCURLE_PROXY = 97,
     CCURLE_SSL_CLIENTCERT = 98,
     CCURLE_TOO_LARGE = 100,
@@ -151,6 +153,8 @@ enum { CCURL_GLOBAL_ALL = 3 };
 enum { CCURL_OPENSSL_INIT_NO_ATEXIT = 0x80000 };
 // The layout of the answer of curl_version_info that is read of it: that of 7.70. The answer says which it has.
 enum { CCURLVERSION_SEVENTH = 6 };
+// Bits of the features in that answer.
+enum { CCURL_VERSION_HTTP3 = 1 << 25 };
 // Bits of CCURLOPT_PROTOCOLS.
 enum { CCURLPROTO_HTTP = 1, CCURLPROTO_HTTPS = 2 };
 // A value of CCURLMOPT_PIPELINING: HTTP/2 streams share a connection.

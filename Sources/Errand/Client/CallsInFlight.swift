@@ -6,6 +6,8 @@ import Synchronization
 final class CallsInFlight: Sendable {
     private struct State {
         var calls: [Int: Call] = [:]
+        /// The transmissions that run by themselves.
+        var transmissions: [ObjectIdentifier: SharedTransmission] = [:]
         var isClosed = false
         /// The refreshes that have made a call. Between two calls, none of theirs is among `calls`.
         var refreshes: [RefreshRun] = []
@@ -13,8 +15,11 @@ final class CallsInFlight: Sendable {
         var finishing: [RefreshRun] = []
         var drained: Flight<Void, Never>?
 
+        /// Whether nothing runs any more.
+        var isEmpty: Bool { calls.isEmpty && transmissions.isEmpty }
+
         /// Whether a refresh makes the call that is allowed to finish.
-        func isFinishing(_ call: Call) -> Bool { isFinishing(call.refreshRun) }
+        func isFinishing(_ call: Call) -> Bool { isFinishing(call.settings.refreshRun) }
 
         func isFinishing(_ run: RefreshRun?) -> Bool {
             run != nil && finishing.contains { $0 === run }
@@ -44,37 +49,51 @@ final class CallsInFlight: Sendable {
     func begin(_ call: Call) throws(ServiceError) {
         let isOpen = state.withLock { state in
             guard !state.isClosed || state.isFinishing(call) else { return false }
-            state.calls[call.id] = call
-            state.note(call.refreshRun)
+            state.calls[call.settings.id] = call
+            state.note(call.settings.refreshRun)
             counts.send(state.calls.count)
             return true
         }
         guard isOpen else {
-            throw .invalidRequest(InvalidRequest(.clientShutDown, "the client has been shut down"))
+            throw .clientShutDown
         }
+        call.setDeadline()
     }
 
-    /// Goes on with `next`, which has the same number, in place of `call`. What stops either stops the one that runs.
+    /// Goes on with `next`, which has the same number and scope, in place of `call`.
     func replace(_ call: Call, by next: Call) {
-        state.withLock { $0.calls[call.id] = next }
-        // Whoever has found the former one may stop it only now.
-        call.onStop { [weak call, weak next] in
-            if let reason = call?.read({ $0.stop }) { next?.stop(reason) }
-        }
+        state.withLock { $0.calls[call.settings.id] = next }
+        _ = call.finish()
+        next.setDeadline()
     }
 
     /// Ends the call and sends the event, unless the call has ended already.
     func end(_ call: Call, telling event: @autoclosure () -> ClientEvent.Kind) {
-        let isFirst = call.exchange { state in
-            defer { state.isOver = true }
-            return !state.isOver
-        }
-        guard isFirst else { return }
+        guard call.finish() else { return }
         call.tell(event())
         let drained = state.withLock { state in
-            state.calls[call.id] = nil
+            state.calls[call.settings.id] = nil
             counts.send(state.calls.count)
-            return state.calls.isEmpty ? state.drained : nil
+            return state.isEmpty ? state.drained : nil
+        }
+        drained?.land(.success(()))
+    }
+
+    /// Keeps a transmission that runs by itself until its end. It counts when the client is shut down, and not among
+    /// the calls.
+    func begin(_ transmission: SharedTransmission) throws(ServiceError) {
+        let isOpen = state.withLock { state in
+            if !state.isClosed { state.transmissions[ObjectIdentifier(transmission)] = transmission }
+            return !state.isClosed
+        }
+        if !isOpen { throw .clientShutDown }
+    }
+
+    /// Ends a transmission that ran by itself.
+    func end(_ transmission: SharedTransmission) {
+        let drained = state.withLock { state in
+            state.transmissions[ObjectIdentifier(transmission)] = nil
+            return state.isEmpty ? state.drained : nil
         }
         drained?.land(.success(()))
     }
@@ -82,7 +101,8 @@ final class CallsInFlight: Sendable {
     /// Cancels all calls except those that a token refresh has made: a refresh belongs to a token store and not to a
     /// caller, and a token that the server has already replaced would be lost.
     func cancelAll() {
-        for call in state.withLock({ Array($0.calls.values) }) where !call.isRefreshCall { call.stop(.cancelled) }
+        let calls = state.withLock { Array($0.calls.values) }
+        for call in calls where !call.settings.isRefreshCall { call.stop(.cancelled) }
     }
 
     /// Whether the shutdown that is under way waits for that refresh.
@@ -106,7 +126,7 @@ final class CallsInFlight: Sendable {
             state.finishing = []
             let drained = state.drained ?? Flight<Void, Never>()
             state.drained = drained
-            if state.calls.isEmpty { drained.land(.success(())) }
+            if state.isEmpty { drained.land(.success(())) }
             return drained
         }
         // Calls that the closure of a refresh has left behind.
@@ -116,9 +136,18 @@ final class CallsInFlight: Sendable {
     }
 
     private func stopAll(where isStopped: (State, Call) -> Bool) {
-        let calls = state.withLock { state in state.calls.values.filter { isStopped(state, $0) } }
+        let (calls, transmissions) = state.withLock { state in
+            (state.calls.values.filter { isStopped(state, $0) }, Array(state.transmissions.values))
+        }
         for call in calls { call.stop(.cancelled) }
+        for shared in transmissions { shared.transmission.stop(.cancelled) }
     }
 
     deinit { counts.finish() }
+}
+
+extension ServiceError {
+    fileprivate static var clientShutDown: ServiceError {
+        .invalidRequest(InvalidRequest(.clientShutDown, "the client has been shut down"))
+    }
 }

@@ -1,3 +1,4 @@
+import ErrandJSON
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -121,7 +122,7 @@ extension JSONNode {
         try? forEachMember { name, value in
             if let key = Key(rawValue: name), members[key] == nil { members[key] = value }
         }
-        return members.filter { $1.kind != .null }
+        return members.filter { !$1.isNull }
     }
 
     fileprivate var elements: [JSONNode] {
@@ -137,7 +138,7 @@ extension JSONNode {
         // As in `members`.
         try? forEachMember { name, value in
             guard found[name] == nil else { return }
-            guard value.kind == .array else { return found[name] = value.plainText.map { [$0] } }
+            guard value.isArray else { return found[name] = value.plainText.map { [$0] } }
             let texts = value.elements.map(\.plainText)
             if !texts.contains(nil) { found[name] = texts.compactMap(\.self) }
         }

@@ -1,3 +1,4 @@
+import ErrandJSON
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -40,7 +41,7 @@ struct ResponseInterpreter: Sendable {
         }
         if let found = unacceptedType(of: response.headers) {
             if type == String.self, keys.isEmpty {
-                let label = Charset.label(in: response.headers["Content-Type"] ?? "") ?? "utf-8"
+                let label = MediaType(response.headers["Content-Type"] ?? "").charset ?? "utf-8"
                 let charset = Charset(label: label)
                 if let text = charset?.text(in: body) as? Response { return text }
                 let problem = charset == nil ? "the charset \(label)" : "bytes that are not valid \(label)"
@@ -100,16 +101,10 @@ struct ResponseInterpreter: Sendable {
     /// Returns the content type, unless responses of that type are decoded.
     private func unacceptedType(of headers: HTTPHeaders) -> String? {
         guard let type = headers["Content-Type"], !acceptedContentTypes.contains(type) else { return nil }
-        let name = String(Substring(type.utf8.prefix { $0 != UInt8(ascii: ";") })).trimmed
+        let found = MediaType(type)
+        guard !found.name.isEmpty, !acceptedContentTypes.contains(where: found.matches) else { return nil }
         // Returned as it was sent: in lower case, a secret in it would not be recognized.
-        return name.isEmpty || acceptedContentTypes.contains { Self.matches(name.lowercased(), $0) } ? nil : name
-    }
-
-    private static func matches(_ name: String, _ pattern: String) -> Bool {
-        guard let star = pattern.firstIndex(of: "*") else { return name == pattern.lowercased() }
-        let (before, after) = (pattern[..<star].lowercased(), pattern[pattern.index(after: star)...].lowercased())
-        guard pattern != "*/*" else { return true }
-        return name.hasPrefix(before) && name.hasSuffix(after) && name.count >= before.count + after.count
+        return String(found.name)
     }
 }
 

@@ -43,6 +43,25 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
         }
     }
 
+    /// Runs the operation in a scope of its own, which is stopped along with this one.
+    func run<Value: Sendable>(
+        in inner: StopScope, _ operation: (StopScope) async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let id = listeners.add(.scope(inner.listeners))
+        defer { listeners.remove(id) }
+        return try await inner.run(operation)
+    }
+
+    /// Calls `onStop` when the scope is stopped, or at once if it already is. Returns the number of the listener.
+    func listen(_ onStop: @escaping @Sendable () -> Void) -> Int {
+        listeners.add(.closure(onStop))
+    }
+
+    /// Removes the listener with that number.
+    func removeListener(_ id: Int) {
+        listeners.remove(id)
+    }
+
     /// Waits in the caller's own task, and calls `onStop` if the scope is stopped or the task is cancelled meanwhile.
     ///
     /// `onStop` has to end the wait. It may be called twice, and after the wait is over.
@@ -50,7 +69,7 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
         during wait: () async -> Value, onStop: @escaping @Sendable () -> Void
     ) async -> Value {
         await withTaskCancellationHandler {
-            let id = listeners.add(onStop)
+            let id = listeners.add(.closure(onStop))
             defer { listeners.remove(id) }
             return await wait()
         } onCancel: {
@@ -65,7 +84,7 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
         if let reason { throw reason }
         let slot = Slot<Result<Value, Failure>>()
         let over = Flight<Void, Never>()
-        let id = listeners.add { over.land(.success(())) }
+        let id = listeners.add(.closure { over.land(.success(())) })
         defer { listeners.remove(id) }
         // A group that keeps no results costs a third less, and the slot holds the only result.
         await withDiscardingTaskGroup { group in
@@ -105,22 +124,30 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
 /// The listeners of a scope, and the reason of its stop. Not generic like the scope, because a nongeneric object is
 /// deallocated faster, and every call has one.
 private final class StopListeners: Sendable {
-    private struct Listener {
-        let id: Int
-        let onStop: @Sendable () -> Void
+    enum Listener {
+        case closure(@Sendable () -> Void)
+        /// An inner scope.
+        case scope(StopListeners)
+
+        fileprivate func stop(_ reason: any Error) {
+            switch self {
+            case .closure(let onStop): onStop()
+            case .scope(let inner): inner.stop(reason)
+            }
+        }
     }
 
     private struct State {
         var reason: (any Error)?
-        /// Called at a stop.
-        var listener: Listener?
-        /// Called likewise: there are several if a child of the operation runs in the same scope.
-        var others: [Listener] = []
+        /// What a stop reaches.
+        var first: (id: Int, listener: Listener)?
+        /// Reached likewise: there are several if a child of the operation runs in the same scope.
+        var others: [(id: Int, listener: Listener)] = []
         var lastID = 0
 
         mutating func take() -> [Listener] {
-            defer { (listener, others) = (nil, []) }
-            return (listener.map { [$0] } ?? []) + others
+            defer { (first, others) = (nil, []) }
+            return (first.map { [$0.listener] } ?? []) + others.map(\.listener)
         }
     }
 
@@ -134,28 +161,28 @@ private final class StopListeners: Sendable {
             state.reason = reason
             return state.take()
         }
-        for listener in listeners { listener.onStop() }
+        for listener in listeners { listener.stop(reason) }
     }
 
-    /// Calls `onStop` at a stop, or at once if the scope is already stopped.
-    func add(_ onStop: @escaping @Sendable () -> Void) -> Int {
-        let id: Int? = state.withLock { state in
-            guard state.reason == nil else { return nil }
+    /// Adds a listener, which a stop reaches; at once, if the scope is already stopped. Returns its number.
+    func add(_ listener: Listener) -> Int {
+        let (id, reason) = state.withLock { state -> (Int, (any Error)?) in
+            guard state.reason == nil else { return (0, state.reason) }
             state.lastID += 1
-            let listener = Listener(id: state.lastID, onStop: onStop)
-            if state.listener == nil { state.listener = listener } else { state.others.append(listener) }
-            return state.lastID
+            let entry = (id: state.lastID, listener: listener)
+            if state.first == nil { state.first = entry } else { state.others.append(entry) }
+            return (state.lastID, nil)
         }
-        if id == nil { onStop() }
-        return id ?? 0
+        if let reason { listener.stop(reason) }
+        return id
     }
 
     func remove(_ id: Int) {
         // Released outside the lock, because what it holds may be a scope of its own.
-        var removed: Listener?
+        var removed: (id: Int, listener: Listener)?
         state.withLock { state in
-            if state.listener?.id == id {
-                removed = state.listener.take()
+            if state.first?.id == id {
+                removed = state.first.take()
             } else if let index = state.others.firstIndex(where: { $0.id == id }) {
                 removed = state.others.remove(at: index)
             }

@@ -1,4 +1,4 @@
-/// Stops attempts while there is no network: they fail at once or wait, as the client is configured.
+/// Stops sends while there is no network: they fail at once or wait, as the client is configured.
 struct OnlineCheck: Layer {
     /// The interval between checks while waiting. The system's view of the network is up to a second old anyway.
     private static let pause = Duration.milliseconds(500)
@@ -9,20 +9,20 @@ struct OnlineCheck: Layer {
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
-        if !request.url.origin.isLoopback, !connectivity() { try await waitForNetwork(context.call) }
+        if !request.url.origin.isLoopback, !connectivity() { try await waitForNetwork(context.transmission) }
         return try await next(request, context)
     }
 
-    private func waitForNetwork(_ call: Call) async throws(ServiceError) {
+    private func waitForNetwork(_ transmission: Transmission) async throws(ServiceError) {
         guard case .wait(let limit) = rule else { throw .noInternetConnection }
-        let end = call.time.now.advanced(by: limit)
-        call.note(.waitingForNetwork)
-        try await call.run { (scope: CallScope) async throws(ServiceError) in
+        let end = transmission.time.now.advanced(by: limit)
+        transmission.note(.waitingForNetwork)
+        try await transmission.run { (scope: CallScope) async throws(ServiceError) in
             while !connectivity() {
-                let now = call.time.now
+                let now = transmission.time.now
                 guard now < end else { throw .noInternetConnection }
                 let next = min(now.advanced(by: Self.pause), end)
-                try await call.time.sleep(until: next, for: .sleeper("the next check for a network"), in: scope)
+                try await transmission.time.sleep(until: next, for: .sleeper("the next check for a network"), in: scope)
             }
         }
     }

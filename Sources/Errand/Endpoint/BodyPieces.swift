@@ -5,10 +5,6 @@ import Foundation
 #endif
 
 extension HTTPBody {
-    /// The greatest size of a piece that is read from a file, or cut from bytes in memory, 512 KiB: with half of that,
-    /// a large upload takes a quarter longer than with the curl program, and twice as much takes memory for nothing.
-    static let pieceSize = 512 << 10
-
     /// Returns a body that consists of those bodies, one after the other. It can be sent again if all of them can, and
     /// its length is known if all their lengths are.
     static func joined(_ parts: [HTTPBody]) -> HTTPBody {

@@ -1,3 +1,5 @@
+// Who imports this module can use its decoder.
+@_exported public import ErrandJSON
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else

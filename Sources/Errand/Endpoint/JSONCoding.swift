@@ -1,3 +1,4 @@
+public import ErrandJSON
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else

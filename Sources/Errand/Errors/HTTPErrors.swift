@@ -63,6 +63,21 @@ extension HTTPURL {
     }
 }
 
+extension HTTPRequest {
+    /// Refuses to send credentials unencrypted to another machine, and any request unless the client allows it.
+    func checkCleartext(isAllowed: Bool, isSigned: Bool) throws(ServiceError) {
+        guard url.origin.isExposed else { return }
+        if isSigned || headers["Authorization"] != nil {
+            let reason = "a token is sent over https or to this machine only, not to \(url.origin)"
+            throw .invalidRequest(InvalidRequest(.cleartext, reason))
+        }
+        guard isAllowed else {
+            let reason = "\(url.origin) is not encrypted; use https, or set `allowsCleartext`"
+            throw .invalidRequest(InvalidRequest(.cleartext, reason))
+        }
+    }
+}
+
 extension HTTPBody {
     /// Returns the whole body. Throws `.tooLarge` if there are more than `limit` bytes; a stream is read no further
     /// than the chunk that exceeds the limit.
@@ -72,7 +87,7 @@ extension HTTPBody {
 
     /// Returns the whole body, unless the scope is stopped first. Calls `noteProgress` for each chunk of a stream.
     package func collect(
-        upTo limit: Int, in scope: CallScope, telling noteProgress: @escaping @Sendable () -> Void = {}
+        upTo limit: Int, in scope: StopScope<ServiceError>, telling noteProgress: @escaping @Sendable () -> Void = {}
     ) async throws -> Data {
         // A stream cannot observe stops.
         guard bytes == nil else { return try await collect(upTo: limit) }

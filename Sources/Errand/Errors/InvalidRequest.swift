@@ -55,3 +55,10 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
         return "\(beginning): \(reason)".printable
     }
 }
+
+extension ServiceError {
+    /// Returns the error for a setting of the client, of an endpoint or of another part that cannot be.
+    static func badSetting(_ reason: String) -> ServiceError {
+        .invalidRequest(InvalidRequest(.configuration, reason))
+    }
+}

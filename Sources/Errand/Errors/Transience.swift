@@ -20,6 +20,16 @@ extension ServiceError {
         default: false
         }
     }
+
+    /// Whether a download or an event stream that ended so may go on with another connection.
+    var isWorthReconnecting: Bool {
+        switch self {
+        case .timedOut(let timeout): timeout.bound != .deadline
+        case .transport(let failure): failure.kind.isTransient
+        case .noInternetConnection, .rateLimited, .serverFailure: true
+        default: false
+        }
+    }
 }
 
 extension HTTPStatus {

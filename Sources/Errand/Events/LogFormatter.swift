@@ -5,7 +5,7 @@
 ///
 /// ```text
 /// #7 GET users/7/friends  sent GET https://api.example.com/users/7/friends?sort=name (attempt 1)
-/// #7 GET users/7/friends  answered 200 OK, 512 bytes, after 48 ms (connection used again, first byte after 47 ms)
+/// #7 GET users/7/friends  answered 200 OK, 51 bytes, after 8 ms (HTTP/2, connection used again, first byte after 7 ms)
 /// ```
 public struct LogFormatter: Sendable {
     /// Creates a formatter.

@@ -30,19 +30,6 @@ enum Charset: Equatable {
         }
     }
 
-    /// Returns the label in a content type; `nil` if it has none.
-    static func label(in contentType: String) -> String? {
-        for parameter in contentType.utf8.split(separator: UInt8(ascii: ";")).dropFirst() {
-            guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { continue }
-            let name = String(Substring(parameter[..<equals])).trimmed
-            guard name.equalsIgnoringCase("charset") else { continue }
-            let value = String(Substring(parameter[parameter.index(after: equals)...])).trimmed
-            let isQuoted = value.utf8.count >= 2 && value.utf8.first == UInt8(ascii: "\"") && value.hasSuffix("\"")
-            return isQuoted ? String(value.dropFirst().dropLast()).trimmed : value
-        }
-        return nil
-    }
-
     /// Returns the text in the bytes, without its byte order mark, which counts more than the encoding; `nil` if it is
     /// malformed.
     func text(in bytes: Data) -> String? {

@@ -7,27 +7,29 @@ enum ContentRange: Sendable, Hashable {
 
     /// Reads a value. Returns `nil` for another unit and for a range that cannot be.
     init?(_ text: String) {
-        let words = text.split(separator: " ", maxSplits: 1)
-        guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
-        let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2 else { return nil }
-        let length = Self.number(parts[1])
-        guard length != nil || parts[1] == "*" else { return nil }
-        if parts[0] == "*" {
+        var parser = FieldParser(text)
+        guard parser.token()?.equalsIgnoringCase("bytes") == true, parser.skip(UInt8(ascii: " ")) else { return nil }
+        var range: Range<Int>?
+        if !parser.skip(UInt8(ascii: "*")) {
+            guard let first = parser.offset(), parser.skip(UInt8(ascii: "-")), let last = parser.offset(),
+                first <= last, last < .max
+            else { return nil }
+            range = first..<last + 1
+        }
+        guard parser.skip(UInt8(ascii: "/")) else { return nil }
+        let length = parser.offset()
+        guard length != nil || parser.skip(UInt8(ascii: "*")), parser.isAtEnd else { return nil }
+        if let range {
+            guard range.upperBound <= length ?? .max else { return nil }
+            self = .part(range, of: length)
+        } else {
             guard let length else { return nil }
             self = .unsatisfied(length: length)
-            return
         }
-        let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
-        guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last,
-            last < length ?? .max
-        else { return nil }
-        self = .part(first..<last + 1, of: length)
     }
+}
 
+extension FieldParser {
     /// Digits and nothing else: no sign, and no number that does not fit.
-    private static func number(_ text: Substring) -> Int? {
-        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
-        return Int(text)
-    }
+    fileprivate mutating func offset() -> Int? { digits().flatMap { Int($0) } }
 }

@@ -89,8 +89,7 @@ public struct HTTPHeaders: Sendable, Hashable {
 extension HTTPHeaders {
     /// The codings that were applied to the body, in that order, such as `gzip`; empty if it is sent as it is.
     var codings: [String] {
-        values("Content-Encoding").flatMap { $0.split { $0 == "," || $0 == " " || $0 == "\t" } }
-            .map { $0.lowercased() }.filter { $0 != "identity" }
+        FieldParser.elements(of: values("Content-Encoding")).map { $0.lowercased() }.filter { $0 != "identity" }
     }
 
     /// Whether the body is not compressed.
@@ -149,11 +148,5 @@ extension String {
     func equalsIgnoringCase(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         return zip(utf8, other.utf8).allSatisfy { $0 == $1 || $0.asciiLowercased == $1.asciiLowercased }
-    }
-}
-
-extension UInt8 {
-    var asciiLowercased: UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
 }

@@ -7,27 +7,7 @@ public struct HTTPResponse: Sendable {
     public var headers: HTTPHeaders
     /// The body.
     public var body: HTTPBody
-    /// The URL of the response, if a redirect was followed; otherwise `nil`.
-    public var redirectedTo: HTTPURL?
-    /// The timings of the exchange; `nil` if the transport does not report them.
-    public var timings: Timings? {
-        get { measured?.timings }
-        set { measured = newValue.map(Measured.init) }
-    }
-    private var measured: Measured?
-    /// Whether a redirect led to another origin, so that the last request went without its credentials.
-    var hasLeftOrigin = false
-    /// The access token in the request's signature; `nil` if the request was not signed.
-    var accessToken: String?
-
-    /// Timings in a separate object: layers pass the response along, and the timings would be most of it.
-    private final class Measured: Sendable {
-        let timings: Timings
-
-        init(_ timings: Timings) {
-            self.timings = timings
-        }
-    }
+    private var box: Box?
 
     /// Creates a response.
     public init(status: Int, headers: HTTPHeaders = [:], body: HTTPBody = .empty) {
@@ -36,8 +16,49 @@ public struct HTTPResponse: Sendable {
         self.body = body
     }
 
+    /// The URL of the response, if a redirect was followed; otherwise `nil`.
+    public var redirectedTo: HTTPURL? {
+        get { provenance.redirectedTo }
+        set { provenance.redirectedTo = newValue }
+    }
+
+    /// The timings of the exchange; `nil` if the transport does not report them.
+    public var timings: Timings? {
+        get { provenance.timings }
+        set { provenance.timings = newValue }
+    }
+
     /// Whether the status indicates success: 200 to 299.
     public var isSuccess: Bool { (200..<300).contains(status) }
+}
+
+extension HTTPResponse {
+    /// Where a response comes from: what it carries besides HTTP.
+    struct Provenance: Sendable {
+        /// The URL of the response, if a redirect was followed; otherwise `nil`.
+        var redirectedTo: HTTPURL?
+        /// Whether a redirect led to another origin, so that the last request went without its credentials.
+        var hasLeftOrigin = false
+        /// The access token in the request's signature; `nil` if the request was not signed.
+        var accessToken: String?
+        /// The timings of the exchange; `nil` if the transport does not report them.
+        var timings: Timings?
+    }
+
+    /// Where the response comes from.
+    var provenance: Provenance {
+        get { box?.provenance ?? Provenance() }
+        set { box = Box(newValue) }
+    }
+
+    /// A separate object: layers pass the response along, and this would be most of it.
+    private final class Box: Sendable {
+        let provenance: Provenance
+
+        init(_ provenance: Provenance) {
+            self.provenance = provenance
+        }
+    }
 }
 
 extension HTTPResponse: CustomStringConvertible, CustomReflectable {

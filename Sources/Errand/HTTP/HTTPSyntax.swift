@@ -71,21 +71,3 @@ enum HTTPSyntax {
         return "\"\(scalars.joined())\"".printable
     }
 }
-
-extension String.UTF8View {
-    /// `allSatisfy` over contiguous storage, which is several times as fast: every header of every request is checked
-    /// with it.
-    func all(_ isFine: (UInt8) -> Bool) -> Bool {
-        withContiguousStorageIfAvailable { $0.allSatisfy(isFine) } ?? allSatisfy(isFine)
-    }
-}
-
-extension String {
-    /// The text without spaces and tabs at its ends.
-    var trimmed: String {
-        var bytes = utf8[...]
-        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
-        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
-        return String(Substring(bytes))
-    }
-}

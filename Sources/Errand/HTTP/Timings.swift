@@ -17,7 +17,7 @@ public struct Timings: Sendable, Hashable {
     public var bytesSent: Int?
     /// The number of bytes received on the wire: compressed, including the head; `nil` if the transport cannot tell.
     public var bytesReceived: Int?
-    /// The HTTP version, such as `1.1` or `2`; `nil` if it is not known.
+    /// The HTTP version, `1.1`, `2` or `3` for instance; `nil` if it is not known.
     public var httpVersion: String?
     /// Whether the exchange reused a connection; `nil` if the transport cannot tell.
     public var isConnectionReused: Bool?
@@ -46,9 +46,10 @@ public struct Timings: Sendable, Hashable {
 }
 
 extension Timings: CustomStringConvertible {
-    /// The steps in order: `connected after 2 ms, encrypted after 9 ms, first byte after 31 ms`.
+    /// The HTTP version and the steps in order:
+    /// `HTTP/2, connected after 2 ms, encrypted after 9 ms, first byte after 31 ms`.
     public var description: String {
-        var steps: [String] = []
+        var steps = httpVersion.map { ["HTTP/\($0)"] } ?? []
         if let lookedUp { steps.append("looked up after \(lookedUp.displayText)") }
         if let connected { steps.append("connected after \(connected.displayText)") }
         if let encrypted { steps.append("encrypted after \(encrypted.displayText)") }

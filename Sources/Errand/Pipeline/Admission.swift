@@ -21,7 +21,7 @@ struct Admission: Layer {
     {
         // A request after a redirect to another origin is not signed, and a request with its own credentials is not
         // changed.
-        guard let tokens, let session = context.session, !context.hasLeftOrigin,
+        guard let tokens, !context.hasLeftOrigin, let session = context.transmission.session,
             request.headers["Authorization"] == nil
         else {
             var context = context
@@ -38,33 +38,33 @@ struct Admission: Layer {
         var context = context
         let token = try await admit(&context, signedBy: tokens, for: session)
         let access = token.access
-        var response = try await next(sign(request, with: token, in: context.call), context)
+        context.accessToken = access
+        var response = try await next(sign(request, with: token), context)
         if (200..<400).contains(response.status) { tokens.accept(access) }
-        response.accessToken = access
+        response.provenance.accessToken = access
         return response
     }
 
     @inline(never)
-    private func sign(_ request: HTTPRequest, with token: Token, in call: Call) -> HTTPRequest {
-        call.noteSent(token)
+    private func sign(_ request: HTTPRequest, with token: Token) -> HTTPRequest {
         var request = request
         request.headers["Authorization"] = token.authorization
         return request
     }
 
     private func permit(for context: CallContext) async throws(ServiceError) -> Permit {
-        try await limiter.permit(for: context.call, isUrgent: context.isUrgent, explaining: limitNotice)
+        try await limiter.permit(for: context.transmission, isUrgent: context.isUrgent, explaining: limitNotice)
     }
 
     /// Waits until a permit and a valid token are available at the same time.
     private func admit(
         _ context: inout CallContext, signedBy tokens: TokenStore, for session: UUID
     ) async throws(ServiceError) -> Token {
-        let call = context.call
+        let transmission = context.transmission
         while true {
             // A new token that had already expired when it was saved is sent as it is: another one would be no better,
             // and the call would ask for tokens without end.
-            let spent = context.awaited.flatMap { $0.token.hasExpired(at: call.time.date) ? $0.token : nil }
+            let spent = context.awaited.flatMap { $0.token.hasExpired(at: transmission.time.date) ? $0.token : nil }
             let permit = try await permit(for: context)
             context.permit = permit
             if let current = try tokens.currentToken(of: session) {
@@ -75,7 +75,7 @@ struct Admission: Layer {
             }
             if let spent { return spent }
             permit.giveBack()
-            context.awaited = AwaitedToken(try await call.token(of: session, from: tokens))
+            context.awaited = AwaitedToken(try await transmission.token(of: session, from: tokens))
             context.isUrgent = true
         }
     }
@@ -86,33 +86,33 @@ extension RateLimiter {
     /// would wait behind the calls that wait for the refresh. The notice is told if the call has to wait.
     @inline(never)
     func permit(
-        for call: Call, isUrgent: Bool, explaining notice: Notice? = nil
+        for transmission: Transmission, isUrgent: Bool, explaining notice: Notice? = nil
     ) async throws(ServiceError) -> Permit {
-        let (cost, isUrgent) = (call.rules.permits, isUrgent || call.isRefreshCall)
+        let (cost, isUrgent) = (transmission.rules.permits, isUrgent || transmission.settings.isRefreshCall)
         if let taken = try takeAtOnce(cost: cost, isUrgent: isUrgent) {
-            return Permit(of: self, cost: cost, taken: taken)
+            return Permit(of: self, cost: cost, taken: taken, before: transmission.deadline)
         }
-        noteWait(of: call, explaining: notice)
-        let grant = try await call.run { (scope: CallScope) async throws(ServiceError) in
-            try await take(cost: cost, isUrgent: isUrgent, before: call.deadline, in: scope)
+        noteWait(of: transmission, explaining: notice)
+        let grant = try await transmission.run { (scope: CallScope) async throws(ServiceError) in
+            try await take(cost: cost, isUrgent: isUrgent, before: transmission.deadline, in: scope)
         }
-        return permit(for: grant, cost: cost, of: call)
+        return permit(for: grant, cost: cost, of: transmission)
     }
 
     @inline(never)
-    private func noteWait(of call: Call, explaining notice: Notice?) {
-        call.note(.waitingForPermit)
-        if let notice, call.isHeard, let text = notice.take() { call.tell(.warned(text)) }
+    private func noteWait(of transmission: Transmission, explaining notice: Notice?) {
+        transmission.note(.waitingForPermit)
+        if let notice, transmission.settings.isHeard, let text = notice.take() { transmission.tell(.warned(text)) }
     }
 
     @inline(never)
-    private func permit(for grant: Grant, cost: Int, of call: Call) -> Permit {
-        call.tell(.waitedForPermit(grant.asked.duration(to: grant.taken)))
-        return Permit(of: self, cost: cost, taken: grant.taken)
+    private func permit(for grant: Grant, cost: Int, of transmission: Transmission) -> Permit {
+        transmission.noteWait(forPermit: grant.asked.duration(to: grant.taken))
+        return Permit(of: self, cost: cost, taken: grant.taken, before: transmission.deadline)
     }
 }
 
-extension Call {
+extension Transmission {
     /// Waits for a token of the session that is valid now.
     fileprivate func token(of session: UUID, from tokens: TokenStore) async throws(ServiceError) -> Token {
         try await waitForToken { (scope: CallScope) async throws(ServiceError) in
@@ -130,6 +130,8 @@ extension Call {
         note(.waitingForToken)
         let start = time.now
         let token = try await run(ask)
+        // The wait for the token does not explain what happens from now on.
+        note(.preparing)
         tell(.waitedForToken(start.duration(to: time.now)))
         return token
     }

@@ -8,15 +8,16 @@ import Foundation
 ///
 /// The order is the design. From top to bottom:
 /// - call middleware sees each call once, before any layer of the library;
+/// - a call that begins before the store has loaded its session waits for that;
 /// - a retry repeats everything below it, and holds no permit during its pauses;
-/// - an attempt without a network takes no permit;
 /// - a replay after a 401 is above the redirects: it repeats the request, not the last redirect;
-/// - each request of a redirect chain is a send of its own, so admission is below: there, and only there, a send waits
-///   for its permit, unsigned, and is then signed with the current token, unless a redirect has led to another origin;
+/// - each request of a redirect chain is a send of its own; without a network it fails or waits, and takes no permit;
+/// - admission is below: there, and only there, a send waits for its permit, unsigned, and is then signed with the
+///   current token, unless a redirect has led to another origin;
 /// - attempt middleware sees each request that is handed to the transport, including replays and redirects;
 /// - the sender checks the request, limits its time and calls the transport.
 ///
-/// The deadline is not a layer: it limits every wait, see `Call.run`.
+/// The deadline is not a layer: it limits every wait, see `Interruptible`.
 ///
 /// A call that waits in one layer holds the frames of all layers above. What a function builds for a moment has its
 /// place in such a frame too, so what a layer does before and after `next` is in functions of their own that are not
@@ -25,6 +26,7 @@ import Foundation
 /// A class, because every call carries it: copying a struct would retain each of its many fields.
 final class Pipeline: Sendable {
     let builder: RequestBuilder
+    let session: SessionLayer
     private let first: Middleware.Next
 
     init(
@@ -49,12 +51,14 @@ final class Pipeline: Sendable {
             limiter: limiter, tokens: configuration.tokens,
             limitNotice: configuration.limiter == nil ? configuration.limitNotice : nil)
         next = Self.entering(admission, then: next)
+        next = Self.entering(OnlineCheck(connectivity: connectivity, rule: configuration.offline), then: next)
         let redirects = Redirects(
             secretNames: builder.secretNames, allowsCleartext: configuration.allowsCleartext)
         next = Self.entering(redirects, then: next)
         if let tokens = configuration.tokens { next = Self.entering(Replay(tokens: tokens), then: next) }
-        next = Self.entering(OnlineCheck(connectivity: connectivity, rule: configuration.offline), then: next)
         next = Self.entering(Retry(quota: RetryQuota()), then: next)
+        session = SessionLayer(tokens: configuration.tokens, allowsCleartext: configuration.allowsCleartext)
+        next = Self.entering(session, then: next)
         for middleware in configuration.callMiddlewares.reversed() {
             next = Self.entering(MiddlewareLayer(middleware: middleware), then: next)
         }
@@ -62,10 +66,8 @@ final class Pipeline: Sendable {
     }
 
     /// Sends a request through all layers.
-    func send(
-        _ request: HTTPRequest, as call: Call, signedFor session: UUID?
-    ) async throws(ServiceError) -> HTTPResponse {
-        try await first(request, CallContext(call: call, session: session))
+    func send(_ request: HTTPRequest, in transmission: Transmission) async throws(ServiceError) -> HTTPResponse {
+        try await first(request, CallContext(transmission))
     }
 
     private static func entering(_ layer: some Layer, then next: @escaping Middleware.Next) -> Middleware.Next {
@@ -96,7 +98,7 @@ private struct MiddlewareLayer: Layer {
         var context = context
         context.isInMiddleware = true
         let inChild = context
-        return try await context.call.runInChild { () async throws(ServiceError) in
+        return try await context.transmission.runInChild { () async throws(ServiceError) in
             try await response(to: request, inChild, next: next)
         }
     }
@@ -109,7 +111,7 @@ private struct MiddlewareLayer: Layer {
         } catch {
             throw ServiceError(error) { error in
                 let message = "\(String(reflecting: type(of: middleware))) threw \(foreignName(of: error))"
-                let wasSent = context.call.read { $0.sent != nil }
+                let wasSent = context.transmission.wasSent
                 return .transport(TransportFailure(.middleware, message, mayHaveReachedServer: wasSent))
             }
         }

@@ -5,6 +5,7 @@ struct Sender: Sendable {
     private let hearsOfStops: Bool
     private let notice: Notice?
     private let countsUploads: Bool
+    private let usesPermits: Bool
     let limiter: RateLimiter
     let origin: Origin
     let bodyLimit: Int
@@ -22,6 +23,7 @@ struct Sender: Sendable {
         hearsOfStops = stoppable != nil
         notice = stoppable?.notice
         countsUploads = stoppable?.countsUploads ?? false
+        usesPermits = stoppable?.usesPermits ?? false
         self.limiter = limiter
         self.origin = origin
         self.bodyLimit = bodyLimit
@@ -31,92 +33,102 @@ struct Sender: Sendable {
     }
 
     func send(_ request: HTTPRequest, _ context: CallContext) async throws(ServiceError) -> HTTPResponse {
-        let call = context.call
-        try check(request, in: call)
-        var (permit, start) = (context.permit, call.time.now)
-        // A middleware may send twice with one permit, or wait for so long that another call has received it.
-        while permit?.use(at: start) != true {
-            permit = try await limiter.permit(for: call, isUrgent: true)
-            start = call.time.now
-        }
-        let watch = SilenceWatch(
-            timeout: call.rules.timeout, until: call.deadline, time: call.time, reporter: call, permit: permit)
-        defer { watch.end() }
+        let transmission = context.transmission
+        try check(request, in: transmission)
+        let start = transmission.time.now
+        // A middleware may pass on a context of its own, without a permit.
+        let permit =
+            context.permit
+            ?? Permit(of: limiter, cost: transmission.rules.permits, taken: nil, before: transmission.deadline)
+        let send = Send(
+            timeout: transmission.rules.timeout, until: transmission.deadline, time: transmission.time,
+            reporter: transmission, permit: permit)
+        defer { send.end() }
         do throws(ServiceError) {
-            let response = try await call.run(in: watch.scope) { (_: CallScope) async throws(ServiceError) in
-                try watch.begin(at: start)
-                guard hearsOfStops else { return try await exchangeInChild(request, in: call, watch) }
-                return try await exchange(request, in: call, watch)
+            let response = try await transmission.run(in: send.scope) { (_: CallScope) async throws(ServiceError) in
+                try send.begin(at: start)
+                guard hearsOfStops else { return try await exchangeInChild(request, context, send) }
+                return try await exchange(request, context, send)
             }
-            noteAnswer(response, to: request, in: call, since: start)
+            noteAnswer(response, to: request, in: transmission, since: start)
             return response
         } catch {
-            noteFailure(error, in: call, since: start)
+            noteFailure(error, in: transmission, since: start)
             throw error
         }
     }
 
     @inline(never)
-    private func noteAnswer(_ response: HTTPResponse, to request: HTTPRequest, in call: Call, since start: Instant) {
-        call.upload?.finish()
-        call.tell(
+    private func noteAnswer(
+        _ response: HTTPResponse, to request: HTTPRequest, in transmission: Transmission, since start: Instant
+    ) {
+        transmission.settings.upload?.finish()
+        // With these statuses a server has left the request to another, or asks for another token. With any other it
+        // may have acted on the request.
+        switch response.status {
+        case 307, 308, 401: break
+        default: transmission.noteActed()
+        }
+        transmission.tell(
             .answered(
                 status: response.status, bytes: response.body.length ?? 0,
-                after: start.duration(to: call.time.now), timings: response.timings))
-        heed(response, to: request, in: call)
+                after: start.duration(to: transmission.time.now), timings: response.timings))
+        heed(response, to: request, in: transmission)
     }
 
     /// Returns the request with a body whose progress is told to the caller.
     @inline(never)
-    private func watched(_ request: HTTPRequest, in call: Call) -> HTTPRequest {
-        guard !countsUploads, let upload = call.upload, let body = request.body, body.length != 0 else {
-            return request
-        }
+    private func watched(_ request: HTTPRequest, in transmission: Transmission) -> HTTPRequest {
+        guard !countsUploads, let upload = transmission.settings.upload, let body = request.body, body.length != 0
+        else { return request }
         var request = request
         request.body = upload.watching(body)
         return request
     }
 
     @inline(never)
-    private func noteFailure(_ error: ServiceError, in call: Call, since start: Instant) {
-        call.upload?.finish()
-        call.tell(.failed(error, after: start.duration(to: call.time.now)))
+    private func noteFailure(_ error: ServiceError, in transmission: Transmission, since start: Instant) {
+        transmission.settings.upload?.finish()
+        if error.mayHaveReachedServer { transmission.noteActed() }
+        transmission.tell(.failed(error, after: start.duration(to: transmission.time.now)))
     }
 
     /// Checks the request as the last middleware left it.
     @inline(never)
-    private func check(_ request: HTTPRequest, in call: Call) throws(ServiceError) {
+    private func check(_ request: HTTPRequest, in transmission: Transmission) throws(ServiceError) {
         do throws(ServiceError) {
             try ServiceError.checking { () throws(HTTPFault) in try HTTPSyntax.check(request) }
             try request.checkCleartext(isAllowed: allowsCleartext, isSigned: false)
         } catch {
             // A middleware may make a retry, a replay or a redirected request invalid; an earlier one was sent.
-            throw call.read { $0.sent == nil } ? error : error.markedAsSent(request.method)
+            throw transmission.wasSent ? error.markedAsSent(request.method) : error
         }
     }
 
     @inline(never)
     private func exchangeInChild(
-        _ request: HTTPRequest, in call: Call, _ watch: SilenceWatch
+        _ request: HTTPRequest, _ context: CallContext, _ send: Send
     ) async throws(ServiceError) -> HTTPResponse {
-        try await watch.scope.runInChild { () async throws(ServiceError) in
-            try await exchange(request, in: call, watch)
+        try await send.scope.runInChild { () async throws(ServiceError) in
+            try await exchange(request, context, send)
         }
     }
 
     private func exchange(
-        _ request: HTTPRequest, in call: Call, _ watch: SilenceWatch
+        _ request: HTTPRequest, _ context: CallContext, _ send: Send
     ) async throws(ServiceError) -> HTTPResponse {
-        noteSent(request, in: call)
+        let (transmission, settings) = (context.transmission, context.transmission.settings)
+        if !usesPermits, !send.usePermit() { try await send.takePermit() }
+        noteSent(request, signedWith: context.accessToken, in: transmission)
         let context = TransportContext(
-            delivery: call.delivery, bodyLimit: call.delivery == .stream ? .max : bodyLimit, watch: watch,
-            client: ObjectIdentifier(call.events))
+            delivery: settings.delivery, bodyLimit: settings.delivery == .stream ? .max : bodyLimit, send: send,
+            client: ObjectIdentifier(settings.events))
         do {
-            let response = try await transport.send(watched(request, in: call), context: context)
+            let response = try await transport.send(watched(request, in: transmission), context: context)
             // The usual case, without another function that waits.
-            guard call.delivery == .whole, secretNames == nil, let length = response.body.bytes?.count,
+            guard settings.delivery == .whole, secretNames == nil, let length = response.body.bytes?.count,
                 length <= bodyLimit
-            else { return try await complete(response, of: call, watch) }
+            else { return try await complete(response, of: transmission, send) }
             return response
         } catch {
             throw ServiceError(error) { .transport(TransportFailure(.other, foreignName(of: $0))) }
@@ -124,49 +136,34 @@ struct Sender: Sendable {
     }
 
     /// Returns the response with its body as bytes, unless the caller reads it.
-    private func complete(_ response: HTTPResponse, of call: Call, _ watch: SilenceWatch) async throws -> HTTPResponse {
+    private func complete(
+        _ response: HTTPResponse, of transmission: Transmission, _ send: Send
+    ) async throws -> HTTPResponse {
         var response = response
-        if response.body.bytes == nil { watch.note(.receiving) }
+        if response.body.bytes == nil { send.note(.receiving) }
         if let secretNames { response.headers.hide(secretNames) }
         // Only the caller reads the body of a stream, but the body of an error is needed here.
-        if call.delivery == .stream, response.isSuccess { return response }
+        if transmission.settings.delivery == .stream, response.isSuccess { return response }
         response.body = .bytes(
-            try await response.body.collect(upTo: bodyLimit, in: watch.scope, telling: watch.noteProgress))
+            try await response.body.collect(upTo: bodyLimit, in: send.scope, telling: send.noteProgress))
         return response
     }
 
     @inline(never)
-    private func noteSent(_ request: HTTPRequest, in call: Call) {
-        if let notice, call.isHeard, let warning = notice.take() { call.tell(.warned(warning)) }
-        call.tell(.sent(request.redacted, attempt: call.read { $0.attempts }))
-        call.update { state in
-            state.phase = .waitingForResponse
-            state.sentFirst = state.sentFirst ?? state.sent
-            state.sent = request
+    private func noteSent(_ request: HTTPRequest, signedWith token: String?, in transmission: Transmission) {
+        if let notice, transmission.settings.isHeard, let warning = notice.take() {
+            transmission.tell(.warned(warning))
         }
+        transmission.tell(.sent(request.redacted, attempt: transmission.attempts))
+        transmission.noteSent(request, signedWith: token)
     }
 
     /// Pauses the limiter if the server asks for it. A redirect may lead to another origin, whose limits have nothing
     /// to do with this client's limiter.
-    private func heed(_ response: HTTPResponse, to request: HTTPRequest, in call: Call) {
+    private func heed(_ response: HTTPResponse, to request: HTTPRequest, in transmission: Transmission) {
         guard RetryAfterHeaders.canBe(in: response.headers), request.url.origin == origin else { return }
-        let pacing = RetryAfterHeaders(of: response, date: call.time.date, ceiling: longestPause)
-        if let asked = pacing.ignored { call.tell(.ignoredPause(asked)) }
-        if let pause = pacing.pause { limiter.pause(until: call.time.now.advanced(by: pause)) }
-    }
-}
-
-extension HTTPRequest {
-    /// Refuses to send credentials unencrypted to another machine, and any request unless the client allows it.
-    func checkCleartext(isAllowed: Bool, isSigned: Bool) throws(ServiceError) {
-        guard url.origin.isExposed else { return }
-        if isSigned || headers["Authorization"] != nil {
-            let reason = "a token is sent over https or to this machine only, not to \(url.origin)"
-            throw .invalidRequest(InvalidRequest(.cleartext, reason))
-        }
-        guard isAllowed else {
-            let reason = "\(url.origin) is not encrypted; use https, or set `allowsCleartext`"
-            throw .invalidRequest(InvalidRequest(.cleartext, reason))
-        }
+        let pacing = RetryAfterHeaders(of: response, date: transmission.time.date, ceiling: longestPause)
+        if let asked = pacing.ignored { transmission.tell(.ignoredPause(asked)) }
+        if let pause = pacing.pause { limiter.pause(until: transmission.time.now.advanced(by: pause)) }
     }
 }

@@ -2,12 +2,13 @@ import Synchronization
 
 /// Permission for one send. It returns itself to the limiter if nothing is sent with it.
 ///
-/// Dropping an unused permit gives it back: after a cancellation, when a middleware responds by itself, during a wait
-/// for a token. A send uses the permit once; a middleware that sends twice needs another permit for the second send.
+/// Admission takes it, and the send uses it as its last act before the first byte: what counts for the limit is that
+/// instant. If a middleware or a queue for connections has delayed the send, the permit comes back that much later;
+/// otherwise sends that were delayed could leave in a bunch. If it has come back in the meantime, the send takes
+/// another, ahead of the queue. So does the second send of a middleware that sends twice.
 ///
-/// What counts for the limit is the instant of the send: if a middleware has waited since the permit was taken, the
-/// permit comes back that much later. Otherwise calls whose middleware waits could be sent in a bunch. The same holds
-/// for a request that waits for a connection.
+/// Dropping an unused permit gives it back: after a cancellation, when a middleware responds by itself, during a wait
+/// for a token.
 final class Permit: SendPermit {
     /// A delay up to which the instants of taking and sending are the same: a tenth of a millisecond.
     private static let tolerance = Duration.microseconds(100)
@@ -15,32 +16,31 @@ final class Permit: SendPermit {
     private let limiter: RateLimiter
     private let cost: Int
     private let taken: Instant
-    private let isUnused = Atomic(true)
+    private let deadline: Instant
+    private let isUnused: Atomic<Bool>
 
-    /// Creates a permit for `cost` permits that were taken at that instant.
-    init(of limiter: RateLimiter, cost: Int, taken: Instant) {
+    /// Creates a permit for `cost` permits that were taken at that instant; a used one if none were. Another one is
+    /// taken before the deadline.
+    init(of limiter: RateLimiter, cost: Int, taken: Instant?, before deadline: Instant) {
         self.limiter = limiter
         self.cost = cost
-        self.taken = taken
+        self.taken = taken ?? .zero
+        self.deadline = deadline
+        isUnused = Atomic(taken != nil)
     }
 
     /// Uses the permit for a send at that instant. Returns `false` if it has been used or given back, or has come back
     /// to the limiter in the meantime.
     func use(at instant: Instant) -> Bool {
         guard claim() else { return false }
-        guard isLate(instant) else { return true }
+        guard instant > taken.advanced(by: Self.tolerance) else { return true }
         return limiter.renew(cost: cost, takenAt: taken, at: instant)
     }
 
-    /// Has the permit, which was used at `start`, count from now on. Waits for another, ahead of the queue, if it has
-    /// come back since.
-    func renew(usedAt start: Instant, before deadline: Instant, in scope: CallScope) async throws(ServiceError) {
-        guard !limiter.renew(cost: cost, takenAt: isLate(start) ? start : taken) else { return }
-        _ = try await limiter.take(cost: cost, isUrgent: true, before: deadline, in: scope)
-    }
-
-    private func isLate(_ instant: Instant) -> Bool {
-        instant > taken.advanced(by: Self.tolerance)
+    /// Takes and uses another permit, ahead of the queue. Returns how long it waited.
+    func takeAnother(in scope: CallScope) async throws(ServiceError) -> Duration {
+        let grant = try await limiter.take(cost: cost, isUrgent: true, before: deadline, in: scope)
+        return grant.asked.duration(to: grant.taken)
     }
 
     /// Gives the permit back now. Does nothing if it has been used.

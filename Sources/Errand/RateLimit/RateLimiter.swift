@@ -21,12 +21,17 @@ public final class RateLimiter: Sendable {
     private let state: Lock<State>
 
     /// Creates a limiter with a full bucket.
-    public init(_ limit: RateLimit, time: any TimeSource = .system) {
+    public convenience init(_ limit: RateLimit, time: any TimeSource = .system) {
+        self.init(limit, of: TokenBucket(limit.problem == nil ? limit : .unlimited), time: time)
+    }
+
+    /// Creates a limiter whose permits come from that source. No call may cost more than the limit.
+    package init(_ limit: RateLimit, of source: any PermitSource, time: any TimeSource) {
         self.limit = limit
         self.time = time
         problem = limit.problem
         largestCost = limit.largestCost
-        state = Lock(State(limit.problem == nil ? limit : .unlimited))
+        state = Lock(State(source))
     }
 
     /// Waits for `cost` permits and takes them. Returns how long it waited.
@@ -82,6 +87,13 @@ public final class RateLimiter: Sendable {
     /// Returns unused permits that were taken at `instant`.
     func giveBack(cost: Int, takenAt instant: Instant) {
         state.withLock { $0.giveBack(cost, takenAt: instant) }
+        serve()
+    }
+
+    /// Changes what the source has, and serves the waiters that can be served then. The change may be made twice:
+    /// during a pause also to the source as it would be without it.
+    package func changeSource(_ change: (inout any PermitSource) -> Void) {
+        state.withLock { $0.changeSource(change) }
         serve()
     }
 

@@ -47,7 +47,7 @@ struct RetryAfterHeaders {
     static func retryAfter(in headers: HTTPHeaders, date: Date) -> Duration? {
         guard let text = headers["Retry-After"]?.trimmed else { return nil }
         func now() -> Date { serverDate(in: headers, ours: date) }
-        if let number = wholeNumber(text) { return wait(number, date: now()) }
+        if let number = FieldParser.wholeNumber(text) { return wait(number, date: now()) }
         return HTTPDate.parse(text, now: date).map { wait(until: $0.timeIntervalSince1970, date: now()) }
     }
 
@@ -57,7 +57,7 @@ struct RetryAfterHeaders {
     /// cache has kept the response since then.
     private static func serverDate(in headers: HTTPHeaders, ours: Date) -> Date {
         guard let date = headers["Date"].flatMap({ HTTPDate.parse($0.trimmed, now: ours) }) else { return ours }
-        return date.addingTimeInterval(Double(headers["Age"].flatMap { wholeNumber($0.trimmed) } ?? 0))
+        return date.addingTimeInterval(Double(headers["Age"].flatMap { FieldParser.wholeNumber($0.trimmed) } ?? 0))
     }
 
     /// Returns the waits that the headers ask for, by the kind of header; the first kind that has any counts.
@@ -106,8 +106,7 @@ struct RetryAfterHeaders {
     /// Returns the resets of `X-RateLimit-Remaining: 0` with `X-RateLimit-Reset`, which no standard describes.
     private static func oldResets(in headers: HTTPHeaders) -> [Int64] {
         func numbers(_ name: String) -> [Int64?] {
-            headers.values("X-RateLimit-\(name)").flatMap { $0.split(separator: ",") }
-                .map { wholeNumber(String($0).trimmed) }
+            FieldParser.elements(of: headers.values("X-RateLimit-\(name)")).map(FieldParser.wholeNumber)
         }
         return resets(numbers("Remaining"), numbers("Reset"))
     }
@@ -133,12 +132,6 @@ struct RetryAfterHeaders {
         // The clock may show any date: a value is compared before it is converted.
         guard seconds > 0 else { return .zero }
         return .seconds(seconds < Double(longestWait) ? Int64(seconds) : longestWait)
-    }
-
-    /// Parses digits only, without a sign or a fraction. A number that is too large becomes the largest.
-    private static func wholeNumber(_ text: String) -> Int64? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return Int64(text) ?? .max
     }
 }
 

@@ -3,7 +3,7 @@
 /// A permit comes back exactly one period after it was taken. So a full bucket can be emptied at once, and still no
 /// rolling period contains more than the limit. That is stricter than a bucket that refills continuously, which allows
 /// nearly twice the limit in a period that begins with a burst.
-package struct TokenBucket: Sendable {
+package struct TokenBucket: PermitSource {
     private var windows: [RollingWindow]
 
     /// Creates a full bucket. A bucket for a limit of zero or fewer permits stays empty.
@@ -33,7 +33,7 @@ package struct TokenBucket: Sendable {
     }
 
     /// Returns a lower bound for the instant at which `cost` permits can be taken together, after `ahead` others.
-    func earliest(taking cost: Int, after ahead: Int, at now: Instant) -> Instant {
+    package func earliest(taking cost: Int, after ahead: Int, at now: Instant) -> Instant {
         windows.map { $0.earliest(taking: cost, after: ahead, at: now) }.max() ?? now
     }
 

@@ -26,7 +26,7 @@ struct Redirects: Layer {
         while response.isRedirect {
             visited.insert(current.hop)
             // Of what was sent, a server may repeat anything in the target.
-            let redactor = context.call.redactor(secretNames)
+            let redactor = context.transmission.redactor(secretNames)
             var following: HTTPRequest
             do throws(Unfollowed) {
                 following = try self.request(following: response, to: current, hiding: redactor)
@@ -38,22 +38,20 @@ struct Redirects: Layer {
                 throw response.unfollowed(error.reason, hiding: redactor)
             }
             following.url = following.url.shown(by: redactor)
-            let reach = context.call.read { $0.eventIDReach }
+            let reach = context.transmission.settings.eventIDReach
             let (origin, own) = (following.url.origin, request.url.origin)
             if reach.includes(origin, from: current.url.origin, ofEndpointAt: own),
                 !secretNames.contains(Self.eventID, in: .header)
             {
                 following.headers[Self.eventID] = request.headers[Self.eventID]
             }
-            // A server that redirects with 307 or 308 has left the request to another; with other statuses it may have
-            // acted on it.
-            if ![307, 308].contains(response.status) { context.call.update { $0.mayHaveActed = true } }
-            context.call.tell(.redirected(response.status, to: following.url.description))
+            context.transmission.tell(.redirected(response.status, to: following.url.description))
             hop.hasLeftOrigin = hop.hasLeftOrigin || following.url.origin != request.url.origin
             current = following
             response = try await next(current, hop)
-            response.redirectedTo = current.url
-            response.hasLeftOrigin = hop.hasLeftOrigin
+            var provenance = response.provenance
+            (provenance.redirectedTo, provenance.hasLeftOrigin) = (current.url, hop.hasLeftOrigin)
+            response.provenance = provenance
         }
         return response
     }

@@ -9,7 +9,7 @@ struct Retry: Layer {
             return try await attempts(request, context, next: next)
         } catch {
             // An earlier attempt than the last may have reached the server.
-            throw context.call.read { $0.mayHaveActed } ? error.markedAsSent(request.method) : error
+            throw context.transmission.mayHaveActed ? error.markedAsSent(request.method) : error
         }
     }
 
@@ -18,19 +18,21 @@ struct Retry: Layer {
     ) async throws(ServiceError) -> HTTPResponse {
         var history = History()
         while true {
-            context.call.update { $0.attempts += 1 }
+            context.transmission.beginAttempt()
             let end: Instant
             do throws(ServiceError) {
                 let response = try await next(request, context)
-                guard let next = pauseEnd(after: response, to: request, in: context.call, &history) else {
+                guard let next = pauseEnd(after: response, to: request, in: context.transmission, &history) else {
                     return response
                 }
                 end = next
             } catch {
-                guard let next = pauseEnd(after: error, of: request, in: context.call, &history) else { throw error }
+                guard let next = pauseEnd(after: error, of: request, in: context.transmission, &history) else {
+                    throw error
+                }
                 end = next
             }
-            try await context.call.pause(until: end)
+            try await context.transmission.pause(until: end)
         }
     }
 
@@ -45,33 +47,32 @@ struct Retry: Layer {
     /// Not inlined: what it needs would be part of the frame of every waiting call.
     @inline(never)
     private func pauseEnd(
-        after response: HTTPResponse, to request: HTTPRequest, in call: Call, _ history: inout History
+        after response: HTTPResponse, to request: HTTPRequest, in transmission: Transmission, _ history: inout History
     ) -> Instant? {
-        pauseEnd(after: .success(response), of: request, in: call, &history)
+        pauseEnd(after: .success(response), of: request, in: transmission, &history)
     }
 
     @inline(never)
     private func pauseEnd(
-        after error: ServiceError, of request: HTTPRequest, in call: Call, _ history: inout History
+        after error: ServiceError, of request: HTTPRequest, in transmission: Transmission, _ history: inout History
     ) -> Instant? {
-        pauseEnd(after: .failure(error), of: request, in: call, &history)
+        pauseEnd(after: .failure(error), of: request, in: transmission, &history)
     }
 
     private func pauseEnd(
-        after outcome: Result<HTTPResponse, ServiceError>, of request: HTTPRequest, in call: Call,
+        after outcome: Result<HTTPResponse, ServiceError>, of request: HTTPRequest, in transmission: Transmission,
         _ history: inout History
     ) -> Instant? {
-        if case .success(let response) = outcome, !call.rules.retry.covers(response) {
+        if case .success(let response) = outcome, !transmission.rules.retry.covers(response) {
             if response.status < 400 { quota.deposit(history.paid) }
             return nil
         }
-        if outcome.mayHaveReachedServer { call.update { $0.mayHaveActed = true } }
         if outcome.timedOutAfterSending { history.timeouts += 1 }
-        guard history.timeouts <= call.rules.retry.timeoutRetries || !outcome.timedOutAfterSending,
-            let retry = retry(after: outcome, of: request, in: call)
+        guard history.timeouts <= transmission.rules.retry.timeoutRetries || !outcome.timedOutAfterSending,
+            let retry = retry(after: outcome, of: request, in: transmission)
         else { return nil }
         history.paid = retry.paid
-        return call.beginPause(of: retry.pause, after: retry.reason)
+        return transmission.beginPause(of: retry.pause, after: retry.reason)
     }
 
     private struct Decision {
@@ -83,32 +84,25 @@ struct Retry: Layer {
     /// Returns the pause before another attempt; `nil` if there is none. The quota comes last, because asking spends
     /// it.
     private func retry(
-        after outcome: Result<HTTPResponse, ServiceError>, of request: HTTPRequest, in call: Call
+        after outcome: Result<HTTPResponse, ServiceError>, of request: HTTPRequest, in transmission: Transmission
     ) -> Decision? {
-        let policy = call.rules.retry
-        let (attempts, phase, mayHaveActed) = call.read { ($0.attempts, $0.phase, $0.mayHaveActed) }
         // An attempt that failed because it received no token would only ask for one again.
-        guard attempts < policy.attempts, phase != .waitingForToken, request.body?.isReplayable ?? true else {
-            return nil
-        }
+        guard transmission.phase != .waitingForToken, request.body?.isReplayable ?? true else { return nil }
         let isSafe = request.isRepeatable
-        let backoff = policy.backoff.pause(beforeRetry: attempts, random: call.time.randomFraction())
         let reason: ClientEvent.RetryReason
-        let pause: Duration
+        var wait = Duration.zero
         switch outcome {
         case .success(let response):
             guard isSafe else { return nil }
             reason = .status(response.status)
-            let wait = RetryAfterHeaders.retryAfter(in: response.headers, date: call.time.date) ?? .zero
-            guard wait <= policy.patience else { return nil }
             // A `Retry-After` of zero, or with a date that has passed by our clock, does not switch the backoff off.
-            pause = max(wait, backoff)
+            wait = RetryAfterHeaders.retryAfter(in: response.headers, date: transmission.time.date) ?? .zero
+            guard wait <= transmission.rules.retry.patience else { return nil }
         case .failure(let error):
-            guard error.isWorthRetrying, isSafe || !mayHaveActed else { return nil }
+            guard error.isWorthRetrying, isSafe || !transmission.mayHaveActed else { return nil }
             reason = .failure(error)
-            pause = backoff
         }
-        guard call.time.now.advanced(by: pause) < call.deadline,
+        guard let pause = transmission.pause(after: transmission.attempts, atLeast: wait),
             let paid = outcome.wasTurnedAway ? 0 : quota.withdraw(afterThrottle: outcome.wasThrottled)
         else { return nil }
         return Decision(pause: pause, paid: paid, reason: reason)
@@ -123,13 +117,6 @@ extension RetryPolicy {
 }
 
 extension Result where Success == HTTPResponse, Failure == ServiceError {
-    fileprivate var mayHaveReachedServer: Bool {
-        switch self {
-        case .success: true
-        case .failure(let error): error.mayHaveReachedServer
-        }
-    }
-
     fileprivate var timedOutAfterSending: Bool {
         if case .failure(.timedOut(let timeout)) = self { timeout.phase.comesAfterSending } else { false }
     }

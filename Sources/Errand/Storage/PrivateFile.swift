@@ -77,7 +77,7 @@ struct PrivateFile: Sendable {
     func remove() throws(StorageError) {
         // A file that belongs to another user was never used: it stays for a person to look at.
         if let status, status.owner != FileSystem.user { try refuseOthers(status) }
-        // The draft of a process that was killed while writing is secret too.
+        // The draft of a process that was killed while writing is secret too. If it stays, the next write removes it.
         try? FileSystem.remove(draft)
         do throws(SystemError) {
             try FileSystem.remove(path)

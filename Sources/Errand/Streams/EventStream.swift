@@ -129,10 +129,9 @@ extension ServerSentEvents {
 extension StreamedResponse {
     /// Throws unless the content type is that of event streams.
     func checkIsEventStream() throws(ServiceError) {
-        let type = headers["Content-Type"] ?? "no content type"
-        let name = String(type.prefix { $0 != ";" }).trimmed
-        guard !name.equalsIgnoringCase("text/event-stream") else { return }
-        let found = decoding.redactor().beginning(of: name.utf8, length: 200).text
+        let type = MediaType(headers["Content-Type"] ?? "no content type")
+        guard !type.isNamed("text/event-stream") else { return }
+        let found = decoding.redactor().beginning(of: type.name.utf8, length: 200).text
         let failure = DecodingFailure(path: "", expected: "text/event-stream", found: found, status: status)
         throw chunks.stream.fail(with: .decodingFailed(failure))
     }
@@ -146,15 +145,5 @@ extension ServiceError {
             .deadline, limit: deadline, phase: timeout.phase, mayHaveReachedServer: timeout.mayHaveReachedServer)
         whole.call = timeout.call
         return .timedOut(whole)
-    }
-
-    /// Whether an event stream that ended so may go on with another connection.
-    var isWorthReconnecting: Bool {
-        switch self {
-        case .timedOut(let timeout): timeout.bound != .deadline
-        case .transport(let failure): failure.kind.isTransient
-        case .noInternetConnection, .rateLimited, .serverFailure: true
-        default: false
-        }
     }
 }

@@ -18,7 +18,8 @@ final class ResponseStream: Sendable {
         var isWaiting = false
         /// The error that the next read throws.
         var error: ServiceError?
-        var alarm: Alarm?
+        /// The number of the listener in the call's scope.
+        var listener: Int?
     }
 
     private let call: Call
@@ -32,16 +33,12 @@ final class ResponseStream: Sendable {
         self.end = end
         state = Lock(State(chunks: chunks))
         call.note(.receiving)
-        call.onStop { [weak self] in self?.stopIfIdle() }
-        guard call.deadline < .distantFuture else { return }
-        let alarm = call.time.schedule(at: call.deadline, for: .watch("the deadline of a call")) { [call] in
-            call.stopAtDeadline()
-        }
+        let listener = call.scope.listen { [weak self] in self?.stopIfIdle() }
         let isOver = state.withLock { state in
-            state.alarm = alarm
+            state.listener = listener
             return state.chunks == nil
         }
-        if isOver { alarm.cancel() }
+        if isOver { call.scope.removeListener(listener) }
     }
 
     /// Claims the body for a reader. Returns whether this is the first claim.
@@ -53,7 +50,7 @@ final class ResponseStream: Sendable {
     }
 
     /// Returns the error with the name of the call.
-    func naming(_ error: ServiceError) -> ServiceError { error.naming(call.name) }
+    func naming(_ error: ServiceError) -> ServiceError { error.naming(call.settings.name) }
 
     /// Waits for the next chunk; `nil` at the end.
     func next() async throws(ServiceError) -> Data? {
@@ -76,19 +73,19 @@ final class ResponseStream: Sendable {
             return chunk
         } catch {
             state.withLock { $0.isWaiting = false }
-            throw fail(with: Task.isCancelled ? .cancelled : error.markedAsSent(call.method))
+            throw fail(with: Task.isCancelled ? .cancelled : error.markedAsSent(call.settings.method))
         }
     }
 
     /// Ends the call as a success, although there may be more of the body: its reader has all it wants.
     func finish() {
-        close(.succeeded(attempts: call.read { $0.attempts }, after: call.age))
+        close(.succeeded(attempts: call.attempts, after: call.settings.age))
     }
 
     /// Ends the call with an error, its own or one of the body's reader. Returns the error, which names the call.
     func fail(with error: ServiceError) -> ServiceError {
         let error = naming(error)
-        close(.ended(error, attempts: call.read { $0.attempts }, after: call.age))
+        close(.ended(error, attempts: call.attempts, after: call.settings.age))
         return error
     }
 
@@ -110,7 +107,7 @@ final class ResponseStream: Sendable {
     }
 
     private func stopIfIdle() {
-        guard let reason = call.read({ $0.stop }) else { return }
+        guard let reason = call.scope.reason else { return }
         let isIdle = state.withLock { state in
             guard state.chunks != nil, !state.isWaiting else { return false }
             state.error = naming(reason)
@@ -121,11 +118,11 @@ final class ResponseStream: Sendable {
 
     private func close(_ event: ClientEvent.Kind) {
         // Releasing the chunks ends the exchange.
-        let (chunks, alarm) = state.withLock { state in
-            defer { (state.chunks, state.alarm) = (nil, nil) }
-            return (state.chunks, state.alarm)
+        let (chunks, listener) = state.withLock { state in
+            defer { (state.chunks, state.listener) = (nil, nil) }
+            return (state.chunks, state.listener)
         }
-        alarm?.cancel()
+        if let listener { call.scope.removeListener(listener) }
         if chunks != nil { end(event) }
     }
 

@@ -95,8 +95,7 @@ extension APIClient {
     nonisolated func open<Response>(
         _ endpoint: Endpoint<Response>, after pause: StreamPause? = nil, eventIDs reach: EventIDReach = .ownOrigin
     ) async throws(ServiceError) -> StreamedResponse {
-        let call = try begin(endpoint, delivery: .stream)
-        call.update { $0.eventIDReach = reach }
+        let call = try begin(endpoint, delivery: .stream, eventIDs: reach)
         var watch = watch(pause?.session, for: call)
         do throws(ServiceError) {
             let (response, url, session) = try await configuration.time.run { () async throws(ServiceError) in
@@ -110,7 +109,7 @@ extension APIClient {
                 calls.end(call, telling: $0)
             }
             return StreamedResponse(
-                status: response.status, headers: response.headers, attempts: call.read { $0.attempts },
+                status: response.status, headers: response.headers, attempts: call.attempts,
                 chunks: StreamedResponse.Chunks(stream: stream),
                 decoding: StreamDecoding(
                     interpreter: interpreter, decoder: endpoint.options.decoder, status: response.status

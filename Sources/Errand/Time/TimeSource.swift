@@ -34,6 +34,18 @@ extension TimeSource {
         Double(random() >> 11) / Double(1 << 53)
     }
 
+    /// A random UUID (version 4).
+    func randomUUID() -> UUID {
+        let (high, low) = (random(), random())
+        func byte(_ word: UInt64, _ index: Int) -> UInt8 { UInt8(truncatingIfNeeded: word >> (8 * index)) }
+        return UUID(
+            uuid: (
+                byte(high, 0), byte(high, 1), byte(high, 2), byte(high, 3), byte(high, 4), byte(high, 5),
+                byte(high, 6) & 0x0F | 0x40, byte(high, 7), byte(low, 0) & 0x3F | 0x80, byte(low, 1), byte(low, 2),
+                byte(low, 3), byte(low, 4), byte(low, 5), byte(low, 6), byte(low, 7)
+            ))
+    }
+
     /// Runs an operation on the executor, if there is one: a test's clock knows what runs there, and lets no time pass
     /// before that is done.
     @inline(__always)

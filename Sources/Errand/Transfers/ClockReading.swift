@@ -1,3 +1,4 @@
+import ErrandJSON
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else

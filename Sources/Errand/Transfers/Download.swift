@@ -25,18 +25,17 @@ struct Download {
     /// The digest that the server names for the version of the file.
     private var digest: FileDigest?
     private var origin = DownloadOrigin()
-    /// The session that signed the first request, and signs the others: who signs in meanwhile is somebody else.
-    private var session: UUID?
-    /// Ends the call with the session.
+    /// Ends the call with the session that signed the first request, and signs the others: who signs in later is
+    /// somebody else.
     private var watch: SessionWatch?
+    /// The headers of the last request, as they were sent.
+    private var sentHeaders: HTTPHeaders = [:]
     /// The number of bytes that an earlier download has left.
     private var resumedAfter = 0
     /// The most bytes that there have been of a version: more of them is progress.
     private var best = (bytes: 0, version: FileVersion?.none)
     /// How often the version has changed while the file came.
     private var changes = 0
-    /// The attempts up to the last progress.
-    private var earlierAttempts = 0
     private var throttle = ProgressThrottle()
 
     /// Runs a download, from the check of its target to the file in place.
@@ -54,7 +53,7 @@ struct Download {
             return file
         } catch {
             await download.leave(after: error)
-            throw download.hasBegun ? error.markedAsSent(call.method) : error
+            throw download.hasBegun ? error.markedAsSent(call.settings.method) : error
         }
     }
 
@@ -100,8 +99,6 @@ struct Download {
 
     /// Keeps what a later download can go on after, and removes the rest.
     private func leave(after error: ServiceError) async {
-        let attempts = attempts
-        call.update { $0.attempts = attempts }
         // What is there from another download is not touched until the file begins to come.
         let isOfUse = (!hasBegun || state.isKept) && !error.isDigestMismatch
         await call.finishOnDisk(at: order.path) { [part] in
@@ -135,7 +132,7 @@ extension Download {
     }
 
     private func isOfPart(_ response: HTTPResponse) -> Bool {
-        origin.includes(response, to: call.sentHeaders)
+        origin.includes(response, to: sentHeaders)
     }
 
     /// Begins again with the next response, because what is there may belong to another file. It stays on the disk
@@ -160,10 +157,11 @@ extension Download {
 
     /// Sends the next request. An error status is thrown.
     private mutating func send() async throws(ServiceError) -> HTTPResponse {
-        var (request, session) = try await nextRequest()
+        let transmission = call.beginTransmission()
+        var request = try await nextRequest(in: transmission)
         request.headers.merge(isRepeatable ? state.headers : DownloadState().headers)
-        call.forgetSent()
-        let response = try await client.send(request, as: call, signedFor: session)
+        let response = try await client.send(request, in: transmission)
+        sentHeaders = transmission.sentHeaders
         guard response.isSuccess || state.step(after: response.status, response.headers) != .fail else {
             throw client.error(of: response, to: call)
         }
@@ -171,16 +169,15 @@ extension Download {
     }
 
     /// Builds the next request, and finds out whether what is there belongs to it.
-    private mutating func nextRequest() async throws(ServiceError) -> (HTTPRequest, session: UUID?) {
+    private mutating func nextRequest(in transmission: Transmission) async throws(ServiceError) -> HTTPRequest {
         let date = call.time.date
-        let (request, session) = try await client.prepare(endpoint, as: call, in: session)
+        let request = try await client.request(for: endpoint, as: call)
+        try await client.sign(request, in: transmission)
         guard request.headers["Range"] == nil else {
             throw .invalidRequest(InvalidRequest(.header, "a download sets the header Range by itself"))
         }
-        if self.session == nil, session != nil {
-            self.session = session
-            watch = client.watch(session, for: call)
-        }
+        let session = transmission.session
+        if watch == nil { watch = client.watch(session, for: call) }
         let again = try await client.requestLikeNextCall(for: endpoint, as: call)
         let next = DownloadSource(
             of: endpoint, as: request, and: again, session: session, isQueryCounted: !order.isAsking,
@@ -190,7 +187,7 @@ extension Download {
         case false?: forgetPart()
         case nil: try await findPart()
         }
-        return (request, session)
+        return request
     }
 
     /// Waits before the next attempt; throws the error if there is none.
@@ -201,26 +198,17 @@ extension Download {
         if state.offset > best.bytes {
             best.bytes = state.offset
             // A file that changes for ever would never come to its end.
-            if changes < call.rules.retry.attempts {
-                earlierAttempts += call.read { $0.attempts }
-                call.update { $0.attempts = 0 }
-            }
+            if changes < call.rules.retry.attempts { call.noteProgress() }
         }
-        let attempts = call.read { $0.attempts }
         guard isRepeatable, isRefused ? hasBegun && mayHaveExpired(error) : error.isWorthReconnecting,
-            attempts < call.rules.retry.attempts
+            let pause = call.pause(after: call.attemptsInVain)
         else { throw error }
-        let pause = call.rules.retry.backoff.pause(
-            beforeRetry: max(attempts, 1), random: call.time.randomFraction())
-        guard call.time.now.advanced(by: pause) < call.deadline else { throw error }
         try await call.pause(until: call.beginPause(of: pause, after: .failure(error)))
     }
 
     private func mayHaveExpired(_ error: ServiceError) -> Bool {
         if case .rejected = error { order.isAsking } else { false }
     }
-
-    private var attempts: Int { earlierAttempts + call.read { $0.attempts } }
 }
 
 // MARK: Bodies
@@ -255,7 +243,7 @@ extension Download {
     private mutating func saveRecord(of response: HTTPResponse) async throws(ServiceError) {
         guard let version = state.version,
             let record = origin.newRecord(
-                of: response, to: call.sentHeaders, version: version, total: state.total, digest: digest,
+                of: response, to: sentHeaders, version: version, total: state.total, digest: digest,
                 key: "\(call.time.randomUUID())")
         else { return }
         try await call.onDisk(at: order.path) { [part] () throws(ServiceError) in try part.save(record) }
@@ -309,12 +297,12 @@ extension Download {
         state.total = state.offset
         tell(isEnd: true)
         return DownloadedFile(
-            path: order.path, bytes: state.offset, resumedAfter: resumedAfter, attempts: attempts,
+            path: order.path, bytes: state.offset, resumedAfter: resumedAfter, attempts: call.attempts,
             isVerified: !expected.isEmpty, status: response.status, headers: response.headers)
     }
 
     private mutating func tell(isEnd: Bool = false) {
         guard let onProgress = order.onProgress, throttle.allows(at: call.time.now) || isEnd else { return }
-        onProgress(TransferProgress(bytes: writer.end, total: state.total, attempt: attempts))
+        onProgress(TransferProgress(bytes: writer.end, total: state.total, attempt: call.attempts))
     }
 }

@@ -68,7 +68,7 @@ struct DownloadState: Sendable, Hashable {
     /// The end of the part that the response holds, and the length of the whole file; `nil` if the part does not fit.
     private func part(_ headers: HTTPHeaders) -> (end: Int, total: Int)? {
         // Several parts in one body have no Content-Range; that of a body which also has one is not to be trusted.
-        guard headers["Content-Type"]?.lowercased().hasPrefix("multipart/byteranges") != true,
+        guard headers["Content-Type"].map({ MediaType($0).isNamed("multipart/byteranges") }) != true,
             headers.hasPlainBody, headers.values("Content-Range").count == 1,
             let text = headers["Content-Range"],
             case .part(let range, let length?)? = ContentRange(text), range.lowerBound == (isResumable ? offset : 0),

@@ -24,11 +24,14 @@ package protocol StoppableTransport: Transport {
     var notice: Notice? { get }
     /// Whether the transport tells by itself how much of a body it has sent.
     var countsUploads: Bool { get }
+    /// Whether the transport itself uses the permit of a send, because it may let requests wait.
+    var usesPermits: Bool { get }
 }
 
 extension StoppableTransport {
     package var notice: Notice? { nil }
     package var countsUploads: Bool { false }
+    package var usesPermits: Bool { false }
 }
 
 /// The settings and the reporting of one send.
@@ -49,11 +52,11 @@ public struct TransportContext: Sendable {
     public var timeout: Duration
     /// The client's time source.
     public var time: any TimeSource
-    private let watch: SilenceWatch
-    /// The client that has created the context, and watches the send; `nil` for a send without a client.
+    private let send: Send
+    /// The client that has created the context, and limits the time of the send; `nil` for a send without a client.
     let client: ObjectIdentifier?
     /// The scope of the send. A send without a client has a scope of its own, which only its timeout stops.
-    package var scope: CallScope { watch.scope }
+    package var scope: CallScope { send.scope }
 
     /// Creates a context. A client creates one for each send; your own code needs this only to call a transport itself.
     public init(
@@ -64,35 +67,40 @@ public struct TransportContext: Sendable {
         self.bodyLimit = bodyLimit
         self.timeout = timeout
         self.time = time
-        watch = SilenceWatch(timeout: timeout, time: time, reporter: PhaseClosure(timeout: timeout, report: report))
+        send = Send(timeout: timeout, time: time, reporter: PhaseClosure(timeout: timeout, report: report))
         client = nil
     }
 
-    init(delivery: Delivery, bodyLimit: Int, watch: SilenceWatch, client: ObjectIdentifier) {
+    init(delivery: Delivery, bodyLimit: Int, send: Send, client: ObjectIdentifier) {
         self.delivery = delivery
         self.bodyLimit = bodyLimit
-        self.watch = watch
-        timeout = watch.timeout
-        time = watch.time
+        self.send = send
+        timeout = send.timeout
+        time = send.time
         self.client = client
     }
 
     /// Runs a send, and stops it at its timeout if no client does.
-    package func bounded<Value>(_ send: () async throws -> Value) async throws -> Value {
-        guard client == nil else { return try await send() }
-        try watch.begin()
-        defer { watch.end() }
+    package func bounded<Value>(_ operation: () async throws -> Value) async throws -> Value {
+        guard client == nil else { return try await operation() }
+        try send.begin()
+        defer { send.end() }
         do {
-            return try await send()
+            return try await operation()
         } catch {
             throw scope.reason ?? error
         }
     }
 
-    /// Waits until the request may be sent by the limits of its client, if it has waited for a connection: what was
-    /// permitted a while ago could be sent together with what is permitted now.
-    package func renewPermit() async throws(ServiceError) {
-        try await watch.renewPermit()
+    /// Uses the permit of the send: the last act before the first byte. Returns `false` if its time is over, because
+    /// the request has waited since the permit was taken; then `takePermit()` takes another one.
+    package func usePermit() -> Bool {
+        send.usePermit()
+    }
+
+    /// Takes another permit, ahead of the calls that wait for theirs, and uses it.
+    package func takePermit() async throws(ServiceError) {
+        try await send.takePermit()
     }
 
     /// Reports the current phase, so that a timeout can say what it interrupted.
@@ -100,24 +108,24 @@ public struct TransportContext: Sendable {
     /// The timeout does not run during the phase ``Phase/waitingForConnection``, and begins anew with each phase after
     /// that and with ``Phase/receiving``.
     public func note(_ phase: Phase) {
-        watch.note(phase)
+        send.note(phase)
     }
 
     /// Begins to tell how much of a body of that length has been sent, for a transport that counts that itself. Returns
     /// a closure to call with the size of each piece; `nil` if nobody wants to know.
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? {
-        watch.reporter.beginUpload(of: length)
+        send.reporter.beginUpload(of: length)
     }
 
     /// Begins to read the stream of the request's body, until `end` lands. Returns the end of the reading before: a
     /// call that sends its body again must not read it twice at once.
     func beginReading(until end: Flight<Void, Never>) -> Flight<Void, Never>? {
-        watch.reporter.beginReading(until: end)
+        send.reporter.beginReading(until: end)
     }
 
     /// Reports that bytes of a body have arrived or left. The timeout begins anew.
     public func noteProgress() {
-        watch.noteProgress()
+        send.noteProgress()
     }
 }
 
@@ -138,6 +146,8 @@ private final class PhaseClosure: PhaseReporter {
 
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? { nil }
     func beginReading(until end: Flight<Void, Never>) -> Flight<Void, Never>? { nil }
+
+    func noteWait(forPermit wait: Duration) {}
 
     func timedOut(_ bound: Timeout.Bound) -> ServiceError {
         .timedOut(Timeout(bound, limit: timeout, phase: phase.withLock { $0 }))

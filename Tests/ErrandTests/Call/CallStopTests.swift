@@ -8,14 +8,18 @@ import Testing
     private let clock = TestClock()
     private let network = scripted()
 
+    private func call(_ method: HTTPMethod = .get, _ path: EndpointPath = "", rules: CallRules = CallRules()) -> Call {
+        Call(CallSettings(id: 1, method: method, path: path, rules: rules, time: clock, events: EventHub()))
+    }
+
     @Test("the first stop counts: a deadline before a cancellation, and a cancellation before a deadline")
     func first() {
-        let late = CallContext(rules: CallRules(deadline: .seconds(1)), time: clock).call
+        let late = call(rules: CallRules(deadline: .seconds(1)))
         late.stopAtDeadline()
         late.stop(.cancelled)
         let timeout = Timeout(.deadline, limit: .seconds(1), phase: .preparing)
         #expect(throws: ServiceError.timedOut(timeout)) { try late.throwIfStopped() }
-        let cancelled = CallContext(time: clock).call
+        let cancelled = call()
         cancelled.stop(.cancelled)
         cancelled.stopAtDeadline()
         #expect(throws: ServiceError.cancelled) { try cancelled.throwIfStopped() }
@@ -24,12 +28,12 @@ import Testing
     @Test("a listener that comes after the stop is told at once; one that comes before, when the call is stopped")
     func listeners() {
         let told = Noted<[String]>([])
-        let stopped = CallContext(time: clock).call
+        let stopped = call()
         stopped.stop(.cancelled)
-        stopped.onStop { told.update { $0.append("after") } }
+        _ = stopped.scope.listen { told.update { $0.append("after") } }
         #expect(told.value == ["after"])
-        let running = CallContext(time: clock).call
-        running.onStop { told.update { $0.append("before") } }
+        let running = call()
+        _ = running.scope.listen { told.update { $0.append("before") } }
         #expect(told.value == ["after"])
         running.stop(.cancelled)
         #expect(told.value == ["after", "before"])
@@ -69,7 +73,7 @@ import Testing
             (.waitingForResponse, true), (.receiving, true),
         ])
     func session(phase: Phase, mayHaveArrived: Bool) {
-        let call = CallContext(.post, "orders", time: clock).call
+        let call = self.call(.post, "orders")
         call.note(phase)
         call.stop(.sessionExpired(SessionExpiry(.signedOut)))
         let expiry = SessionExpiry(.signedOut, mayHaveReachedServer: mayHaveArrived)
@@ -78,8 +82,8 @@ import Testing
 
     @Test("a session that ends between two attempts says that the first may have arrived")
     func sessionBetweenAttempts() {
-        let call = CallContext(.post, "orders", time: clock).call
-        call.update { $0.mayHaveActed = true }
+        let call = self.call(.post, "orders")
+        call.beginTransmission().noteActed()
         call.note(.backingOff)
         call.stop(.sessionExpired(SessionExpiry(.signedOut)))
         let expiry = SessionExpiry(.signedOut, mayHaveReachedServer: true)

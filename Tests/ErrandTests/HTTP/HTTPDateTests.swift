@@ -48,4 +48,28 @@ struct HTTPDateTests {
     func refuses(text: String) {
         #expect(HTTPDate.parse(text, now: Self.now) == nil)
     }
+
+    @Test(
+        "a date is written in the first form, without its fraction",
+        arguments: [
+            (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (784_111_777.9, "Sun, 06 Nov 1994 08:49:37 GMT"),
+            (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
+            (-0.5, "Wed, 31 Dec 1969 23:59:59 GMT"), (-86_400, "Wed, 31 Dec 1969 00:00:00 GMT"),
+            (1_709_251_199, "Thu, 29 Feb 2024 23:59:59 GMT"), (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
+            (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"), (253_402_300_799, "Fri, 31 Dec 9999 23:59:59 GMT"),
+            (-62_135_596_800, "Mon, 01 Jan 0001 00:00:00 GMT"), (1e300, "Fri, 31 Dec 9999 23:59:59 GMT"),
+            (-1e300, "Sat, 01 Jan 0000 00:00:00 GMT"),
+        ])
+    func writes(seconds: Double, text: String) {
+        #expect(HTTPDate.text(Date(timeIntervalSince1970: seconds)) == text)
+    }
+
+    @Test("what is written is read again, from the first century to the hundredth")
+    func writesAndReads() {
+        for day in stride(from: -700_000, through: 2_900_000, by: 97) {
+            let date = Date(timeIntervalSince1970: Double(day) * 86_400 + Double((day % 40 + 40) * 1049))
+            let text = HTTPDate.text(date)
+            #expect(HTTPDate.parse(text, now: Self.now) == date)
+        }
+    }
 }

@@ -16,7 +16,7 @@ import Testing
 
     @Test("C6: when a pause ends, the first waiter is served at that very instant")
     func end() {
-        var state = RateLimiter.State(.requests(1, per: .seconds(1)))
+        var state = RateLimiter.State(TokenBucket(.requests(1, per: .seconds(1))))
         _ = state.pause(until: .ms(5000), at: .zero)
         guard case .waiting(let waiter) = state.acquire(cost: 1, isUrgent: false, deadline: .distantFuture, at: .zero)
         else {

@@ -1,26 +1,39 @@
 @testable import Errand
+import ErrandTestSupport
 import ErrandTesting
 import Testing
 
 @Suite("The permit of a send", .timeLimit(.minutes(1))) struct PermitTests {
     private let clock = TestClock()
 
+    /// A permit of that limiter, as admission takes it.
+    private func permit(of limiter: RateLimiter) throws -> Permit {
+        let taken = try #require(try limiter.takeAtOnce(cost: 1, isUrgent: false))
+        return Permit(of: limiter, cost: 1, taken: taken, before: .distantFuture)
+    }
+
+    /// A send with that permit.
+    private func send(with permit: Permit) throws -> Send {
+        let transmission = CallContext(time: clock).transmission
+        let send = Send(timeout: .seconds(30), time: clock, reporter: transmission, permit: permit)
+        try send.begin()
+        return send
+    }
+
     @Test(
         "C1: a send that waits in a middleware and for a connection keeps its one permit, which counts from the last",
         arguments: [Duration.zero, .seconds(1)])
-    func waitsTwice(beforeUse: Duration) async throws {
+    func waitsTwice(beforeSend: Duration) async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
         try await clock.run {
-            let taken = try #require(try limiter.takeAtOnce(cost: 1, isUrgent: false))
-            let permit = Permit(of: limiter, cost: 1, taken: taken)
-            try await clock.sleep(for: beforeUse)
-            let start = clock.now
-            #expect(permit.use(at: start))
+            let permit = try permit(of: limiter)
+            try await clock.sleep(for: beforeSend)
+            let send = try send(with: permit)
+            send.note(.waitingForConnection)
             try await clock.sleep(for: .seconds(1))
-            let renewed = clock.now
-            try await permit.renew(usedAt: start, before: .distantFuture, in: CallScope())
-            #expect(clock.now == renewed, "it took a second permit")
-            #expect(limiter.snapshot.nextGrant == renewed.advanced(by: .seconds(10)))
+            #expect(send.usePermit())
+            #expect(limiter.snapshot.nextGrant == clock.now.advanced(by: .seconds(10)))
+            send.end()
         }
     }
 
@@ -28,9 +41,8 @@ import Testing
     func waitsLong() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
         try await clock.run {
-            let taken = try #require(try limiter.takeAtOnce(cost: 1, isUrgent: false))
-            let permit = Permit(of: limiter, cost: 1, taken: taken)
-            #expect(permit.use(at: clock.now))
+            let send = try send(with: try permit(of: limiter))
+            send.note(.waitingForConnection)
             try await clock.sleep(for: .seconds(9))
             let other = Task(executorPreference: clock.executor) { () async throws(ServiceError) -> Instant in
                 try await limiter.acquire()
@@ -38,9 +50,45 @@ import Testing
                 return clock.now
             }
             try await clock.sleep(for: .seconds(2))
-            try await permit.renew(usedAt: .zero, before: .distantFuture, in: CallScope())
+            #expect(!send.usePermit())
+            try await send.takePermit()
             #expect(clock.elapsed == .seconds(20), "the other has the permit from 10 s to 20 s")
-            #expect(try await other.value == .ms(30_000), "its second permit comes after the renewed one")
+            #expect(try await other.value == .ms(30_000), "its second permit comes after that of the send")
+            send.end()
+        }
+    }
+
+    @Test("while a send waits for another permit, its timeout does not run; afterwards it runs from its start")
+    func timeout() async throws {
+        let limiter = RateLimiter(.requests(1, per: .seconds(100)), time: clock)
+        try await clock.run {
+            let (first, second) = (try permit(of: limiter), CallContext(time: clock).transmission)
+            #expect(first.use(at: clock.now))
+            let send = Send(timeout: .seconds(30), time: clock, reporter: second, permit: first)
+            try send.begin()
+            #expect(!send.usePermit(), "a permit is for one send")
+            try await send.takePermit()
+            #expect(clock.elapsed == .seconds(100))
+            try await clock.sleep(for: .seconds(29))
+            #expect(send.scope.reason == nil)
+            try await clock.sleep(for: .seconds(1))
+            #expect(send.scope.reason == .timedOut(Timeout(.attempt, limit: .seconds(30), phase: .preparing)))
+        }
+    }
+
+    @Test("a send whose call ends while it waits for another permit leaves the queue at once")
+    func leaves() async throws {
+        let limiter = RateLimiter(.requests(1, per: .seconds(100)), time: clock)
+        try await clock.run {
+            let send = try send(with: try permit(of: limiter))
+            #expect(send.usePermit())
+            #expect(!send.usePermit())
+            async let another = failure { () async throws(ServiceError) in try await send.takePermit() }
+            try await clock.sleep(for: .seconds(1))
+            #expect(limiter.snapshot.waiters == 1)
+            send.scope.stop(.signInRequired)
+            #expect(await another == .cancelled)
+            #expect(limiter.snapshot.waiters == 0 && clock.elapsed == .seconds(1))
         }
     }
 }

@@ -1,4 +1,5 @@
 @testable import Errand
+import ErrandTestSupport
 import Testing
 
 /// The rule itself, by brute force: everything that was taken, and whether a window has room for one more.

@@ -47,13 +47,12 @@ import Testing
         let hub = EventHub()
         for (what, statuses, level) in replies {
             let left = Noted(statuses)
-            let call = Call(
-                id: 1, method: .get, path: "x",
-                rules: Configuration(ServerEnvironment("t", "https://api.test"))
-                    .rules(for: CallOptions()), time: clock, events: hub)
+            let rules = Configuration(ServerEnvironment("t", "https://api.test")).rules(for: CallOptions())
+            let transmission = Transmission(
+                CallSettings(id: 1, method: .get, path: "x", rules: rules, time: clock, events: hub))
             let request = HTTPRequest(method: .get, url: try HTTPURL("https://api.test/x"))
             _ = try await clock.run {
-                try await retry.intercept(request, CallContext(call: call, session: nil)) {
+                try await retry.intercept(request, CallContext(transmission)) {
                     _, _ async throws(ServiceError) in
                     HTTPResponse(status: left.removeFirst())
                 }

@@ -1,4 +1,5 @@
 @testable import Errand
+import ErrandTestSupport
 import Testing
 
 @Suite("Which work on files runs") struct DiskScheduleTests {

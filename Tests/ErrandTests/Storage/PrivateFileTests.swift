@@ -32,7 +32,7 @@ struct PrivateFileTests {
     @Test("C80: the file and the lock have mode 0600, and folders that are created for them have 0700")
     func modes() async throws {
         let deep = FileTokenPersistence(path: scratch.path("app/tokens/session"))
-        try await deep.exclusively {}
+        try await deep.exclusively { _ in }
         try await deep.save(session)
         #expect(try scratch.mode("app") == 0o700)
         #expect(try scratch.mode("app/tokens") == 0o700)

@@ -34,6 +34,11 @@ enum Program: String {
         try Self.outcome(of: found, arguments, input: Data())
     }
 
+    /// Runs the program at that path, on the caller's thread.
+    static func runAtOnce(_ path: String, _ arguments: [String]) throws -> Data {
+        try outcome(of: path, arguments, input: Data())
+    }
+
     /// Runs the program at that path.
     @discardableResult
     static func run(_ path: String, _ arguments: [String] = [], input: Data = Data()) async throws -> Data {
@@ -67,16 +72,21 @@ final class ServerProcess: Sendable {
     private let process: Subprocess
 
     /// Starts a program and waits until it has printed `word`, to its output or its errors.
-    init(_ program: Program, _ arguments: [String], readyAfter word: String) async throws {
+    convenience init(_ program: Program, _ arguments: [String], readyAfter word: String) async throws {
+        try await self.init(at: program.found, arguments, readyAfter: word)
+    }
+
+    /// Starts the program at that path, likewise.
+    init(at path: String, _ arguments: [String], readyAfter word: String) async throws {
         // The pipe for its output stays open: a server may exit when that has no reader.
-        let process = try Subprocess(program.found, arguments, errors: .withOutput)
+        let process = try Subprocess(path, arguments, errors: .withOutput)
         self.process = process
         try process.input.close()
         greeting = try await Subprocess.waiting {
             var said = ""
             while !said.contains(word) || said.last != "\n" {
                 let more = process.output.availableData
-                guard !more.isEmpty else { throw Program.Failure(program: program.rawValue, said: said) }
+                guard !more.isEmpty else { throw Program.Failure(program: path, said: said) }
                 said += String(decoding: more, as: UTF8.self)
             }
             return said

@@ -72,10 +72,11 @@ final class TestAuthority: Sendable {
     }
 
     /// Creates a transport that trusts the authority, and uses no proxy.
-    func transport() -> CurlTransport {
+    func transport(_ configure: (inout CurlTransport.Options) -> Void = { _ in }) -> CurlTransport {
         var options = CurlTransport.Options()
         options.certificateAuthorities = file
         options.proxy = .none
+        configure(&options)
         return CurlTransport(options)
     }
 

@@ -85,15 +85,31 @@ public struct FileTokenPersistence: TokenPersistence {
     /// Saves the session, or removes the file. What has begun is finished, even if the task is cancelled: a token that
     /// the server has replaced must not be lost.
     public func save(_ session: SavedSession?) async throws(TokenPersistenceError) {
+        _ = try await write(session) { () throws(StorageError) in true }
+    }
+
+    /// Saves the session, or removes the file, if the file still holds that version of a session. It is read and
+    /// written while no other file of the folder is, but other processes are kept out only by the lock.
+    public func replace(
+        _ version: SavedSession.Version, with session: SavedSession?
+    ) async throws(TokenPersistenceError) -> Bool {
+        try await write(session) { () throws(StorageError) in try savedSession()?.version == version }
+    }
+
+    private func write(
+        _ session: SavedSession?, if isExpected: @escaping @Sendable () throws(StorageError) -> Bool
+    ) async throws(TokenPersistenceError) -> Bool {
         let data: Data?
         do {
             data = try session.map { try JSONEncoder().encode(Document(version: Self.version, session: $0)) }
         } catch {
             throw TokenPersistenceError(.other, "the session cannot be encoded")
         }
-        try await TokenPersistenceError.translating { () async throws(StorageError) in
+        return try await TokenPersistenceError.translating { () async throws(StorageError) in
             try await DiskThreads.finish(at: file.path) { [file] () throws(StorageError) in
+                guard try isExpected() else { return false }
                 if let data { try file.write(data) } else { try file.remove() }
+                return true
             }
         }
     }
@@ -104,7 +120,9 @@ public struct FileTokenPersistence: TokenPersistence {
     /// It runs without a lock in two cases: if the folder is not writable, because no process can save anything there;
     /// and on a file system without locks. Let only one process use a session there: two may refresh at once, and a
     /// server that replaces refresh tokens ends the session then.
-    public func exclusively(_ body: @Sendable () async -> Void) async throws(TokenPersistenceError) {
+    public func exclusively(
+        _ body: @Sendable (SessionLock) async -> Void
+    ) async throws(TokenPersistenceError) {
         try await file.exclusively(within: lockTimeout, body)
     }
 }
@@ -112,12 +130,13 @@ public struct FileTokenPersistence: TokenPersistence {
 extension PrivateFile {
     /// Runs `body` while no other process has the lock beside the file.
     func exclusively(
-        within timeout: Duration, _ body: @Sendable () async -> Void
+        within timeout: Duration, _ body: @Sendable (SessionLock) async -> Void
     ) async throws(TokenPersistenceError) {
         let lock = try await TokenPersistenceError.translating { () async throws(StorageError) in
             try await FileLock.acquire(beside: self, within: timeout)
         }
-        await body()
+        // The system takes no lock away from a process that runs.
+        await body(SessionLock())
         await lock?.release()
     }
 }

@@ -30,6 +30,17 @@ struct KeychainSession: TokenPersistence {
         }
     }
 
+    /// Saves the session, or removes the saved one, if that version of a session is saved.
+    func replace(
+        _ version: SavedSession.Version, with session: SavedSession?
+    ) async throws(TokenPersistenceError) -> Bool {
+        try await DiskThreads.finish(by: time, at: place, on: .keychain) { () throws(TokenPersistenceError) in
+            guard try read()?.version == version else { return false }
+            try write(session)
+            return true
+        }
+    }
+
     /// Each service counts as a folder.
     private var place: String { "\(item.service)/\(item.account)" }
 
@@ -67,8 +78,8 @@ struct KeychainSession: TokenPersistence {
     }
 
     /// Runs `body` while no other process that shares the lock does.
-    func exclusively(_ body: @Sendable () async -> Void) async throws(TokenPersistenceError) {
-        guard let shared else { return await body() }
+    func exclusively(_ body: @Sendable (SessionLock) async -> Void) async throws(TokenPersistenceError) {
+        guard let shared else { return await body(SessionLock()) }
         try await shared.exclusively(within: lockTimeout, body)
     }
 

@@ -46,9 +46,19 @@ public struct KeychainTokenPersistence: TokenPersistence {
         try await self.session.save(session)
     }
 
+    /// Saves the session, or removes the saved one, if that version of a session is saved. Other processes are kept out
+    /// only by the lock.
+    public func replace(
+        _ version: SavedSession.Version, with session: SavedSession?
+    ) async throws(TokenPersistenceError) -> Bool {
+        try await self.session.replace(version, with: session)
+    }
+
     /// Runs `body` while no other process that shares the lock does. Throws, without running it, if the lock cannot be
     /// acquired in time.
-    public func exclusively(_ body: @Sendable () async -> Void) async throws(TokenPersistenceError) {
+    public func exclusively(
+        _ body: @Sendable (SessionLock) async -> Void
+    ) async throws(TokenPersistenceError) {
         try await session.exclusively(body)
     }
 }

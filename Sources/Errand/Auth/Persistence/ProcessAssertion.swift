@@ -28,9 +28,15 @@ private struct AssertingPersistence<Base: TokenPersistence>: TokenPersistence {
 
     func save(_ session: SavedSession?) async throws { try await base.save(session) }
 
+    func replace(_ version: SavedSession.Version, with session: SavedSession?) async throws -> Bool {
+        try await base.replace(version, with: session)
+    }
+
+    func changes() -> AsyncStream<Void>? { base.changes() }
+
     // Refreshes and saves all run in here. It begins before the lock is acquired, because a process must not be
     // suspended with it.
-    func exclusively(_ body: @Sendable () async -> Void) async throws {
+    func exclusively(_ body: @Sendable (SessionLock) async -> Void) async throws {
         let end = await begin()
         do {
             try await base.exclusively(body)

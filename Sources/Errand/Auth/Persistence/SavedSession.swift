@@ -16,6 +16,23 @@ public struct SavedSession: Sendable, Hashable, Codable {
     /// When the token was received. Its lifetime counts from here.
     public internal(set) var received: Date
 
+    /// Identifies one state of a session: what a persistence compares before it replaces what is saved.
+    public struct Version: Sendable, Hashable {
+        /// The session.
+        public let id: UUID
+        /// The number of times its token was replaced.
+        public let revision: Int
+
+        /// Creates a version.
+        public init(id: UUID, revision: Int) {
+            self.id = id
+            self.revision = revision
+        }
+    }
+
+    /// The state of the session.
+    public var version: Version { Version(id: id, revision: revision) }
+
     /// Creates a session.
     public init(id: UUID, revision: Int = 0, token: Token, received: Date) {
         self.id = id

@@ -1,5 +1,10 @@
 /// A type that keeps a session between two runs of a program.
 ///
+/// Two methods are enough for a session that belongs to one process: ``load()`` and ``save(_:)``. A session that
+/// several processes or machines share needs a lock, ``exclusively(_:)``, so that only one of them refreshes the token.
+/// If the lock can be lost while it is held, as a lease can, ``replace(_:with:)`` has to be atomic. With ``changes()``,
+/// a session that was changed elsewhere is used at once.
+///
 /// The token store calls it from one task at a time. The store reports errors on its `events`; the session continues in
 /// memory.
 public protocol TokenPersistence: Sendable {
@@ -8,20 +13,45 @@ public protocol TokenPersistence: Sendable {
     /// ``TokenPersistenceError/Kind/missingFolder`` if the place for sessions is missing altogether: in a new store,
     /// nobody is signed in then.
     func load() async throws -> SavedSession?
-    /// Saves the session, or removes the saved one. When this returns, the change is permanent; otherwise it must
-    /// throw.
+    /// Saves the session, or removes the saved one, whatever is saved: the user has signed in or out. When this
+    /// returns, the change is permanent; otherwise it must throw.
     func save(_ session: SavedSession?) async throws
+    /// Saves the session, or removes the saved one, if what is saved is still that version of a session. Otherwise
+    /// returns `false` and changes nothing: the store then loads what another process has saved, and uses that. When
+    /// this returns `true`, the change is permanent.
+    ///
+    /// By default it loads, compares and saves, one after the other. That is enough under a lock that cannot be lost.
+    func replace(_ version: SavedSession.Version, with session: SavedSession?) async throws -> Bool
     /// Runs `body` while no other process does, or throws without running it: then nothing is saved, and a saved
     /// session is not refreshed. Returning without running it counts as throwing. Must not wait without limit for a
     /// process that hangs. If sessions are not shared between processes, it has nothing to do.
-    func exclusively(_ body: @Sendable () async -> Void) async throws
+    ///
+    /// `body` is passed the lock. If the lock is lost while `body` runs, tell it with ``SessionLock/lose(_:)``, and let
+    /// `body` end.
+    func exclusively(_ body: @Sendable (SessionLock) async -> Void) async throws
+    /// Returns a stream with an element for each time that the saved session may have changed elsewhere; `nil`, the
+    /// default, if that cannot be known. The store then loads the session and compares it with its own, so an element
+    /// too many does no harm, and elements that come together can be one.
+    ///
+    /// The store calls this once, before it loads the session, and drops the stream when it is released itself.
+    func changes() -> AsyncStream<Void>?
 }
 
 extension TokenPersistence {
-    /// Runs `body` at once, because the session is not shared between processes.
-    public func exclusively(_ body: @Sendable () async -> Void) async {
-        await body()
+    /// Loads the saved session, and saves the new one if the saved one is still that version.
+    public func replace(_ version: SavedSession.Version, with session: SavedSession?) async throws -> Bool {
+        guard try await load()?.version == version else { return false }
+        try await save(session)
+        return true
     }
+
+    /// Runs `body` at once, because the session is not shared between processes.
+    public func exclusively(_ body: @Sendable (SessionLock) async -> Void) async {
+        await body(SessionLock())
+    }
+
+    /// Returns `nil`: it is not known when the saved session changes elsewhere.
+    public func changes() -> AsyncStream<Void>? { nil }
 }
 
 /// Keeps the session in memory. The session ends with the process.
@@ -35,6 +65,14 @@ public final class MemoryTokenPersistence: TokenPersistence {
     public func load() -> SavedSession? { saved.withLock { $0 } }
     /// Keeps the session in memory.
     public func save(_ session: SavedSession?) { saved.withLock { $0 = session } }
+    /// Keeps the session in memory if the one that is kept is still that version.
+    public func replace(_ version: SavedSession.Version, with session: SavedSession?) async -> Bool {
+        saved.withLock { saved in
+            guard saved?.version == version else { return false }
+            saved = session
+            return true
+        }
+    }
 }
 
 extension TokenPersistence where Self == MemoryTokenPersistence {
@@ -65,6 +103,10 @@ public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConv
         case missingFolder
         /// Another process held the lock on the file for too long.
         case locked
+        /// The lock was lost while it was used, so another process may be using the session.
+        case lockLost
+        /// Other processes have changed what is saved again and again.
+        case conflict
         /// The Keychain cannot be used until the user unlocks the device.
         case deviceLocked
         /// The program lacks the entitlement for the Keychain, or for the access group.

@@ -9,6 +9,11 @@ extension ServiceError {
         default: nil
         }
     }
+
+    /// What is saved cannot be used now, because of another process, a missing folder or a locked device.
+    static func storage(_ error: TokenPersistenceError) -> ServiceError {
+        .transport(TransportFailure(.storage, error.message))
+    }
 }
 
 extension Rejection {

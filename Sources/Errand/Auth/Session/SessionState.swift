@@ -31,38 +31,13 @@ import Foundation
 ///
 /// `Refresh` identifies a refresh. The store uses what its callers wait for, which is only compared here.
 struct SessionState<Refresh: Equatable & Sendable>: Sendable {
-    /// What a call can do about the token of its session.
-    enum Status: Sendable, Equatable {
-        /// Use the token.
-        case good(Token)
-        /// Use the token, which expires soon, and start a refresh for later calls.
-        case aging(Token)
-        /// Start a refresh and wait for it.
-        case expired
-        /// Wait for the refresh under way.
-        case beingReplaced(Refresh)
-        /// Fail.
-        case ended(SessionExpiry)
-    }
-
-    /// What the store has to do after a transition.
-    enum Action: Sendable, Equatable {
-        /// Start that refresh, but not before that time.
-        case start(Refresh, notBefore: Instant)
-        /// Cancel the task of the refresh that was under way: nobody needs its result.
-        case cancelRefresh
-        /// Resume the calls that wait for that refresh.
-        case resume(Refresh, Result<Token, ServiceError>)
-        /// Send the event to all listeners.
-        case send(TokenEvent)
-        /// Save the session, or remove what is saved if nobody is signed in.
-        case save
-    }
-
     /// The information about one session. It is discarded as a whole, so nothing is left for the next session.
     private struct History: Sendable {
-        /// Whether the session is known to be saved: only then does its absence from a shared file mean a sign-out.
+        /// Whether the session is known to be saved, or if there is none, that nothing is saved. Only then does another
+        /// finding mean that another process has signed in or out.
         var isSaved = false
+        /// The revision of the session that is known to be saved; `nil` if that is not known.
+        var savedRevision: Int?
         /// The refresh under way.
         var refresh: Refresh?
         /// The access token that the server has refused last.
@@ -78,21 +53,30 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
 
     /// How many seconds before its expiry a token is aging.
     private let leeway: Double
+    /// Whether the tokens of a session that was signed out are revoked.
+    private let revokes: Bool
     /// Whether the saved session has been read, or has been made obsolete by a sign-in or a sign-out.
     private(set) var isLoaded = false
     /// The session of the user who is signed in.
     private(set) var session: SavedSession?
     private var history = History()
-    /// The session before the current one, and why it ended.
-    private var ended: (id: UUID, expiry: SessionExpiry)?
+    /// The sessions that have ended.
+    private var past = PastSessions()
 
     /// Creates a state in which nobody is signed in and the saved session has not been read.
-    init(leeway: Double) {
+    init(leeway: Double, revokes: Bool = false) {
         self.leeway = leeway
+        self.revokes = revokes
     }
 
     /// Whether the session is known to be saved.
-    var isSaved: Bool { history.isSaved }
+    var isSaved: Bool { session != nil && history.isSaved }
+
+    /// What a save has to find, so that it replaces nothing but what this process knows; `nil` if that is not known.
+    var savedVersion: SavedSession.Version? {
+        guard isSaved, let session, let revision = history.savedRevision else { return nil }
+        return SavedSession.Version(id: session.id, revision: revision)
+    }
 
     /// The refresh under way.
     var refresh: Refresh? { history.refresh }
@@ -112,7 +96,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     @inline(__always)
     func status(of id: UUID, at date: Date) -> Status {
         guard let session, session.id == id else {
-            if let ended, ended.id == id { return .ended(ended.expiry) }
+            if let expiry = past.expiry(of: id) { return .ended(expiry) }
             return .ended(SessionExpiry(session == nil ? .signedOut : .otherSession))
         }
         if let refresh = history.refresh, history.refused == session.token.access { return .beingReplaced(refresh) }
@@ -143,7 +127,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         guard !isLoaded else { return }
         isLoaded = true
         session = saved
-        history.isSaved = saved != nil
+        noteFound(saved)
     }
 
     /// Begins a session. The one before ends, and the result of its refresh is discarded (T7).
@@ -154,18 +138,39 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         ]
     }
 
-    /// Ends the session, and the result of its refresh is discarded (T6).
+    /// Ends the session, and the result of its refresh is discarded, or revoked like its token (T6).
     mutating func signOut() -> [Action] {
         let cancel = cancellation
+        var revocation: [Action] = []
+        if revokes, let session {
+            past.addSignedOut(session.id)
+            revocation = [.revoke(session.token)]
+        }
         // Until the saved session has been read, there may be one.
         let event: [Action] = isLoaded && session == nil ? [] : [.send(.signedOut)]
         return cancel + replaceSession(with: nil, because: SessionExpiry(.signedOut)) + event + [.save]
+            + revocation
     }
 
-    /// Notes that a session was saved.
-    mutating func noteSaved(_ session: SavedSession) {
+    /// Whether what a refresh of that session still brings has to be revoked, because the user has signed out of it
+    /// here. Not after a sign-out elsewhere, which revokes by itself, and not after another user's sign-in: some
+    /// servers would end the new session, too.
+    func mustRevoke(tokensOf id: UUID) -> Bool { past.hasSignedOut(id) }
+
+    /// Discards a token that a refresh has brought after its session had ended (T6, T7).
+    func discard(_ token: Token, of id: UUID) -> [Action] {
+        mustRevoke(tokensOf: id) ? [.revoke(token)] : []
+    }
+
+    /// Notes that a session was saved, or removed.
+    mutating func noteSaved(_ session: SavedSession?) {
         // Another user may be signed in by now, whose session is not saved yet (T7).
-        if self.session?.id == session.id { history.isSaved = true }
+        if self.session?.id == session?.id { noteFound(session) }
+    }
+
+    private mutating func noteFound(_ saved: SavedSession?) {
+        history.isSaved = true
+        history.savedRevision = saved?.revision
     }
 
     private var cancellation: [Action] { history.refresh == nil ? [] : [.cancelRefresh] }
@@ -175,10 +180,11 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         with next: SavedSession?, isSaved: Bool = false, because expiry: SessionExpiry
     ) -> [Action] {
         let refresh = history.refresh
-        if let session { ended = (session.id, expiry) }
+        if let session { past.add(session.version, because: expiry) }
         isLoaded = true
         session = next
-        history = History(isSaved: isSaved)
+        history = History()
+        if isSaved { noteFound(next) }
         return refresh.map { [.resume($0, .failure(.sessionExpired(expiry)))] } ?? []
     }
 
@@ -251,7 +257,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     /// Takes the new token that a refresh has brought. By now it has been saved (T14), even if no call waits for it any
     /// more (T5).
     mutating func complete(_ refresh: Refresh, with newer: SavedSession, at now: Instant) -> [Action] {
-        guard session(for: refresh) != nil else { return [] }
+        guard session(for: refresh) != nil else { return discard(newer.token, of: newer.id) }
         history.pace.succeeded(with: newer.token, at: now)
         adopt(newer)
         return finish(refresh, with: .success(newer.token)) + [.send(.refreshed)]
@@ -264,6 +270,15 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         guard session(for: refresh) != nil else { return [] }
         history.pace.failed(at: now, random: random)
         return finish(refresh, with: .failure(error))
+    }
+
+    /// Ends a refresh that has reached its limit like one that has failed in passing, and leaves its closure behind
+    /// (T17).
+    mutating func giveUp(
+        _ refresh: Refresh, with error: ServiceError, at now: Instant, random: Double
+    ) -> [Action] {
+        let actions = fail(refresh, with: error, at: now, random: random)
+        return actions.isEmpty ? [] : actions + [.cancelRefresh]
     }
 
     /// Ends the session because the server has refused to refresh that revision of it, or refreshes none (T8), unless
@@ -294,15 +309,21 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     mutating func find(_ saved: SavedSession?, by refresh: Refresh, at date: Date) -> [Action] {
         guard let session = session(for: refresh) else { return [] }
         if let saved, saved.id == session.id {
+            history.savedRevision = saved.revision
             guard saved.revision > session.revision else { return [] }
             adopt(saved)
             // As a call sees it: a token that had expired when it was received is good, too (T12).
             guard case .good = status(of: saved.id, at: date) else { return [] }
             return finish(refresh, with: .success(saved.token)) + [.send(.refreshed)]
         }
+        return findOther(saved)
+    }
+
+    /// Takes over a sign-in or a sign-out by another process.
+    private mutating func findOther(_ saved: SavedSession?) -> [Action] {
         guard history.isSaved else { return [] }
         guard let saved else {
-            return replaceSession(with: nil, because: SessionExpiry(.signedOut)) + [.send(.signedOut)]
+            return replaceSession(with: nil, isSaved: true, because: SessionExpiry(.signedOut)) + [.send(.signedOut)]
         }
         let expiry = SessionExpiry(.otherSession)
         return replaceSession(with: saved, isSaved: true, because: expiry) + [.send(.signedIn)]
@@ -318,11 +339,14 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         let isMissing = error.kind == .missingFolder && history.isSaved && session(for: refresh) != nil
         // A file that was moved aside is missing from now on, although nobody has signed out.
         if error.isKeptAside { history.isSaved = false }
+        // Whatever it is will be replaced.
+        history.savedRevision = nil
         let report: [Action] = isAlone || isMissing || error.isKeptAside ? [.send(.notSaved(error))] : []
         return isMissing ? report + fail(refresh, with: .storage(error), at: now, random: random) : report
     }
 
-    /// Continues after the lock on a shared file could not be acquired.
+    /// Continues after the lock on what is saved could not be acquired, or was lost before the refresh token was sent
+    /// or while the server refused it.
     ///
     /// A saved session is not refreshed then: another process may be refreshing it, and the server may end a session
     /// whose refresh token is used twice (T15). A session that was never saved belongs to this process alone.
@@ -335,9 +359,42 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     }
 }
 
-extension ServiceError {
-    /// What is saved cannot be used now, because of another process, a missing folder or a locked device.
-    static func storage(_ error: TokenPersistenceError) -> ServiceError {
-        .transport(TransportFailure(.storage, error.message))
+// MARK: What is saved has changed elsewhere
+
+extension SessionState {
+    /// Compares the session with what is saved, which has changed elsewhere (T20). Not while a change of this process
+    /// is still to be saved: that will replace what was found.
+    ///
+    /// A newer revision is taken over, and calls that wait for a refresh continue with it. No session, or another one,
+    /// means that another process has signed out or in. A session that has ended here does not come back, unless the
+    /// server has refused an older revision of it.
+    mutating func learn(_ saved: SavedSession?, at date: Date) -> [Action] {
+        guard isLoaded, history.isSaved else { return [] }
+        let cancel = cancellation
+        guard let session else { return begin(saved) }
+        guard let saved, saved.id == session.id else { return cancel + findOther(saved) }
+        noteFound(saved)
+        guard saved.revision > session.revision else { return [] }
+        adopt(saved)
+        guard let refresh = history.refresh else { return [.send(.refreshed)] }
+        // A token that has expired as well leaves the refresh something to do.
+        guard case .good = status(of: saved.id, at: date) else { return [] }
+        return cancel + finish(refresh, with: .success(saved.token)) + [.send(.refreshed)]
+    }
+
+    /// Begins a session that was saved elsewhere while nobody was signed in here.
+    private mutating func begin(_ saved: SavedSession?) -> [Action] {
+        guard let saved, !past.contains(saved.version) else { return [] }
+        session = saved
+        history = History()
+        noteFound(saved)
+        return [.send(.signedIn)]
+    }
+
+    /// Continues after what has changed elsewhere could not be read: that is not a sign-out.
+    mutating func failLearning(_ error: TokenPersistenceError) -> [Action] {
+        if error.isKeptAside { history.isSaved = false }
+        history.savedRevision = nil
+        return [.send(.notSaved(error))]
     }
 }

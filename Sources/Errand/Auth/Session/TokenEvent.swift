@@ -9,6 +9,8 @@
     case expired(SessionExpiry)
     /// The user signed out, here or in another process that shares the session.
     case signedOut
+    /// The user signed out, but the server may still accept the token: the `revoke` closure failed or took too long.
+    case notRevoked(ServiceError)
     /// The session continues in memory, but could not be saved, locked or loaded: it may not survive the process. After
     /// a sign-out, the saved session may still exist.
     case notSaved(TokenPersistenceError)

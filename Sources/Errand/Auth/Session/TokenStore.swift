@@ -3,7 +3,6 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
-import Synchronization
 
 /// Holds the access token of one signed-in user, and refreshes it once, however many calls need a new one.
 ///
@@ -28,30 +27,29 @@ import Synchronization
 public actor TokenStore {
     /// A closure that exchanges an expired token for a new one.
     public typealias Refresh = @Sendable (Token) async throws -> Token
-    typealias State = SessionState<Flight<Token, ServiceError>>
+    /// A closure that asks the server to revoke a token.
+    public typealias Revoke = @Sendable (Token) async throws -> Void
+    typealias State = LiveSession.State
 
-    let persistence: any TokenPersistence
-    let time: any TimeSource
-    /// The closure that exchanges tokens; `nil` if the server replaces none.
-    nonisolated let refresh: Refresh?
-    let broadcast = Broadcast<TokenEvent>()
-    /// The session. It is behind a lock, so that a call with a valid token takes no turn on the actor.
-    nonisolated let state: Lock<State>
-    private nonisolated let watchers = SessionWatchers()
+    /// The run of a `refresh` closure that the current task belongs to; `nil` if it belongs to none.
+    @TaskLocal static var refreshing: RefreshRun?
 
-    /// How long a refresh may take.
-    let refreshTimeout: Duration
-    var refreshTask: Task<Void, Never>?
+    nonisolated let live: LiveSession
+    private nonisolated let storage: SessionStorage
+    /// What exchanges tokens; `nil` if the server replaces none.
+    private nonisolated let exchange: TokenExchange?
+    /// What revokes tokens when the user signs out; `nil` if nothing does.
+    private nonisolated let revocation: TokenRevocation?
+    private nonisolated let time: any TimeSource
+    private nonisolated let refreshTimeout: Duration
+    private nonisolated let broadcast = Broadcast<TokenEvent>()
+
+    private var loading: Flight<Void, ServiceError>?
+    /// Listens to changes of the saved session elsewhere. It does not keep the store.
+    private var listener: Task<Void, Never>?
+    private var refreshTask: Task<Void, Never>?
     /// The refresh that waits for the end of a pause, and has not begun.
-    var pausing: Flight<Token, ServiceError>?
-    /// What a refresh has brought and has not saved yet.
-    var unsaved: (refresh: Flight<Token, ServiceError>, session: SavedSession)?
-    /// The token that a refresh has brought after it was given up, and the session that it was to continue.
-    var late: (token: Token, session: SavedSession)?
-    var loading: Flight<Void, ServiceError>?
-    /// The saving that waits for its turn: it will save whatever the session is then.
-    var coming: Flight<Void, ServiceError>?
-    var lastTurn: Flight<Void, ServiceError>?
+    private var pausing: LiveSession.Refresh?
 
     /// Creates a store. It loads the saved session when the first call needs it.
     ///
@@ -69,25 +67,33 @@ public actor TokenStore {
     ///     `invalid_request`, `invalid_scope` and `unsupported_grant_type`. It does not end because of
     ///     `invalid_client`, `unauthorized_client` or a 400 without a code. Any other error keeps the session: the
     ///     waiting calls fail with it, and the next call refreshes again after a delay.
+    ///   - revoke: Asks the server to revoke the token of a session that ends with ``signOut()``, so that nobody else
+    ///     can use it; nothing by default. It runs beside the sign-out, for no longer than the `refreshTimeout`; if it
+    ///     fails, `events` reports that. Its calls are not signed by this store. A refresh that is under way finishes,
+    ///     and its token is revoked, too. ``waitUntilSaved()`` waits for it. It does not run when another user signs
+    ///     in, or when the session ends in another way: sign out first.
     public init(
         persistence: any TokenPersistence = .memory, leeway: Duration = .seconds(60),
-        refreshTimeout: Duration = .seconds(60), time: any TimeSource = .system, refresh: @escaping Refresh
+        refreshTimeout: Duration = .seconds(60), time: any TimeSource = .system, refresh: @escaping Refresh,
+        revoke: Revoke? = nil
     ) {
-        self.persistence = persistence
-        self.refreshTimeout = refreshTimeout
+        live = LiveSession(leeway: max(leeway, .zero).inSeconds, revokes: revoke != nil, time: time)
+        revocation = revoke.map { TokenRevocation(within: refreshTimeout, time: time, revoke: $0) }
+        storage = SessionStorage(persistence, time: time)
+        exchange = TokenExchange(time: time, refresh: refresh)
         self.time = time
-        self.refresh = refresh
-        state = Lock(State(leeway: max(leeway, .zero).inSeconds))
+        self.refreshTimeout = refreshTimeout
     }
 
     /// Creates a store of tokens that the server does not replace. A 401 is the result of the call then; the app signs
     /// the user out if that is what it means. A token that expires ends the session.
     public init(persistence: any TokenPersistence = .memory, time: any TimeSource = .system) {
-        self.persistence = persistence
-        refreshTimeout = .seconds(60)
+        live = LiveSession(leeway: 0, time: time)
+        storage = SessionStorage(persistence, time: time)
+        exchange = nil
+        revocation = nil
         self.time = time
-        refresh = nil
-        state = Lock(State(leeway: 0))
+        refreshTimeout = .seconds(60)
     }
 
     /// The events of the session from now on. The stream ends with the store. Each listener receives all events; their
@@ -112,14 +118,19 @@ public actor TokenStore {
     /// may sign the user in again. If the task is cancelled, it returns at once, and the saved session is still
     /// removed. Inside the `refresh` closure it returns at once, and the saved session is removed when the refresh is
     /// over.
+    ///
+    /// With a `revoke` closure, the token is revoked beside that. A session that has not been loaded yet is loaded
+    /// first.
     public func signOut() async {
+        // Nobody knows what to revoke otherwise. What cannot be loaded is not revoked.
+        if revocation != nil { await startLoading()?.landed() }
         if change({ $0.signOut() }) { await saveCurrent() }
     }
 
     /// Signs out if the token belongs to the current session. Otherwise does nothing, so a late discovery that a token
     /// is invalid does not end the session of another user.
     public func signOut(of token: Token) async {
-        if state.withLock({ $0.knows(token) }) { await signOut() }
+        if live.knows(token) { await signOut() }
     }
 
     /// Whether a user is signed in. Loads the saved session if necessary.
@@ -145,100 +156,35 @@ public actor TokenStore {
     /// meanwhile, otherwise a new one.
     public func replacement(for rejected: Token) async throws(ServiceError) -> Token {
         let session = try await session()
-        guard state.withLock({ $0.knows(rejected) }) else { throw .sessionExpired(SessionExpiry(.otherSession)) }
+        guard live.knows(rejected) else { throw .sessionExpired(SessionExpiry(.otherSession)) }
         return try await token(of: session, insteadOf: rejected.access, in: CallScope())
     }
 
-    // MARK: For the layer that signs
-
-    /// The current session, if it is known without a wait.
-    nonisolated var presentSession: UUID? { state.withLock { $0.session?.id } }
-
-    /// Returns the session of a call that begins now.
-    nonisolated func session() async throws(ServiceError) -> UUID {
-        if let presentSession { return presentSession }
-        try await load()
-        guard let presentSession else { throw .signInRequired }
-        return presentSession
-    }
-
-    /// Returns the session's current token, and whether the caller should start a refresh for later calls; `nil` if the
-    /// call has to wait for a token.
-    nonisolated func currentToken(of session: UUID) throws(ServiceError) -> (token: Token, isRefreshDue: Bool)? {
-        switch status(of: session) {
-        case .good(let token): return (token, false)
-        case .aging(let token): return (token, mayRefreshBeside(session))
-        case .ended(let expiry): throw .sessionExpired(expiry)
-        case .beingReplaced, .expired: return nil
+    /// Waits until nothing of the session is being changed or saved: neither a refresh, nor a sign-in or a sign-out.
+    ///
+    /// Call it before the program ends, after `shutdown()` of the clients that use the store or refresh its token, so
+    /// that nothing new begins: otherwise a token that the server has just replaced may be lost. It takes no longer
+    /// than the store's `refreshTimeout` and saving take. A refresh that waits for the end of its delay after a failure
+    /// has sent nothing, and is not waited for.
+    ///
+    /// It also waits in a cancelled task, because programs often end in one. Inside the `refresh` closure it returns at
+    /// once.
+    public func waitUntilSaved() async {
+        guard !isRefreshingHere else { return }
+        // Reentrancy: what begins during one wait is waited for in the next.
+        while true {
+            if let saving = storage.pending ?? revocation?.pending {
+                await saving.landed()
+            } else if let refresh = live.refresh, refresh != pausing {
+                await refresh.landed()
+            } else {
+                return
+            }
         }
     }
 
-    /// Whether a refresh for later calls may start now. Asked before the turn on the actor that starts it: while the
-    /// last one has failed a moment ago, calls with an aging token take no turn.
-    private nonisolated func mayRefreshBeside(_ session: UUID) -> Bool {
-        let now = time.now
-        return state.withLock { $0.mayRefreshBeside(session, at: now) }
-    }
-
-    /// Returns a token of that session that is valid now. If the server has refused `rejected`, it is another one.
-    nonisolated func token(
-        of session: UUID, insteadOf rejected: String? = nil, in scope: CallScope
-    ) async throws(ServiceError) -> Token {
-        if let rejected {
-            let now = time.now
-            state.withLock { $0.refuse(rejected, of: session, at: now) }
-        }
-        switch status(of: session, rejecting: rejected) {
-        case .good(let token): return token
-        case .ended(let expiry): throw .sessionExpired(expiry)
-        case .beingReplaced(let flight): return try await arrival(of: flight, in: scope)
-        case .aging(let token):
-            if mayRefreshBeside(session) { await refreshBeside(session) }
-            return token
-        case .expired: return try await arrival(of: startRefresh(of: session, rejecting: rejected), in: scope)
-        }
-    }
-
-    /// Calls `ended` when that session ends, or at once if it has, until the watch is cancelled. It may be called more
-    /// than once.
-    nonisolated func watch(
-        _ session: UUID, _ ended: @escaping @Sendable (ServiceError) -> Void
-    ) -> SessionWatch {
-        let watch = watchers.add(session, ended)
-        if presentSession != session { ended(endOf(session)) }
-        return watch
-    }
-
-    private nonisolated func endOf(_ session: UUID) -> ServiceError {
-        if case .ended(let expiry) = status(of: session) { return .sessionExpired(expiry) }
-        return .sessionExpired(SessionExpiry(.otherSession))
-    }
-
-    /// Notes that the server has accepted a request with that token.
-    nonisolated func accept(_ access: String) {
-        state.withLock { $0.accept(access) }
-    }
-
-    /// Notes that the server has refused a replay with a token that had just replaced a refused one.
-    nonisolated func refuseReplay(with access: String) {
-        let now = time.now
-        state.withLock { $0.refuseReplay(with: access, at: now) }
-    }
-
-    nonisolated func status(of session: UUID, rejecting rejected: String? = nil) -> State.Status {
-        let date = time.date
-        guard let rejected else { return state.withLock { $0.status(of: session, at: date) } }
-        return state.withLock { $0.status(of: session, at: date, rejecting: rejected) }
-    }
-
-    private nonisolated func arrival(of flight: Flight<Token, ServiceError>, in scope: CallScope)
-        async throws(ServiceError) -> Token
-    {
-        guard flight.outcome != nil || !isRefreshingHere else {
-            throw .badSetting("the refresh of a token store asks the same store for a fresh token")
-        }
-        return try await flight.value(in: scope)
-    }
+    /// Whether the server replaces tokens.
+    nonisolated var isRefreshable: Bool { exchange != nil }
 
     // MARK: Transitions
 
@@ -247,20 +193,14 @@ public actor TokenStore {
     @discardableResult
     func change(_ transition: (inout State) -> [State.Action]) -> Bool {
         var mustSave = false
-        let (actions, hasEnded) = state.withLock { state in
-            let session = state.session?.id
-            let actions = transition(&state)
-            return (actions, session != nil && state.session?.id != session)
-        }
-        if hasEnded { watchers.tell(except: presentSession, endOf) }
-        for action in actions {
+        for action in live.perform(transition) {
             switch action {
             case .start(let flight, let instant):
                 pausing = instant > time.now ? flight : nil
                 // The store owns the task, not the call that came first: it outlives every waiter, so a rotated token
                 // is never lost (T5).
                 refreshTask = Task(executorPreference: time.executor) {
-                    await self.takeTurn(toRefresh: flight, notBefore: instant)
+                    await self.begin(flight, notBefore: instant)
                 }
             case .cancelRefresh:
                 // The sooner it ends, the sooner the lock on a shared file is free.
@@ -269,24 +209,166 @@ public actor TokenStore {
             case .resume(let flight, let outcome): flight.land(outcome)
             case .send(let event): broadcast.send(event)
             case .save: mustSave = true
+            case .revoke(let token): revocation?.start(token, of: self)
             }
         }
         return mustSave
     }
 
-    deinit { broadcast.finish() }
+    func report(_ error: TokenPersistenceError) {
+        broadcast.send(.notSaved(error))
+    }
+
+    /// Reports a revocation that has failed.
+    func report(_ error: ServiceError) {
+        broadcast.send(.notRevoked(error))
+    }
+
+    /// What revokes the tokens that a refresh of that session still brings; `nil` if they are not revoked.
+    nonisolated func revocation(of session: SavedSession) -> TokenRevocation? {
+        live.mustRevoke(tokensOf: session.id) ? revocation : nil
+    }
+
+    // MARK: Loading and saving
+
+    /// Returns the load of the saved session: the one under way, or a new one; `nil` if it is loaded.
+    func startLoading() -> Flight<Void, ServiceError>? {
+        if live.isLoaded { return nil }
+        if let loading { return loading }
+        listen()
+        let flight = Flight<Void, ServiceError>()
+        loading = flight
+        // The store owns the task: the first caller may leave, and the others still receive the result.
+        Task(executorPreference: time.executor) { await self.load(landing: flight) }
+        return flight
+    }
+
+    private func load(landing flight: Flight<Void, ServiceError>) async {
+        let turn = await storage.takeTurn()
+        let outcome: Result<SavedSession?, TokenPersistenceError>
+        do throws(TokenPersistenceError) {
+            outcome = .success(try await storage.load())
+        } catch {
+            outcome = .failure(error)
+        }
+        turn.end()
+        // Reentrancy: if somebody has signed in while it was read, the state ignores what was read.
+        loading = nil
+        switch outcome {
+        case .success(let session):
+            live.load(session)
+            flight.land(.success(()))
+        case .failure(let error) where error.kind == .missingFolder:
+            // Where there has never been a folder, nobody has ever signed in.
+            live.load(nil)
+            flight.land(.success(()))
+        case .failure(let error):
+            report(error)
+            // The user is still signed in, and the next call reads again.
+            guard error.kind != .deviceLocked else {
+                flight.land(.failure(.storage(error)))
+                return
+            }
+            // The damaged file was moved aside; the next call finds that nobody is signed in.
+            if error.isKeptAside { live.load(nil) }
+            flight.land(.failure(.sessionExpired(SessionExpiry(.unreadable, message: error.message))))
+        }
+    }
+
+    /// Saves the session that is current when the turn comes, so that the last of several changes is saved.
+    private func saveCurrent() async {
+        listen()
+        let saved = storage.saveCurrent(of: live) { self.broadcast.send(.notSaved($0)) }
+        // A refresh that signs in or out has the turn that the save waits for. A cancelled caller does not wait either.
+        if !isRefreshingHere { _ = try? await saved.value() }
+    }
+
+    /// Begins to listen to changes of the saved session elsewhere, before it is used for the first time (T20).
+    private func listen() {
+        guard listener == nil, let changes = storage.changes() else { return }
+        listener = Task(executorPreference: time.executor) { [weak self, storage] in
+            for await _ in changes {
+                // In its turn: what this process is saving must not be taken for another's change.
+                let turn = await storage.takeTurn()
+                await self?.lookAgain()
+                turn.end()
+            }
+        }
+    }
+
+    /// Compares the session with what is saved, for the task that has the turn.
+    func lookAgain() async {
+        guard live.isLoaded else { return }
+        do throws(TokenPersistenceError) {
+            let saved = try await storage.load()
+            // Reentrancy: a sign-in or a sign-out that came while it was read is still to be saved, so the state
+            // ignores what was read.
+            let date = time.date
+            change { $0.learn(saved, at: date) }
+        } catch {
+            change { $0.failLearning(error) }
+        }
+    }
+
+    // MARK: A refresh
+
+    /// Returns the refresh of that session, for a call that needs its result: the one under way, or a new one.
+    func startRefresh(
+        of id: UUID, rejecting rejected: String? = nil
+    ) throws(ServiceError) -> LiveSession.Refresh {
+        // Another call may have refreshed the token before this one entered the actor (T2).
+        switch live.status(of: id, rejecting: rejected) {
+        case .good(let token), .aging(let token): return .landed(token)
+        case .beingReplaced(let flight): return flight
+        case .ended(let expiry): throw .sessionExpired(expiry)
+        case .expired:
+            let flight = LiveSession.Refresh()
+            change { $0.startRefresh(flight, of: id) }
+            return flight
+        }
+    }
+
+    /// Starts a refresh for later calls, if the pace allows one now.
+    func refreshBeside(_ id: UUID) {
+        // Another call may have refreshed the token before this one entered the actor (T2).
+        switch live.status(of: id) {
+        case .good, .beingReplaced, .ended: return
+        case .aging, .expired: break
+        }
+        let now = time.now
+        change { $0.startRefreshBeside(Flight(), of: id, at: now) }
+    }
+
+    private func begin(_ flight: LiveSession.Refresh, notBefore instant: Instant) async {
+        // A cancelled pause means that the session is over, which the next step finds out by itself.
+        try? await time.sleep(until: instant, for: .sleeper("the pause before a refresh"), in: CallScope())
+        if pausing == flight { pausing = nil }
+        let refresh = SessionRefresh(
+            flight, of: live, in: storage, by: exchange, within: refreshTimeout, time: time)
+        await refresh.run(on: self)
+    }
+
+    /// Continues the session with a token that came after its refresh was given up. Another refresh takes it, which
+    /// saves it before any call uses it (T14). If the session has ended, the token is discarded (T6).
+    func takeLate(_ token: Token, of session: SavedSession) {
+        if case .ended = live.status(of: session.id) {
+            change { $0.discard(token, of: session.id) }
+            return
+        }
+        exchange?.keep(token, of: session)
+        change { $0.startRefresh(Flight(), late: session) }
+    }
+
+    deinit {
+        listener?.cancel()
+        broadcast.finish()
+    }
 }
 
-extension TimeSource {
-    /// A random UUID (version 4).
-    func randomUUID() -> UUID {
-        let (high, low) = (random(), random())
-        func byte(_ word: UInt64, _ index: Int) -> UInt8 { UInt8(truncatingIfNeeded: word >> (8 * index)) }
-        return UUID(
-            uuid: (
-                byte(high, 0), byte(high, 1), byte(high, 2), byte(high, 3), byte(high, 4), byte(high, 5),
-                byte(high, 6) & 0x0F | 0x40, byte(high, 7), byte(low, 0) & 0x3F | 0x80, byte(low, 1), byte(low, 2),
-                byte(low, 3), byte(low, 4), byte(low, 5), byte(low, 6), byte(low, 7)
-            ))
+extension Flight {
+    fileprivate static func landed(_ value: Value) -> Flight {
+        let flight = Flight()
+        flight.land(.success(value))
+        return flight
     }
 }

@@ -21,6 +21,8 @@ final class CurlExchange: Sendable {
         var result: ccurl_code?
         /// The body of a response that is returned whole, if it is coded.
         var coded: Coded?
+        /// How the request goes about HTTP/3, until what it shows is noted.
+        var way = CurlHTTP3.Way.usual
     }
 
     let handle: Handle
@@ -31,6 +33,7 @@ final class CurlExchange: Sendable {
     let context: TransportContext
     /// The number of its origin.
     let origin: UInt64
+    private let server: Origin
     /// Whether its host has a name that has to be looked up.
     let hasName: Bool
     private let loop: CurlLoop
@@ -43,6 +46,7 @@ final class CurlExchange: Sendable {
         download: CurlDownload? = nil
     ) {
         self.handle = handle
+        server = origin
         self.origin = origin.number
         hasName = !origin.isLoopback && !origin.isAddress
         self.loop = loop
@@ -66,6 +70,41 @@ final class CurlExchange: Sendable {
     /// Remembers that the exchange was cancelled, perhaps before it is started.
     func noteCancellation() {
         state.withLock { $0.isCancelled = true }
+    }
+
+    /// Chooses how the request goes about HTTP/3.
+    func choose(_ way: CurlHTTP3.Way) {
+        ccurl_transfer_choose_http3(handle.transfer, way.number)
+        state.withLock { $0.way = way }
+    }
+
+    /// Notes what the request shows about HTTP/3, unless that was noted before. `hasFailed` is whether it shows a
+    /// failure if nothing of a response has come.
+    func noteHTTP3(hasFailed: Bool) {
+        guard loop.usesHTTP3 else { return }
+        let way = state.withLock { state in
+            defer { state.way = .usual }
+            return state.way
+        }
+        guard way != .usual else { return }
+        let outcome: CurlHTTP3.Outcome =
+            switch Int(ccurl_transfer_spoken_version(handle.transfer)) {
+            case 0: hasFailed ? .failed : .unknown
+            case CCURL_HTTP_VERSION_3: .spoken
+            // It has fallen back to TCP, unless it had no need to try.
+            default: ccurl_transfer_is_on_kept_connection(handle.transfer) ? .unknown : .failed
+            }
+        loop.http3.withLock { $0.end(way, outcome, of: origin, at: SystemTime.shared.now) }
+    }
+
+    /// Whether the exchange, which has ended without a response, shows that connections to its origin fail. A request
+    /// that was refused on a connection that was kept, or with which that ended, does not: the next one tries again.
+    var hasLostConnection: Bool {
+        guard upload?.failure == nil else { return false }
+        guard ccurl_transfer_is_on_kept_connection(handle.transfer) else {
+            return ccurl_transfer_has_opened(handle.transfer)
+        }
+        return ccurl_transfer_failure(handle.transfer).objection != CCURL_REPEATED
     }
 
     /// Tells the reader of a streamed response what has come.
@@ -125,7 +164,7 @@ final class CurlExchange: Sendable {
 
     private func note(_ step: ccurl_step) {
         switch step {
-        case CCURL_SHARED: loop.noteHTTP2(of: origin)
+        case CCURL_SHARED: loop.noteStreams(of: origin)
         case CCURL_CONNECTED: context.note(.waitingForResponse)
         case CCURL_PROGRESS: context.noteProgress()
         case CCURL_HEAD_COMPLETE:
@@ -136,12 +175,21 @@ final class CurlExchange: Sendable {
     }
 
     private func noteHead() {
+        noteHTTP3(hasFailed: false)
         let mayBeCoded = ccurl_transfer_may_be_coded(handle.transfer)
+        let hasAlternatives = loop.usesHTTP3 && ccurl_transfer_has_alternatives(handle.transfer)
         // In the usual case, the caller of a whole response reads the head later, in its own task.
-        guard mayBeCoded || download != nil else { return }
+        guard mayBeCoded || hasAlternatives || download != nil else { return }
         let head = CurlHead(ccurl_transfer_head(handle.transfer))
+        if hasAlternatives, let head { noteAlternatives(head) }
         if mayBeCoded, let head, !head.headers.hasPlainBody { noteCoded(head) }
         download?.begin(handle, with: head)
+    }
+
+    private func noteAlternatives(_ head: CurlHead) {
+        guard ccurl_transfer_request(handle.transfer).may_use_http3 else { return }
+        guard let alternatives = CurlAlternatives(head.headers.values("Alt-Svc"), of: server) else { return }
+        loop.http3.withLock { $0.note(alternatives, of: origin, at: SystemTime.shared.now) }
     }
 
     private func noteCoded(_ head: CurlHead) {
@@ -151,6 +199,17 @@ final class CurlExchange: Sendable {
         let body = CodedBody(
             CurlBuffer(expecting: length, telling: ready), codings: head.headers.codings, limit: context.bodyLimit)
         state.withLock { $0.coded = (body, head) }
+    }
+}
+
+extension CurlHTTP3.Way {
+    fileprivate var number: ccurl_http3 {
+        switch self {
+        case .usual: CCURL_WITHOUT_HTTP3
+        case .trial: CCURL_TRYING_HTTP3
+        case .kept: CCURL_KEEPING_HTTP3
+        case .preferred: CCURL_PREFERRING_HTTP3
+        }
     }
 }
 #endif

@@ -49,6 +49,7 @@ struct CurlFailure {
         case CCURLE_WEIRD_SERVER_REPLY where !hasSent && !hasAnswer: return failure(.proxy)
         case CCURLE_RECV_ERROR where hasNoTunnel: return failure(.proxy)
         case CCURLE_COULDNT_CONNECT: return couldNotConnect
+        case CCURLE_QUIC_CONNECT_ERROR: return failure(.refused)
         case CCURLE_OPERATION_TIMEDOUT:
             return .transport(TransportFailure(.unreachable, "no connection in time", mayHaveReachedServer: hasSent))
         case CCURLE_SSL_CONNECT_ERROR, CCURLE_SSL_CLIENTCERT: return failure(.tls)
@@ -67,8 +68,8 @@ struct CurlFailure {
             return failure(.truncated, "the server responded before it had read the request, and libcurl lost that")
         // An interim response is nothing to libcurl.
         case CCURLE_GOT_NOTHING where head.is_complete: return endedBeforeResponse
-        // HTTP/2's connection, or its stream: a server that ends its connections causes both.
-        case CCURLE_HTTP2, CCURLE_RECV_ERROR, CCURLE_HTTP2_STREAM, CCURLE_GOT_NOTHING, CCURLE_SEND_ERROR:
+        // The connection of HTTP/2 or HTTP/3, or its stream: a server that ends its connections causes both.
+        case CCURLE_HTTP2, CCURLE_HTTP3, CCURLE_RECV_ERROR, CCURLE_HTTP2_STREAM, CCURLE_GOT_NOTHING, CCURLE_SEND_ERROR:
             return failure(hasAnswer ? .truncated : .reset)
         // Before anything was sent this libcurl was built without the scheme; afterwards the response is meant.
         case CCURLE_UNSUPPORTED_PROTOCOL where !hasSent: return failure(.unsupported)

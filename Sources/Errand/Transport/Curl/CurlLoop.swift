@@ -21,16 +21,22 @@ final class CurlLoop: Sendable {
     private static let watchInterval = Duration.milliseconds(100)
 
     let core: Core
+    /// What is known about HTTP/3, and whether that is used. Only the thread of the loop reads and changes it; behind a
+    /// lock, because libcurl calls back while that thread works.
+    let http3: Lock<CurlHTTP3>
+    let usesHTTP3: Bool
     private let inbox: Lock<CurlInbox>
     /// Whether the C side is freed: then there is nothing to wake.
     private let isGone = Lock(false)
 
     /// Creates a loop; `nil` if there is no memory for one, or no descriptor left.
-    init?(_ queues: CurlQueues) {
+    init?(_ queues: CurlQueues, _ http3: CurlHTTP3? = nil) {
         guard let loop = ccurl_loop_new() else { return nil }
+        usesHTTP3 = http3 != nil && ccurl_speaks_http3()
+        self.http3 = Lock(http3 ?? CurlHTTP3())
         inbox = Lock(CurlInbox(queues))
         core = Core(loop: loop)
-        // HTTP/2 streams share a connection.
+        // Streams of HTTP/2 and HTTP/3 share a connection.
         ccurl_loop_set_long(loop, CCURLMOPT_PIPELINING, CCURLPIPE_MULTIPLEX)
     }
 
@@ -66,7 +72,7 @@ final class CurlLoop: Sendable {
         let (isKept, next) = inbox.withLock { inbox in
             (
                 isUsable && inbox.keep(handle, atMost: Self.mostIdle),
-                inbox.queues.end(key, usedHTTP2: version == 0 ? nil : version == CCURL_HTTP_VERSION_2_0)
+                inbox.queues.end(key, hasStreams: version == 0 ? nil : version >= CCURL_HTTP_VERSION_2_0)
             )
         }
         if !isKept { ccurl_transfer_free(handle.transfer) }
@@ -101,8 +107,8 @@ final class CurlLoop: Sendable {
     }
 
     /// For the thread: more requests to that origin make sense at once, because they share a connection.
-    func noteHTTP2(of origin: UInt64) {
-        admit(inbox.withLock { $0.queues.noteHTTP2(of: origin) })
+    func noteStreams(of origin: UInt64) {
+        admit(inbox.withLock { $0.queues.noteStreams(of: origin) })
     }
 
     /// Tells those whose turn it is. The turn of one who has been stopped meanwhile goes to the next.

@@ -4,8 +4,8 @@
 ///
 /// An exchange that waits has no handle, no connection and nothing prepared: ten thousand at once cost their tasks and
 /// little else. An exchange that ends hands its place to the first in the queue, so nobody overtakes. Over HTTP/1.1
-/// each has a connection of its own; over HTTP/2 they share one, and more of them make sense. Which of the two an
-/// origin speaks shows with the last connection to it, or with the last response.
+/// each has a connection of its own; over HTTP/2 and HTTP/3 they are streams of one, and more of them make sense. Which
+/// of the two an origin has shows with the last connection to it, or with the last response.
 struct CurlQueues {
     /// One client's requests to one origin. Requests without a client are those of one more.
     struct Key: Hashable, Sendable {
@@ -31,7 +31,7 @@ struct CurlQueues {
 
     private struct Queue {
         var active = 0
-        var speaksHTTP2 = false
+        var hasStreams = false
         /// By their seats. A seat that was left in the middle takes no memory, however long the first ones wait.
         var waiters: [Int: Waiter] = [:]
         /// No waiter has a lower seat than the first of these, and the next one gets the second.
@@ -39,7 +39,7 @@ struct CurlQueues {
 
         /// Makes one more exchange active, unless there are `most` already.
         mutating func admit(atMost most: Most) -> Bool {
-            guard active < (speaksHTTP2 ? most.streams : most.connections) else { return false }
+            guard active < (hasStreams ? most.streams : most.connections) else { return false }
             active += 1
             return true
         }
@@ -57,14 +57,14 @@ struct CurlQueues {
         }
 
         /// Ends an active exchange, and adds those whose turn it is.
-        mutating func end(_ usedHTTP2: Bool?, atMost most: Most, into next: inout [Waiter]) {
+        mutating func end(_ hasStreams: Bool?, atMost most: Most, into next: inout [Waiter]) {
             active -= 1
-            note(usedHTTP2, atMost: most, into: &next)
+            note(hasStreams, atMost: most, into: &next)
         }
 
-        /// Notes whether the origin speaks HTTP/2, if that is known, and adds those whose turn it is.
-        mutating func note(_ isHTTP2: Bool?, atMost most: Most, into next: inout [Waiter]) {
-            if let isHTTP2 { speaksHTTP2 = isHTTP2 }
+        /// Notes whether the origin has streams, if that is known, and adds those whose turn it is.
+        mutating func note(_ hasStreams: Bool?, atMost most: Most, into next: inout [Waiter]) {
+            if let hasStreams { self.hasStreams = hasStreams }
             while !waiters.isEmpty, admit(atMost: most), let waiter = popFirst() { next.append(waiter) }
         }
 
@@ -79,14 +79,14 @@ struct CurlQueues {
 
     private let most: Most
     private var queues: [Key: Queue] = [:]
-    /// The origins that speak HTTP/2: a client that comes later uses the connection of another.
-    private var http2: Set<UInt64> = []
+    /// The origins whose requests are streams: a client that comes later uses the connection of another.
+    private var streaming: Set<UInt64> = []
     /// At this number of queues, those that nobody uses are forgotten.
     private var sweepsAt = 1024
     /// The number of exchanges that are active, of all queues.
     private(set) var active = 0
 
-    /// Creates queues with at most so many active exchanges each over HTTP/1.1, and over HTTP/2.
+    /// Creates queues with at most so many active exchanges each over HTTP/1.1, and as streams.
     init(connections: Int, streams: Int) {
         most = (max(1, connections), max(1, streams))
     }
@@ -119,17 +119,17 @@ struct CurlQueues {
 
     /// Ends an active exchange. Returns those whose turn it is: they are active now.
     ///
-    /// `usedHTTP2` is whether its response came over HTTP/2; `nil` if there was none.
-    mutating func end(_ key: Key, usedHTTP2: Bool? = nil) -> [Waiter] {
+    /// `hasStreams` is whether its request was a stream; `nil` if there was none.
+    mutating func end(_ key: Key, hasStreams: Bool? = nil) -> [Waiter] {
         var next: [Waiter] = []
-        if let usedHTTP2 { note(usedHTTP2, of: key.origin) }
-        queues[key, default: Queue()].end(usedHTTP2, atMost: most, into: &next)
+        if let hasStreams { note(hasStreams, of: key.origin) }
+        queues[key, default: Queue()].end(hasStreams, atMost: most, into: &next)
         active += next.count - 1
         return next
     }
 
-    /// Notes that an origin speaks HTTP/2. Returns those whose turn it is: they are active now.
-    mutating func noteHTTP2(of origin: UInt64) -> [Waiter] {
+    /// Notes that an origin has streams. Returns those whose turn it is: they are active now.
+    mutating func noteStreams(of origin: UInt64) -> [Waiter] {
         var next: [Waiter] = []
         note(true, of: origin)
         for key in queues.keys.filter({ $0.origin == origin }) { queues[key]?.note(true, atMost: most, into: &next) }
@@ -145,18 +145,18 @@ struct CurlQueues {
 
     private func queue(to origin: UInt64) -> Queue {
         var queue = Queue()
-        queue.speaksHTTP2 = http2.contains(origin)
+        queue.hasStreams = streaming.contains(origin)
         return queue
     }
 
-    private mutating func note(_ isHTTP2: Bool, of origin: UInt64) {
-        guard isHTTP2 != http2.contains(origin) else { return }
-        if isHTTP2 { http2.insert(origin) } else { http2.remove(origin) }
+    private mutating func note(_ hasStreams: Bool, of origin: UInt64) {
+        guard hasStreams != streaming.contains(origin) else { return }
+        if hasStreams { streaming.insert(origin) } else { streaming.remove(origin) }
     }
 
     private mutating func sweep() {
         queues = queues.filter { $0.value.active > 0 || !$0.value.waiters.isEmpty }
-        http2.formIntersection(queues.keys.map(\.origin))
+        streaming.formIntersection(queues.keys.map(\.origin))
         sweepsAt = max(1024, queues.count * 2)
     }
 }

@@ -32,7 +32,8 @@ struct CurlRequest {
         var facts = ccurl_request(
             origin: origin, head_limit: Self.largestHead, body_limit: context.bodyLimit,
             is_encrypted: isEncrypted, is_safe: request.method == .get || request.method == .head,
-            expects_continue: request.headers["Expect"] != nil, is_plain: isPlain, has_own_proxy: ownProxy != nil)
+            expects_continue: request.headers["Expect"] != nil, is_plain: isPlain, has_own_proxy: ownProxy != nil,
+            may_use_http3: isEncrypted && mayUseHTTP3)
         if ccurl_transfer_begin(transfer, &facts) {
             prepareProtocol(transfer)
             try prepareConnection(transfer)
@@ -109,6 +110,17 @@ struct CurlRequest {
         let mayHaveProxy = options.proxy == .environment ? !origin.isLoopback : ownProxy != nil
         guard request.url.path.hasLowercaseEscape, origin.scheme == "https" || !mayHaveProxy else { return nil }
         return request.url.target
+    }
+
+    /// Whether the request may go over HTTP/3. libcurl would refuse it, or a proxy for other hosts may be there because
+    /// the network lets nothing else out.
+    private var mayUseHTTP3: Bool {
+        guard options.http3 != .never else { return false }
+        return switch options.proxy {
+        case .none: true
+        case .url: false
+        case .environment: request.url.origin.isLoopback || !ccurl_environment_has_proxy()
+        }
     }
 
     /// The proxy that the options name, if the request goes through it.

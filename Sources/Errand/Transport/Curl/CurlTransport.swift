@@ -9,10 +9,10 @@ import Foundation
 /// A transport that uses the system's libcurl, opened at run time: the default on Linux.
 ///
 /// One thread serves all requests of a transport. Connections are kept and used again; over TLS, requests share an
-/// HTTP/2 connection where the server offers it. Responses are decompressed, up to the limit on the decompressed bytes.
-/// Certificates are verified against the system's roots. The transport follows no redirects, reads no netrc, keeps no
-/// cookies, and never repeats a request that is not safe to repeat. The thread and all connections end with
-/// `shutdown()`, or when the transport is released.
+/// HTTP/2 connection where the server offers it and, with ``Options/http3``, one of HTTP/3. Responses are decompressed,
+/// up to the limit on the decompressed bytes. Certificates are verified against the system's roots. The transport
+/// follows no redirects, reads no netrc, keeps no cookies, and never repeats a request that is not safe to repeat. The
+/// thread and all connections end with `shutdown()`, or when the transport is released.
 public final class CurlTransport: StoppableTransport {
     /// How connections are made.
     public struct Options: Sendable, Hashable {
@@ -26,6 +26,25 @@ public final class CurlTransport: StoppableTransport {
             /// This proxy, for all hosts: `http://proxy.example.com:3128`, with `user:password@` before the host if the
             /// proxy asks for credentials.
             case url(String)
+        }
+
+        /// When requests go over HTTP/3, which runs over UDP.
+        ///
+        /// It needs a libcurl that was built with it, TLS, and no proxy: one that the environment names for `https`
+        /// counts too, whatever it names as exceptions. Without these, every choice means `never`.
+        ///
+        /// A request that tries HTTP/3 is sent once: libcurl opens a connection of each kind if the first is slow, and
+        /// chooses before anything of the request is sent. After a failure, requests to that origin go over TCP for
+        /// five minutes, and for twice as long after each further one, up to a day.
+        public enum HTTP3: Sendable, Hashable {
+            /// Never.
+            case never
+            /// When a response has announced it with `Alt-Svc`, for the same host and port, and for as long as that
+            /// says. The next request tries it; once it has had a response, the others follow.
+            case whenAnnounced
+            /// From the first request on, for servers that are known to support it. With another server, each new
+            /// connection takes up to a fifth of a second longer.
+            case assumed
         }
 
         /// A client certificate and its private key, as PEM files.
@@ -64,10 +83,12 @@ public final class CurlTransport: StoppableTransport {
         /// has been read or dropped, so 64 streams that nobody reads leave no turn to other requests of their client.
         /// Raise the number for an origin with many long streams.
         public var connectionsPerOrigin = 64
-        /// The greatest number of a client's requests to one origin at once over HTTP/2, where they share a connection
-        /// as far as the server allows; 100 by default. Whether an origin speaks HTTP/2 shows with the first connection
-        /// to it.
+        /// The greatest number of a client's requests to one origin at once over HTTP/2 or HTTP/3, where they share a
+        /// connection as far as the server allows; 100 by default. Whether an origin speaks one of them shows with the
+        /// first connection to it.
         public var streamsPerOrigin = 100
+        /// When requests go over HTTP/3; never by default. ``Timings/httpVersion`` tells the version of a response.
+        public var http3 = HTTP3.never
 
         /// Creates options that trust the system's roots and take the proxy from the environment.
         public init() {}
@@ -84,8 +105,12 @@ public final class CurlTransport: StoppableTransport {
             return
         }
         let queues = CurlQueues(connections: options.connectionsPerOrigin, streams: options.streamsPerOrigin)
-        loop = CurlLoop(queues).map(Result.success) ?? .failure(.curlHasNoMemory)
+        let http3 = options.http3 == .never ? nil : CurlHTTP3(isAssumed: options.http3 == .assumed)
+        loop = CurlLoop(queues, http3).map(Result.success) ?? .failure(.curlHasNoMemory)
     }
+
+    /// A request may wait for a connection, so its permit counts from the end of that wait.
+    package var usesPermits: Bool { true }
 
     /// The version of libcurl that is used; `nil` if there is none.
     public static var libraryVersion: String? {
@@ -95,8 +120,8 @@ public final class CurlTransport: StoppableTransport {
     /// Sends the request, and returns the response when its body is complete or, as a stream, when its head is.
     ///
     /// A stream holds the connection until it has been read or dropped. While nobody reads the stream, the connection
-    /// is not read either. Cancelling ends the exchange at once; on a shared HTTP/2 connection, the server may learn of
-    /// that only with the next exchange.
+    /// is not read either. Cancelling ends the exchange at once; on a shared connection of HTTP/2 or HTTP/3, the server
+    /// may learn of that only with the next exchange.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         guard context.client == nil else { return try await exchange(request, context) }
         return try await context.bounded { try await exchange(request, context) }
@@ -109,6 +134,7 @@ public final class CurlTransport: StoppableTransport {
         let loop = try loop.get()
         let key = CurlQueues.Key(origin: request.url.origin.number, client: context.client)
         if let free = try loop.borrowAtOnce(for: key) {
+            if !context.usePermit() { try await waitForPermit(holding: free, of: key, on: loop, context) }
             return try await exchange(request, with: free, of: key, on: loop, context)
         }
         let handle = try await borrow(from: loop, for: key, context)
@@ -241,15 +267,20 @@ public final class CurlTransport: StoppableTransport {
         // Said by one who is in the queue already, so whoever hears of it knows who comes first.
         context.note(.waitingForConnection)
         let handle = try await loop.borrow(as: waiter, for: key, in: context.scope)
+        if !context.usePermit() { try await waitForPermit(holding: handle, of: key, on: loop, context) }
+        return handle
+    }
+
+    @inline(never)
+    private func waitForPermit(
+        holding handle: CurlExchange.Handle, of key: CurlQueues.Key, on loop: CurlLoop, _ context: TransportContext
+    ) async throws(ServiceError) {
         do throws(ServiceError) {
-            try await context.renewPermit()
+            try await context.takePermit()
         } catch {
             loop.giveBack(handle, from: key)
             throw error
         }
-        // Some versions of libcurl do not tell when they connect.
-        context.note(ccurl_tells_connected() ? .connecting : .waitingForResponse)
-        return handle
     }
 
     /// Ends all connections and the thread.

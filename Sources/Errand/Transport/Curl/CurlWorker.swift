@@ -108,7 +108,12 @@ struct CurlWorker {
     private mutating func landEnded() {
         var result = CCURLE_OK
         while let transfer = ccurl_loop_next_ended(loop, &result) {
+            if ccurl_transfer_lacks_http3(transfer), let exchange = running[transfer] {
+                if beginAgain(exchange) { continue }
+                result = CCURLE_OUT_OF_MEMORY
+            }
             guard let exchange = forget(transfer) else { continue }
+            exchange.noteHTTP3(hasFailed: exchange.hasLostConnection)
             noteEnd(of: exchange, result)
             // Those who wait for a lookup of its host need none if they get its connection.
             if result == CCURLE_OK, let next = lookups.noteFree(exchange.origin) { begin([next]) }
@@ -175,11 +180,35 @@ struct CurlWorker {
     private mutating func begin(_ transfers: [OpaquePointer]) {
         var transfers = transfers[...]
         while let transfer = transfers.popFirst() {
-            guard let exchange = running[transfer], !ccurl_loop_add(loop, transfer) else { continue }
+            guard let exchange = running[transfer] else { continue }
+            chooseHTTP3(for: exchange)
+            guard !ccurl_loop_add(loop, transfer) else { continue }
             forget(transfer)
+            exchange.noteHTTP3(hasFailed: false)
             transfers += lookups.end(exchange.origin, by: transfer, with: .none, at: SystemTime.shared.now)
             exchange.land(CCURLE_OUT_OF_MEMORY)
         }
+    }
+
+    // MARK: HTTP/3
+
+    private func chooseHTTP3(for exchange: CurlExchange, again isAgain: Bool = false) {
+        let transfer = exchange.handle.transfer
+        guard owner.usesHTTP3, ccurl_loop_may_use_http3(loop, transfer) else { return }
+        let (core, origin) = (owner.core, exchange.origin)
+        let way = owner.http3.withLock { http3 in
+            http3.way(to: origin, at: SystemTime.shared.now) {
+                !isAgain && ccurl_loop_has_http3(core.loop, origin)
+            }
+        }
+        exchange.choose(way)
+    }
+
+    /// Begins an exchange again that found no connection of HTTP/3. Returns whether libcurl accepts it.
+    private func beginAgain(_ exchange: CurlExchange) -> Bool {
+        exchange.noteHTTP3(hasFailed: false)
+        chooseHTTP3(for: exchange, again: true)
+        return ccurl_loop_add_again(loop, exchange.handle.transfer)
     }
 
     // MARK: One exchange
@@ -212,7 +241,8 @@ struct CurlWorker {
         defer { exchange.land(result) }
         // One that has waited for a lookup has not begun.
         guard !lookups.leave(transfer) else { return }
-        if isOutOfTime { ccurl_loop_distrust(loop, transfer) }
+        let isDoubtful = isOutOfTime && ccurl_loop_distrust(loop, transfer)
+        exchange.noteHTTP3(hasFailed: isDoubtful)
         if leavesLookup, lookups.leaders[transfer] != nil, ccurl_loop_leave_lookup(loop, transfer) {
             return lookups.abandon(transfer)
         }

@@ -68,7 +68,7 @@ struct HungFileTests {
         let hung = (0..<8).map { _ in Task { try await file.load() } }
         let healthy = FileTokenPersistence(path: scratch.path("healthy/session"))
         let session = SavedSession(id: UUID(), token: Token(access: "a"), received: Date(timeIntervalSince1970: 0))
-        try await healthy.exclusively { await #expect(throws: Never.self) { try await healthy.save(session) } }
+        try await healthy.exclusively { _ in await #expect(throws: Never.self) { try await healthy.save(session) } }
         #expect(try await healthy.load() == session)
         for disk in disks { disk.release() }
         for task in hung { #expect(try await task.value == nil) }

@@ -134,10 +134,10 @@ import Testing
             KeychainSession(keychain: keychain, item: item, shared: lock, lockTimeout: .seconds(10)),
             KeychainSession(keychain: keychain, item: item, shared: lock, lockTimeout: .zero)
         )
-        try await first.exclusively {
-            let error = await #expect(throws: TokenPersistenceError.self) { try await second.exclusively {} }
+        try await first.exclusively { _ in
+            let error = await #expect(throws: TokenPersistenceError.self) { try await second.exclusively { _ in } }
             #expect(error?.kind == .locked)
         }
-        try await second.exclusively {}
+        try await second.exclusively { _ in }
     }
 }

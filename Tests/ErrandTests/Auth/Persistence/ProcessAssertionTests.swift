@@ -34,7 +34,7 @@ import Testing
 
     @Test("what was begun is ended, too, if the session cannot be locked")
     func failure() async {
-        await #expect(throws: TokenPersistenceError.self) { try await noting(LockedPersistence()).exclusively {} }
+        await #expect(throws: TokenPersistenceError.self) { try await noting(LockedPersistence()).exclusively { _ in } }
         #expect(steps.value == ["begin", "end"])
     }
 }
@@ -42,7 +42,7 @@ import Testing
 private struct LockedPersistence: TokenPersistence {
     func load() -> SavedSession? { nil }
     func save(_ session: SavedSession?) {}
-    func exclusively(_ body: @Sendable () async -> Void) async throws {
+    func exclusively(_ body: @Sendable (SessionLock) async -> Void) async throws {
         throw TokenPersistenceError(.locked, "")
     }
 }

@@ -27,6 +27,11 @@ final class SlowPersistence: TokenPersistence {
         saved.save(session)
     }
 
+    func replace(_ version: SavedSession.Version, with session: SavedSession?) async throws -> Bool {
+        try await pass()
+        return await saved.replace(version, with: session)
+    }
+
     private func pass() async throws {
         running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
         defer { running.withLock { $0.now -= 1 } }

@@ -44,9 +44,9 @@ private final class BlockingDisk: TokenPersistence {
 
     func save(_ session: SavedSession?) { block(in: .save) }
 
-    func exclusively(_ body: @Sendable () async -> Void) async {
+    func exclusively(_ body: @Sendable (SessionLock) async -> Void) async {
         block(in: .lock)
-        await body()
+        await body(SessionLock())
     }
 
     private func block(in work: Work) {

@@ -132,9 +132,7 @@ private struct Walk: Sendable {
     }
 
     private func present() -> (UUID, user: Substring, Token)? {
-        tokens.state.withLock { state in
-            state.session.map { ($0.id, $0.token.access.prefix { $0 != "." }, $0.token) }
-        }
+        tokens.live.current.map { ($0.id, $0.token.access.prefix { $0 != "." }, $0.token) }
     }
 
     /// The token that a call gets must belong to its own user, and must have been saved before.
@@ -155,7 +153,7 @@ private struct Walk: Sendable {
     }
 
     private func checkAtRest() {
-        let (session, refresh) = tokens.state.withLock { ($0.session, $0.refresh) }
+        let (session, refresh) = (tokens.live.current, tokens.live.refresh)
         if refresh != nil { note("a refresh never ended") }
         if disk.present != session { note("saved is \(disk.present?.token.access ?? "-"), not what is current") }
         if disk.mostAtOnce > 1 { note("the persistence was used twice at once") }

@@ -13,8 +13,8 @@ struct OddExclusivityTests {
 
         func load() -> SavedSession? { saved.load() }
         func save(_ session: SavedSession?) { saved.save(session) }
-        func exclusively(_ body: @Sendable () async -> Void) async {
-            if !isIdle.value { await body() }
+        func exclusively(_ body: @Sendable (SessionLock) async -> Void) async {
+            if !isIdle.value { await body(SessionLock()) }
         }
     }
 

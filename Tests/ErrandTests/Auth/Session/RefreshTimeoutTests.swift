@@ -137,7 +137,7 @@ struct RefreshTimeoutTests {
             hung.land(.success(Token(access: "late", refresh: "rotated")))
             try await clock.sleep(for: .seconds(1))
             #expect(disk.load() == before)
-            #expect(tokens.state.withLock { $0.session } == before)
+            #expect(tokens.live.current == before)
         }
     }
 

@@ -47,6 +47,27 @@ struct SessionChangeTests {
         #expect(scene.sentTokens == ["bo.0"])
     }
 
+    /// Lets a second pass before each call.
+    private struct Hesitating: Middleware {
+        func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+            try await context.time.sleep(for: .seconds(1))
+            return try await next(request, context)
+        }
+    }
+
+    @Test("T7: the user changes while a call waits in a middleware; it keeps its session, and is never sent")
+    func changeInMiddleware() async throws {
+        let scene = AuthScene(seed: 1) { $0.callMiddlewares = [Hesitating()] }
+        try await scene.clock.play {
+            await scene.tokens.signIn(scene.server.signIn("ann"))
+            async let error = failure(of: scene.me)
+            try await scene.clock.sleep(for: .milliseconds(500))
+            await scene.tokens.signIn(scene.server.signIn("bo"))
+            #expect(await error?.reason == .otherSession)
+        }
+        #expect(scene.network.sent.isEmpty)
+    }
+
     @Test("T7: another user signs in after a call was sent and before its 401; it is not replayed", arguments: 0..<20)
     func signInBeforeRefusal(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, answering: false)

@@ -1,13 +1,14 @@
 @testable import Errand
+import ErrandTestSupport
 import Foundation
 import Testing
 
 @Suite("The session as a value: random walks")
 struct SessionWalkTests {
-    @Test("T1-T11, T15: 100,000 random events in any order break no invariant", arguments: UInt64(0)..<50)
+    @Test("T1-T11, T15, T20: 120,000 random events in any order break no invariant", arguments: UInt64(0)..<50)
     func walk(seed: UInt64) {
         var walk = SessionWalk(seed: seed)
-        for _ in 0..<2000 { walk.step() }
+        for _ in 0..<2400 { walk.step() }
         #expect(walk.violations.isEmpty, "seed \(seed): \(walk.violations.prefix(3))")
         // A walk that makes no progress proves nothing.
         #expect(walk.completed > 20 && walk.ended > 20, "seed \(seed): \(walk.completed), \(walk.ended)")
@@ -22,7 +23,7 @@ private struct SessionWalk {
     private(set) var completed = 0
     private(set) var ended = 0
     private var random: SeededRandom
-    private var state = State(leeway: 60)
+    private var state = State(leeway: 60, revokes: true)
     private var now = Instant.zero
     private var date = Date(timeIntervalSince1970: 1_000_000_000)
     /// All sessions so far, the latest last.
@@ -31,6 +32,10 @@ private struct SessionWalk {
     private var latest = 0
     /// The refresh that calls wait for, and the session that it began with.
     private var running: (refresh: Int, session: UUID)?
+    /// The session that was signed out last.
+    private var signedOut: UUID?
+    /// Whether the last event was a change elsewhere.
+    private var hasLearnt = false
     /// The saved session, as far as this process and another one agree on it.
     private var disk: SavedSession?
 
@@ -43,6 +48,7 @@ private struct SessionWalk {
         now = now.advanced(by: .seconds(seconds))
         date.addTimeInterval(Double(seconds))
         let before = state
+        hasLearnt = false
         let actions = event()
         carryOut(actions)
         check(before, actions)
@@ -53,9 +59,12 @@ private struct SessionWalk {
         let id = anySession().id
         // Usually the running refresh, and sometimes one that is over.
         let refresh = random.chance(80) ? running?.refresh ?? latest : random.int(0...latest)
-        switch random.int(0...14) {
+        switch random.int(0...15) {
         case 0: return random.chance(50) ? state.signIn(newSession()) : []
-        case 1: return random.chance(30) ? state.signOut() : []
+        case 1:
+            guard random.chance(30) else { return [] }
+            signedOut = state.session?.id ?? signedOut
+            return state.signOut()
         case 2: state.load(disk)
         case 3: state.accept(anySession().token.access)
         case 4: state.refuse(anySession().token.access, of: id, at: now)
@@ -71,6 +80,10 @@ private struct SessionWalk {
         case 11: return state.end(refresh, ofRevision: random.int(0...20), because: SessionExpiry(.refreshRefused))
         case 12: return state.find(anyFile(), by: refresh, at: date)
         case 13: return failure(of: refresh)
+        case 14:
+            hasLearnt = true
+            return random.chance(90)
+                ? state.learn(anyFile(), at: date) : state.failLearning(TokenPersistenceError(.damaged, "random"))
         default:
             guard let session = state.session(for: refresh) else {
                 return state.complete(refresh, with: anySession(), at: now)
@@ -109,7 +122,11 @@ private struct SessionWalk {
                 if state.session != nil { note("T8: the session goes on") }
             case .save:
                 disk = state.session
-                if let session = state.session, random.chance(90) { state.noteSaved(session) }
+                if random.chance(90) { state.noteSaved(state.session) }
+            case .revoke(let token):
+                if state.session.map({ token.access.hasPrefix($0.id.uuidString) }) ?? false {
+                    note("T6: a token of the current session is revoked")
+                }
             case .send: break
             }
         }
@@ -120,7 +137,10 @@ private struct SessionWalk {
         if state.refresh != running?.refresh { note("refresh \(String(describing: state.refresh)) was not reported") }
         if let old = before.session, let new = state.session, old.id == new.id {
             if new.revision < old.revision { note("T15: an older revision") }
-            if new != old, before.refresh == nil { note("T1: a new token without a refresh") }
+            if new != old, before.refresh == nil, !hasLearnt { note("T1: a new token without a refresh") }
+        }
+        if hasLearnt, before.session == nil, let id = state.session?.id, id == signedOut {
+            note("T20: a session that was signed out has come back")
         }
         if before.session?.id != state.session?.id, before.session?.id != nil, !actions.tellsOfAChange {
             note("T6, T7: the session changed without an event")

@@ -21,9 +21,9 @@ import Testing
     private func enters(_ queues: inout CurlQueues, _ origin: UInt64 = 1) -> Bool { queues.enter(key(origin)) }
 
     private func ends(
-        _ queues: inout CurlQueues, _ origin: UInt64 = 1, usedHTTP2: Bool? = nil
+        _ queues: inout CurlQueues, _ origin: UInt64 = 1, hasStreams: Bool? = nil
     ) -> [CurlQueues.Waiter] {
-        queues.end(key(origin), usedHTTP2: usedHTTP2)
+        queues.end(key(origin), hasStreams: hasStreams)
     }
 
     @Test("a place that is given back goes to the first in the queue")
@@ -74,7 +74,7 @@ import Testing
         #expect(queues.active == 3 && queues.waiting == 3)
         let next = queues.end(keys[1])
         #expect(next.map(ObjectIdentifier.init) == [ObjectIdentifier(waiters[1])])
-        let others = queues.noteHTTP2(of: 1)
+        let others = queues.noteStreams(of: 1)
         #expect(Set(others.map(ObjectIdentifier.init)) == Set([waiters[0], waiters[2]].map(ObjectIdentifier.init)))
         // A client that comes later uses the same connection, and is not told of it.
         let late = Client()
@@ -100,12 +100,12 @@ import Testing
     @Test("the first response over HTTP/2 makes room for more; one over HTTP/1.1 takes it back")
     func versions() throws {
         var (queues, waiters) = try full(2, 6)
-        let next = queues.end(key(1), usedHTTP2: true)
+        let next = queues.end(key(1), hasStreams: true)
         #expect(next.map(ObjectIdentifier.init) == waiters.prefix(3).map(ObjectIdentifier.init))
         #expect(queues.active == 4)
         // A failure says nothing about the version.
         #expect(ends(&queues).count == 1)
-        for _ in 0..<2 { #expect(ends(&queues, usedHTTP2: false).isEmpty) }
+        for _ in 0..<2 { #expect(ends(&queues, hasStreams: false).isEmpty) }
         #expect(ends(&queues).count == 1)
         #expect(queues.active == 2 && queues.waiting == 1)
     }
@@ -113,11 +113,11 @@ import Testing
     @Test("a connection that turns out to be one of HTTP/2 makes room at once")
     func connection() throws {
         var (queues, waiters) = try full(2, 6)
-        let next = queues.noteHTTP2(of: 1)
+        let next = queues.noteStreams(of: 1)
         #expect(next.map(ObjectIdentifier.init) == waiters.prefix(2).map(ObjectIdentifier.init))
         #expect(queues.active == 4 && queues.waiting == 4)
         // Of an origin without a queue there is nothing to note.
-        let none = queues.noteHTTP2(of: 2)
+        let none = queues.noteStreams(of: 2)
         #expect(none.isEmpty)
     }
 

@@ -58,6 +58,10 @@ struct CurlSocketTests {
         bool ccurl_transfer_is_receiving(const ccurl_transfer *transfer) { return false; }
         bool ccurl_transfer_was_sent(const ccurl_transfer *transfer) { return false; }
         void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer) {}
+        ccurl_request ccurl_transfer_request(const ccurl_transfer *transfer) { return (ccurl_request){0}; }
+        ccurl_http3 ccurl_transfer_http3(const ccurl_transfer *transfer) { return CCURL_WITHOUT_HTTP3; }
+        bool ccurl_transfer_is_unsent_over_http3(ccurl_transfer *transfer) { return false; }
+        void ccurl_transfer_note_lack_of_http3(ccurl_transfer *transfer) {}
 
         int main(void) {
             ccurl_api.easy_setopt = setopt;

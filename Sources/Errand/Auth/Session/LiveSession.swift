@@ -1,0 +1,129 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The session of a store, for everybody who reads it: the state behind a lock, so that a call with a valid token takes
+/// no turn on the actor.
+///
+/// Transitions that return actions are made by the store, one after the other, so that listeners learn of them in their
+/// order.
+final class LiveSession: Sendable {
+    /// A refresh is what its callers wait for.
+    typealias Refresh = Flight<Token, ServiceError>
+    typealias State = SessionState<Refresh>
+
+    private let time: any TimeSource
+    private let state: Lock<State>
+    private let watchers = SessionWatchers()
+
+    init(leeway: Double, revokes: Bool = false, time: any TimeSource) {
+        self.time = time
+        state = Lock(State(leeway: leeway, revokes: revokes))
+    }
+
+    /// The session of the user who is signed in.
+    var current: SavedSession? { state.withLock { $0.session } }
+
+    /// The id of the current session.
+    var id: UUID? { state.withLock { $0.session?.id } }
+
+    /// Whether the saved session has been read, or has been made obsolete by a sign-in or a sign-out.
+    var isLoaded: Bool { state.withLock { $0.isLoaded } }
+
+    /// Whether the session is known to be saved.
+    var isSaved: Bool { state.withLock { $0.isSaved } }
+
+    /// What a save has to find; `nil` if that is not known.
+    var savedVersion: SavedSession.Version? { state.withLock { $0.savedVersion } }
+
+    /// The refresh under way.
+    var refresh: Refresh? { state.withLock { $0.refresh } }
+
+    /// The session to refresh; `nil` if that refresh is not under way any more.
+    func session(for refresh: Refresh) -> SavedSession? { state.withLock { $0.session(for: refresh) } }
+
+    /// Whether the session has, or had, that token.
+    func knows(_ token: Token) -> Bool { state.withLock { $0.knows(token) } }
+
+    /// Whether what a refresh of that session still brings has to be revoked.
+    func mustRevoke(tokensOf session: UUID) -> Bool { state.withLock { $0.mustRevoke(tokensOf: session) } }
+
+    /// Returns what a call of that session can do, if the server has refused it the token `rejected`.
+    func status(of session: UUID, rejecting rejected: String? = nil) -> State.Status {
+        let date = time.date
+        guard let rejected else { return state.withLock { $0.status(of: session, at: date) } }
+        return state.withLock { $0.status(of: session, at: date, rejecting: rejected) }
+    }
+
+    /// Whether a refresh for later calls may start now. Asked before the turn on the actor that starts it: while the
+    /// last one has failed a moment ago, calls with an aging token take no turn.
+    func mayRefreshBeside(_ session: UUID) -> Bool {
+        let now = time.now
+        return state.withLock { $0.mayRefreshBeside(session, at: now) }
+    }
+
+    // MARK: The server's answers to calls
+
+    /// Notes that the server has accepted a request with that token.
+    func accept(_ access: String) {
+        state.withLock { $0.accept(access) }
+    }
+
+    /// Notes that the server has refused a request with that token.
+    func refuse(_ access: String, of session: UUID) {
+        let now = time.now
+        state.withLock { $0.refuse(access, of: session, at: now) }
+    }
+
+    /// Notes that the server has refused a replay with a token that had just replaced a refused one.
+    func refuseReplay(with access: String) {
+        let now = time.now
+        state.withLock { $0.refuseReplay(with: access, at: now) }
+    }
+
+    // MARK: What is saved
+
+    /// Takes over the session that was saved.
+    func load(_ saved: SavedSession?) {
+        state.withLock { $0.load(saved) }
+    }
+
+    /// Notes that the session was saved, or removed.
+    func noteSaved(_ session: SavedSession?) {
+        state.withLock { $0.noteSaved(session) }
+    }
+
+    // MARK: Transitions
+
+    /// Performs a transition, and stops the streams of a session that has ended with it. Returns the actions that are
+    /// left to the store.
+    func perform(_ transition: (inout State) -> [State.Action]) -> [State.Action] {
+        let (actions, hasEnded) = state.withLock { state in
+            let session = state.session?.id
+            let actions = transition(&state)
+            return (actions, session != nil && state.session?.id != session)
+        }
+        if hasEnded { watchers.tell(except: id, endOf) }
+        return actions
+    }
+
+    /// Calls `ended` when that session ends, or at once if it has, until the watch is cancelled. It may be called more
+    /// than once.
+    func watch(_ session: UUID, _ ended: @escaping @Sendable (ServiceError) -> Void) -> SessionWatch {
+        let watch = watchers.add(session, ended)
+        if id != session { ended(endOf(session)) }
+        return watch
+    }
+
+    private func endOf(_ session: UUID) -> ServiceError {
+        if case .ended(let expiry) = status(of: session) { return .sessionExpired(expiry) }
+        return .sessionExpired(SessionExpiry(.otherSession))
+    }
+}
+
+/// A refresh is identified by what its callers wait for.
+extension Flight: Equatable {
+    static func == (left: Flight, right: Flight) -> Bool { left === right }
+}

@@ -1,0 +1,202 @@
+/// One refresh of a store: one at a time, whose result is saved before any call sees it, unless that takes too long
+/// (`giveUp`).
+///
+/// Its steps run on the store's actor, so nothing else happens between what a step finds in the state and the
+/// transition that relies on it.
+final class SessionRefresh: Sendable {
+    /// What the callers wait for.
+    private let flight: LiveSession.Refresh
+    private let live: LiveSession
+    private let storage: SessionStorage
+    private let exchange: TokenExchange?
+    private let time: any TimeSource
+    private let limit: Duration
+    /// What the refresh has brought and has not saved yet.
+    private let unsaved = Lock<SavedSession?>(nil)
+
+    init(
+        _ flight: LiveSession.Refresh, of live: LiveSession, in storage: SessionStorage, by exchange: TokenExchange?,
+        within limit: Duration, time: any TimeSource
+    ) {
+        self.flight = flight
+        self.live = live
+        self.storage = storage
+        self.exchange = exchange
+        self.limit = limit
+        self.time = time
+    }
+
+    /// Refreshes when nobody else, in this process or another, is saving or refreshing.
+    func run(on store: isolated TokenStore) async {
+        let alarm = time.schedule(at: time.now.advanced(by: limit), for: .watch("the limit of a refresh")) {
+            [weak store, executor = time.executor] in
+            Task(executorPreference: executor) { if let store { await self.giveUp(on: store) } }
+        }
+        defer { alarm.cancel() }
+        let turn = await storage.takeTurn()
+        defer { turn.end() }
+        // Before the lock: its holder may hang, and a token that was saved before can be used without the lock.
+        if live.isSaved { await readAgain(isAlone: false, on: store) }
+        guard live.session(for: flight) != nil else { return }
+        do throws(TokenPersistenceError) {
+            try await storage.exclusively { await self.replaceToken(under: $0, on: store) }
+        } catch {
+            failLocking(error, on: store)
+            await replaceToken(under: nil, on: store)
+        }
+    }
+
+    /// Ends a refresh that has reached its limit, unless it is over (T17). If only saving takes that long, the new
+    /// token is used unsaved; otherwise this is a failure in passing, and its closure is left behind.
+    private func giveUp(on store: isolated TokenStore) {
+        guard live.session(for: flight) != nil else { return }
+        let (now, random) = (time.now, time.randomFraction())
+        if let unsaved = unsaved.withLock({ $0 }) {
+            store.report(TokenPersistenceError(.other, "the session could not be saved within \(limit.displayText)"))
+            store.change { $0.complete(flight, with: unsaved, at: now) }
+        } else {
+            let error = ServiceError.timedOut(Timeout(.refresh, limit: limit, phase: .waitingForToken))
+            store.change { $0.giveUp(flight, with: error, at: now, random: random) }
+        }
+    }
+
+    private func failLocking(_ error: TokenPersistenceError, on store: isolated TokenStore) {
+        let (now, random) = (time.now, time.randomFraction())
+        store.change { $0.failLocking(error, by: flight, at: now, random: random) }
+    }
+
+    /// Exchanges the token until the refresh is over. Without the lock, nothing is read or written.
+    private func replaceToken(under lock: SessionLock?, on store: isolated TokenStore) async {
+        var lock = lock
+        if lock != nil { await readAgain(isAlone: true, on: store) }
+        // Reentrancy: each round, and each transition, first looks whether the refresh is still under way.
+        while let session = sessionToExchange(on: store) {
+            guard let exchange else {
+                await end(session, because: SessionExpiry(.notRefreshable), under: lock, on: store)
+                continue
+            }
+            if let loss = lock?.loss {
+                // Another process may be about to send the refresh token.
+                failLocking(loss, on: store)
+                lock = nil
+                continue
+            }
+            // A late token does not keep the store.
+            let outcome = await exchange.newToken(for: session, of: store) { [weak store] token in
+                await store?.takeLate(token, of: session)
+            }
+            switch outcome {
+            case .success(let newer):
+                guard let continued = live.session(for: flight)?.continued(with: newer, at: time.date) else {
+                    // It came when the refresh was being given up.
+                    return store.takeLate(newer, of: session)
+                }
+                // Before any call sees it (T14). If the session ends meanwhile, that is saved in its own turn, after
+                // this.
+                unsaved.withLock { $0 = continued }
+                let isCurrent = if let lock { await save(continued, under: lock, on: store) } else { true }
+                unsaved.withLock { $0 = nil }
+                // Another process has saved a newer one, which is used, or refreshed in the next round (T15).
+                guard isCurrent else {
+                    store.change { $0.discard(newer, of: session.id) }
+                    continue
+                }
+                let now = time.now
+                store.change { $0.complete(flight, with: continued, at: now) }
+            case .failure(let error):
+                // The server may have refused this refresh because of the one before, whose result has come since.
+                if exchange.hasLate(for: session) { continue }
+                guard let expiry = error.endOfSession else {
+                    let (now, random) = (time.now, time.randomFraction())
+                    store.change { $0.fail(flight, with: error, at: now, random: random) }
+                    continue
+                }
+                // A process that ran without the lock may have used the refresh token and saved the result (T15).
+                if lock != nil { await readAgain(isAlone: true, on: store) }
+                if let loss = lock?.loss, live.isSaved {
+                    // Or is about to save it: the server has not refused the session.
+                    failLocking(loss, on: store)
+                    continue
+                }
+                await end(session, because: expiry, under: lock, on: store)
+            }
+        }
+    }
+
+    /// Returns the session whose token is to be exchanged, unless the cap forbids it (T3).
+    private func sessionToExchange(on store: isolated TokenStore) -> SavedSession? {
+        let now = time.now
+        store.change { $0.checkCap(of: flight, at: now) }
+        return live.session(for: flight)
+    }
+
+    private func end(
+        _ session: SavedSession, because expiry: SessionExpiry, under lock: SessionLock?, on store: isolated TokenStore
+    ) async {
+        let saved = live.savedVersion
+        let mustSave = store.change { $0.end(flight, ofRevision: session.revision, because: expiry) }
+        guard mustSave, let lock else { return }
+        // Reentrancy: if somebody signs in meanwhile, that is saved in its own turn, after this.
+        do throws(TokenPersistenceError) {
+            guard let saved else {
+                // Only under the lock: there is nothing to compare it with.
+                if let loss = lock.loss { throw loss }
+                try await storage.save(nil)
+                return live.noteSaved(nil)
+            }
+            let isRemoved = try await storage.replace(saved, with: nil)
+            live.noteSaved(nil)
+            // Another process has saved a newer revision, or signed in, since it was looked at.
+            if !isRemoved { await store.lookAgain() }
+        } catch {
+            store.report(error)
+        }
+    }
+
+    /// Saves the new token, unless another process has changed what is saved: then that is found (T15). Returns whether
+    /// the token is current all the same. One that cannot be saved is.
+    private func save(
+        _ session: SavedSession, under lock: SessionLock, on store: isolated TokenStore
+    ) async -> Bool {
+        // A process that has lost the lock may find another's change, and then one more.
+        let attempts = 3
+        do throws(TokenPersistenceError) {
+            for _ in 0..<attempts {
+                guard let saved = live.savedVersion else {
+                    // Only under the lock: there is nothing to compare it with.
+                    if let loss = lock.loss { throw loss }
+                    try await storage.save(session)
+                    // Reentrancy: if somebody else has signed in meanwhile, the state ignores it.
+                    live.noteSaved(session)
+                    return true
+                }
+                if try await storage.replace(saved, with: session) {
+                    live.noteSaved(session)
+                    return true
+                }
+                let (found, date) = (try await storage.load(), time.date)
+                store.change { $0.find(found, by: flight, at: date) }
+                // An older revision, put back from a backup, is replaced in the next attempt.
+                guard let current = live.session(for: flight), current.revision < session.revision else { return false }
+            }
+            throw TokenPersistenceError(.conflict, "the saved session was changed \(attempts) times meanwhile")
+        } catch {
+            store.report(error)
+            return true
+        }
+    }
+
+    /// Reads what another process may have saved.
+    private func readAgain(isAlone: Bool, on store: isolated TokenStore) async {
+        guard live.session(for: flight) != nil else { return }
+        do throws(TokenPersistenceError) {
+            let saved = try await storage.load()
+            // Reentrancy: if the session has ended while the file was read, the state ignores what was read.
+            let date = time.date
+            store.change { $0.find(saved, by: flight, at: date) }
+        } catch {
+            let (now, random) = (time.now, time.randomFraction())
+            store.change { $0.failReading(error, by: flight, isAlone: isAlone, at: now, random: random) }
+        }
+    }
+}

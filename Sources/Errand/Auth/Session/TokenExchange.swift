@@ -1,0 +1,131 @@
+/// Exchanges tokens with a store's `refresh` closure.
+///
+/// The closure runs in a task that belongs to no caller and to no refresh: it may ignore its cancellation, and nobody
+/// waits for it then. A token that it returns all the same is kept for the next refresh: by now the server may accept
+/// no older refresh token.
+final class TokenExchange: Sendable {
+    private let refresh: TokenStore.Refresh
+    private let time: any TimeSource
+    /// The token that has come after its refresh was given up, and the session that it was to continue.
+    private let late = Lock<(token: Token, session: SavedSession)?>(nil)
+
+    init(time: any TimeSource, refresh: @escaping TokenStore.Refresh) {
+        self.time = time
+        self.refresh = refresh
+    }
+
+    /// Keeps a token for the next refresh of that session.
+    func keep(_ token: Token, of session: SavedSession) {
+        late.withLock { $0 = (token, session) }
+    }
+
+    /// Whether a token has come for that revision of a session after its refresh was given up.
+    func hasLate(for session: SavedSession) -> Bool {
+        late.withLock { $0.map { ($0.session.id, $0.session.revision) == (session.id, session.revision) } ?? false }
+    }
+
+    /// Returns the late token for that session, or the result of the closure; at once if the task is cancelled, because
+    /// the refresh is given up or its session ends. Calls `takeLate` with a token that comes after that.
+    func newToken(
+        for session: SavedSession, of store: TokenStore, takeLate: @escaping @Sendable (Token) async -> Void
+    ) async -> Result<Token, ServiceError> {
+        let isLate = hasLate(for: session)
+        // One of a session that has ended, or was refreshed since, is of no use.
+        if let token = late.withLock({ $0.take() })?.token, isLate { return .success(token) }
+        let run = RefreshRun(of: store)
+        let result = Flight<Token, ServiceError>()
+        // No child of this task, which would have to wait for a closure that ignores its cancellation.
+        let work = TokenStore.$refreshing.withValue(run) {
+            Task(executorPreference: time.executor) { [refresh] in
+                do {
+                    result.land(.success(try await refresh(session.token)))
+                } catch {
+                    result.land(.failure(ServiceError(refreshFailure: error)))
+                }
+            }
+        }
+        let outcome: Result<Token, ServiceError>
+        do throws(ServiceError) {
+            outcome = .success(try await result.value())
+        } catch {
+            outcome = .failure(error)
+        }
+        // What has come in the moment of the cancellation is the result.
+        if result.outcome == nil, let revocation = store.revocation(of: session) {
+            revoke(result, of: work, by: revocation, run) { await store.takeLate($0, of: session) }
+            return outcome
+        }
+        // From here on, tasks that the closure has left behind are like any other, even while the token is saved.
+        run.end()
+        if let outcome = result.outcome { return outcome }
+        work.cancel()
+        // Owned by nobody: it ends with the closure.
+        Task(executorPreference: time.executor) {
+            await result.landed()
+            if let token = try? result.outcome?.get() { await takeLate(token) }
+        }
+        return outcome
+    }
+
+    /// Lets the closure finish although its session was signed out: the server may have replaced the token already, and
+    /// the new one is to be revoked like the old one (T6).
+    private func revoke(
+        _ result: Flight<Token, ServiceError>, of work: Task<Void, Never>, by revocation: TokenRevocation,
+        _ run: RefreshRun, discard: @escaping @Sendable (Token) async -> Void
+    ) {
+        let pending = revocation.begin()
+        let alarm = time.schedule(
+            at: time.now.advanced(by: revocation.limit), for: .watch("the limit of a refresh after a sign-out")
+        ) {
+            work.cancel()
+            run.end()
+            revocation.end(pending)
+        }
+        // Owned by the revocation, and over at its limit.
+        Task(executorPreference: time.executor) {
+            await result.landed()
+            alarm.cancel()
+            run.end()
+            if let token = try? result.outcome?.get() { await discard(token) }
+            revocation.end(pending)
+        }
+    }
+}
+
+/// One run of a store's `refresh` closure.
+///
+/// A task that the closure has started and left behind inherits it; when the closure is over that task is like any
+/// other.
+final class RefreshRun: Sendable {
+    private let store: ObjectIdentifier
+    private let over = Flight<Void, Never>()
+
+    init(of store: TokenStore) {
+        self.store = ObjectIdentifier(store)
+    }
+
+    var isUnderWay: Bool { over.outcome == nil }
+
+    func isUnderWay(of store: TokenStore) -> Bool {
+        self.store == ObjectIdentifier(store) && isUnderWay
+    }
+
+    func end() {
+        over.land(.success(()))
+    }
+
+    /// Waits until the run has ended, even if the task is cancelled.
+    func ended() async {
+        await over.landed()
+    }
+}
+
+extension ServiceError {
+    fileprivate init(refreshFailure error: any Error) {
+        self.init(error) { .transport(TransportFailure(.other, "the refresh failed with \(foreignName(of: $0))")) }
+        // The callers that wait for the token were not cancelled.
+        if self == .cancelled {
+            self = .transport(TransportFailure(.other, "the refresh of the access token was cancelled"))
+        }
+    }
+}

@@ -1,0 +1,78 @@
+/// Passes the tokens of sessions that were signed out to a store's `revoke` closure.
+///
+/// A sign-out starts it and does not wait for it. It takes no longer than its limit, and keeps the store until then, so
+/// that `waitUntilSaved()` can wait for it.
+final class TokenRevocation: Sendable {
+    /// How long the closure may take, and how long a refresh that was under way may take to bring its token.
+    let limit: Duration
+    private let revoke: TokenStore.Revoke
+    private let time: any TimeSource
+    private let underWay = Lock<[Flight<Void, ServiceError>]>([])
+
+    init(within limit: Duration, time: any TimeSource, revoke: @escaping TokenStore.Revoke) {
+        self.limit = limit
+        self.time = time
+        self.revoke = revoke
+    }
+
+    /// Something that is not over; `nil` if everything is.
+    var pending: Flight<Void, ServiceError>? { underWay.withLock { $0.last } }
+
+    /// Begins something that `waitUntilSaved()` waits for.
+    func begin() -> Flight<Void, ServiceError> {
+        let work = Flight<Void, ServiceError>()
+        underWay.withLock { $0.append(work) }
+        return work
+    }
+
+    /// Ends it.
+    func end(_ work: Flight<Void, ServiceError>) {
+        underWay.withLock { $0.removeAll { $0 === work } }
+        work.land(.success(()))
+    }
+
+    /// Starts to revoke a token.
+    func start(_ token: Token, of store: TokenStore) {
+        let work = begin()
+        // Owned by the revocation: the task that signs out may leave.
+        Task(executorPreference: time.executor) {
+            if let error = await self.failure(of: token, store) { await store.report(error) }
+            self.end(work)
+        }
+    }
+
+    /// Runs the closure, and returns what went wrong.
+    private func failure(of token: Token, _ store: TokenStore) async -> ServiceError? {
+        // Its calls are not signed by the store, and a client that is shut down lets them finish.
+        let run = RefreshRun(of: store)
+        defer { run.end() }
+        let result = Flight<Void, ServiceError>()
+        let work = TokenStore.$refreshing.withValue(run) {
+            Task(executorPreference: time.executor) { [revoke] in
+                do {
+                    result.land(.success(try await revoke(token)))
+                } catch {
+                    result.land(.failure(ServiceError(revocationFailure: error)))
+                }
+            }
+        }
+        let alarm = time.schedule(
+            at: time.now.advanced(by: limit), for: .watch("the limit of a revocation")
+        ) { [limit] in
+            let words = "the token was not revoked within \(limit.displayText)"
+            result.land(.failure(.transport(TransportFailure(.other, words))))
+        }
+        await result.landed()
+        alarm.cancel()
+        // A closure that ignores its cancellation is left behind.
+        work.cancel()
+        guard case .failure(let error) = result.outcome else { return nil }
+        return error
+    }
+}
+
+extension ServiceError {
+    fileprivate init(revocationFailure error: any Error) {
+        self.init(error) { .transport(TransportFailure(.other, "the revocation failed with \(foreignName(of: $0))")) }
+    }
+}

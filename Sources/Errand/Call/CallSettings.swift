@@ -1,0 +1,60 @@
+/// What is fixed about a call from its beginning, and about each transmission for it.
+///
+/// A class, because the call and its transmission share it: copying a struct would retain each of its many fields.
+final class CallSettings: Sendable {
+    let id: Int
+    let method: HTTPMethod
+    let path: EndpointPath
+    /// How the caller wants to receive the body of the response.
+    let delivery: TransportContext.Delivery
+    let rules: CallRules
+    let started: Instant
+    let deadline: Instant
+    let time: any TimeSource
+    let events: EventHub
+    /// Tells how much of the body has been sent, if the caller wants to know.
+    let upload: UploadProgress?
+    /// How far a redirect may take the identifier of an event stream's last event.
+    let eventIDReach: EventIDReach
+    /// The refresh of a token store that makes the call; `nil` if none does.
+    let refreshRun = TokenStore.refreshing.flatMap { $0.isUnderWay ? $0 : nil }
+    /// The name, if anybody listens to the events: each event has it.
+    private let knownName: String?
+
+    init(
+        id: Int, method: HTTPMethod, path: EndpointPath, delivery: TransportContext.Delivery = .whole, rules: CallRules,
+        time: any TimeSource, events: EventHub, onUpload: UploadProgress.Tell? = nil,
+        eventIDs eventIDReach: EventIDReach = .ownOrigin, started: Instant? = nil
+    ) {
+        self.id = id
+        self.method = method
+        self.path = path
+        self.delivery = delivery
+        self.rules = rules
+        self.time = time
+        self.events = events
+        self.eventIDReach = eventIDReach
+        upload = onUpload.map { UploadProgress(time: time, $0) }
+        knownName = events.hasListeners ? "\(method) \(path)" : nil
+        self.started = started ?? time.now
+        deadline = rules.deadline.map(self.started.advanced(by:)) ?? .distantFuture
+    }
+
+    /// The method and the path of the call, without the query. Built once if the events have listeners.
+    var name: String { knownName ?? "\(method) \(path)" }
+
+    /// Whether a token store makes the call to refresh its token. Such a call goes to the front of the limiter's queue.
+    var isRefreshCall: Bool { refreshRun != nil }
+
+    /// The time since the call began.
+    var age: Duration { started.duration(to: time.now) }
+
+    /// Whether the client's events have listeners.
+    var isHeard: Bool { events.hasListeners }
+
+    /// Sends an event to the listeners; it is created only if there are any.
+    func tell(_ event: @autoclosure () -> ClientEvent.Kind) {
+        guard events.hasListeners else { return }
+        events.send(ClientEvent(call: id, endpoint: name, at: time.now, kind: event().withoutContent))
+    }
+}

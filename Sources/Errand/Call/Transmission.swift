@@ -1,0 +1,139 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// One way of a request to its answer: the attempts, what was sent, with which tokens, and whether the server may have
+/// acted.
+///
+/// It usually belongs to one call, and runs in the call's task and scope. A ``SharedTransmission`` belongs to several
+/// calls or to none. What was sent is recorded in one place, where a request is handed to the transport, and read at
+/// the edges.
+final class Transmission: Interruptible, PhaseReporter {
+    private struct Record {
+        var phase = Phase.preparing
+        var attempts = 0
+        /// The session that signs the requests; `nil` if none does.
+        var session: UUID?
+        /// The last request that was given to the transport.
+        var sent: HTTPRequest?
+        /// The first request that was given to the transport, if there has been another since: a redirect drops a body
+        /// that may hold a password.
+        var sentFirst: HTTPRequest?
+        /// Whether the server may have acted on an earlier send: on one that failed, or on a request that was
+        /// redirected. Every later error says so, including a deadline's.
+        var mayHaveActed = false
+        /// The access tokens that were sent, kept so that errors can be redacted.
+        var accessTokens: (last: String?, before: String?)
+        /// The end of the last reading of the request's body.
+        var bodyRead: Flight<Void, Never>?
+    }
+
+    let settings: CallSettings
+    let scope: CallScope
+
+    private let record: Lock<Record>
+
+    /// Creates a transmission. It goes on with what an earlier one of its call has counted.
+    init(
+        _ settings: CallSettings, in scope: CallScope = CallScope(), signedIn session: UUID? = nil,
+        after earlier: Transmission? = nil
+    ) {
+        self.settings = settings
+        self.scope = scope
+        var record = earlier?.record.withLock { $0 } ?? Record()
+        (record.phase, record.sent, record.sentFirst) = (.preparing, nil, nil)
+        record.session = session ?? record.session
+        self.record = Lock(record)
+    }
+
+    /// The current phase.
+    var phase: Phase { record.withLock { $0.phase } }
+
+    /// Reports the current phase.
+    func note(_ phase: Phase) {
+        record.withLock { $0.phase = phase }
+    }
+
+    /// The number of attempts that have begun.
+    var attempts: Int { record.withLock { $0.attempts } }
+
+    /// Begins an attempt.
+    func beginAttempt() {
+        record.withLock { $0.attempts += 1 }
+    }
+
+    /// Sets the number of attempts to zero. Returns what it was.
+    func forgetAttempts() -> Int {
+        record.withLock { record in
+            defer { record.attempts = 0 }
+            return record.attempts
+        }
+    }
+
+    /// The session that signs the requests; `nil` if none does, or if it is not known yet.
+    var session: UUID? { record.withLock { $0.session } }
+
+    /// Sets the session that signs the requests.
+    func sign(in session: UUID?) {
+        record.withLock { $0.session = session }
+    }
+
+    // MARK: What was sent
+
+    /// Records a request that is given to the transport, and the token that signs it.
+    func noteSent(_ request: HTTPRequest, signedWith token: String?) {
+        record.withLock { record in
+            record.phase = .waitingForResponse
+            record.sentFirst = record.sentFirst ?? record.sent
+            record.sent = request
+            if let token { record.accessTokens = (token, record.accessTokens.last) }
+        }
+    }
+
+    /// Records that the server may have acted on a request.
+    func noteActed() {
+        record.withLock { $0.mayHaveActed = true }
+    }
+
+    /// Whether a request was given to the transport.
+    var wasSent: Bool { record.withLock { $0.sent != nil } }
+
+    /// Whether the server may have acted on an earlier send.
+    var mayHaveActed: Bool { record.withLock { $0.mayHaveActed } }
+
+    /// The headers of the request that was sent first, before any redirect.
+    var sentHeaders: HTTPHeaders { record.withLock { ($0.sentFirst ?? $0.sent)?.headers ?? [:] } }
+
+    /// Returns a redactor that hides values with those names, and the secrets that were sent.
+    func redactor(_ names: SecretNames) -> Redactor {
+        let (sent, tokens) = record.withLock { record in
+            (
+                [record.sentFirst, record.sent].compactMap(\.self),
+                [record.accessTokens.last, record.accessTokens.before].compactMap(\.self)
+            )
+        }
+        return Redactor(names, hiding: tokens + sent.flatMap { SentSecrets(of: $0, by: names).texts })
+    }
+
+    // MARK: What a send reports
+
+    /// Reports how long a send has waited for a permit.
+    func noteWait(forPermit wait: Duration) {
+        tell(.waitedForPermit(wait))
+    }
+
+    /// Begins to tell the caller how much of a body has been sent, if the caller wants to know.
+    func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? {
+        settings.upload?.begin(of: length)
+    }
+
+    /// Begins to read the stream of the request's body, until `end` lands. Returns the end of the reading before.
+    func beginReading(until end: Flight<Void, Never>) -> Flight<Void, Never>? {
+        record.withLock { record in
+            defer { record.bodyRead = end }
+            return record.bodyRead
+        }
+    }
+}

@@ -1,0 +1,69 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Waits for the session that signs a call, if the store has not loaded it yet.
+///
+/// A session that is there when a call begins is bound to the call before any middleware sees it: a middleware may
+/// wait, and a call of one user must not be sent with the token of the next (T7).
+struct SessionLayer: Layer {
+    let tokens: TokenStore?
+    let allowsCleartext: Bool
+
+    func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
+        -> HTTPResponse
+    {
+        if try !signAtOnce(request, in: context.transmission) { try await signLater(request, in: context.transmission) }
+        return try await next(request, context)
+    }
+
+    /// Returns the session that is there now; `nil` if a call with those rules has none, or has to wait for it.
+    func present(for rules: CallRules) -> UUID? {
+        // A call that the store's own refresh makes cannot wait for that refresh.
+        guard rules.authentication != .none, let tokens, !tokens.isRefreshingHere else { return nil }
+        return tokens.presentSession
+    }
+
+    /// Finds the session of a request before it is sent.
+    func sign(_ request: HTTPRequest, in transmission: Transmission) async throws(ServiceError) {
+        if try !signAtOnce(request, in: transmission) { try await signLater(request, in: transmission) }
+    }
+
+    /// Finds the session without a wait. Returns `false` if the store has to load it first.
+    private func signAtOnce(_ request: HTTPRequest, in transmission: Transmission) throws(ServiceError) -> Bool {
+        let rules = transmission.rules
+        // A request with credentials of its own needs no session.
+        guard rules.authentication != .none, request.headers["Authorization"] == nil else {
+            try use(nil, for: request, in: transmission)
+            return true
+        }
+        let session = transmission.session ?? present(for: rules)
+        if session == nil, tokens == nil, rules.authentication == .required { throw .signInRequired }
+        guard session != nil || tokens?.isRefreshingHere ?? true else { return false }
+        try use(session, for: request, in: transmission)
+        return true
+    }
+
+    @inline(never)
+    private func signLater(_ request: HTTPRequest, in transmission: Transmission) async throws(ServiceError) {
+        guard let tokens else { return }
+        transmission.note(.waitingForToken)
+        let session: UUID?
+        do throws(ServiceError) {
+            session = try await transmission.runInChild { () async throws(ServiceError) in
+                try await tokens.session()
+            }
+        } catch .signInRequired where transmission.rules.authentication == .optional {
+            session = nil
+        }
+        transmission.note(.preparing)
+        try use(session, for: request, in: transmission)
+    }
+
+    private func use(_ session: UUID?, for request: HTTPRequest, in transmission: Transmission) throws(ServiceError) {
+        try request.checkCleartext(isAllowed: allowsCleartext, isSigned: session != nil)
+        transmission.sign(in: session)
+    }
+}

@@ -1,0 +1,132 @@
+/// One send: its scope, its timeout, its permit and its phases.
+///
+/// It is stopped when it has been silent for as long as its timeout. The deadline of its call has an alarm of its own.
+///
+/// Silence is the time to the head of the response, and each pause while a body arrives or leaves. An alarm for each
+/// piece of a body would cost more than the piece. So progress only records the time, and an alarm that fires after
+/// some progress is set again. While the transport has not begun to send, because all connections are in use or the
+/// permit has to be taken anew, the timeout does not run.
+///
+/// States: not begun, running, over.
+final class Send: Sendable {
+    private struct State {
+        var alarm: Alarm?
+        var start = Instant.zero
+        var lastProgress = Instant.zero
+        /// Whether it waits for a connection or a permit.
+        var isQueued = false
+        var hasQueued = false
+        var isOver = false
+    }
+
+    let scope = CallScope()
+    let timeout: Duration
+    let time: any TimeSource
+    private let deadline: Instant
+    let reporter: any PhaseReporter
+    private let permit: (any SendPermit)?
+    private let state = Lock(State())
+
+    init(
+        timeout: Duration, until deadline: Instant = .distantFuture, time: any TimeSource, reporter: any PhaseReporter,
+        permit: (any SendPermit)? = nil
+    ) {
+        self.timeout = timeout
+        self.deadline = deadline
+        self.time = time
+        self.reporter = reporter
+        self.permit = permit
+    }
+
+    /// Begins the timeout. Throws if it is zero.
+    func begin(at start: Instant? = nil) throws(ServiceError) {
+        let start = start ?? time.now
+        state.withLock { state in
+            state.start = start
+            state.lastProgress = start
+        }
+        guard timeout > .zero else { throw reporter.timedOut(.attempt) }
+        setAlarm(at: start.advanced(by: timeout))
+    }
+
+    func end() {
+        let alarm = state.withLock { state in
+            state.isOver = true
+            return state.alarm.take()
+        }
+        alarm?.cancel()
+    }
+
+    func note(_ phase: Phase) {
+        reporter.note(phase)
+        if phase == .waitingForConnection || phase == .waitingForPermit {
+            return state.withLock { state in (state.isQueued, state.hasQueued) = (true, true) }
+        }
+        let now = time.now
+        state.withLock { state in
+            if state.isQueued || phase == .receiving { state.lastProgress = now }
+            state.isQueued = false
+        }
+    }
+
+    /// Uses the permit at this instant. Returns `false` if another one has to be taken, with `takePermit()`.
+    func usePermit() -> Bool {
+        guard let permit else { return true }
+        let (start, hasQueued) = state.withLock { ($0.start, $0.hasQueued) }
+        return permit.use(at: hasQueued ? time.now : start)
+    }
+
+    /// Takes another permit, ahead of the queue, and uses it.
+    func takePermit() async throws(ServiceError) {
+        guard let permit else { return }
+        note(.waitingForPermit)
+        reporter.noteWait(forPermit: try await permit.takeAnother(in: scope))
+        note(.preparing)
+    }
+
+    func noteProgress() {
+        let now = time.now
+        state.withLock { $0.lastProgress = now }
+    }
+
+    private func setAlarm(at instant: Instant) {
+        guard instant < deadline else { return }
+        let alarm = time.schedule(at: instant, for: .watch("the timeout of an attempt")) { self.fire() }
+        let isOver = state.withLock { state in
+            if !state.isOver { state.alarm = alarm }
+            return state.isOver
+        }
+        if isOver { alarm.cancel() }
+    }
+
+    private func fire() {
+        let now = time.now
+        let end: Instant? = state.withLock { state in
+            guard !state.isOver else { return nil }
+            return (state.isQueued ? now : state.lastProgress).advanced(by: timeout)
+        }
+        guard let end else { return }
+        if end > now { setAlarm(at: end) } else { scope.stop(reporter.timedOut(.attempt)) }
+    }
+}
+
+/// The receiver of a send's phases and progress: usually the call itself.
+protocol PhaseReporter: AnyObject, Sendable {
+    func note(_ phase: Phase)
+    /// Begins to tell how much of a body of that length has been sent; `nil` if nobody wants to know.
+    func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)?
+    /// Begins to read the stream of the request's body, until `end` lands. Returns the end of the reading before.
+    func beginReading(until end: Flight<Void, Never>) -> Flight<Void, Never>?
+    /// Reports how long the send has waited for another permit.
+    func noteWait(forPermit wait: Duration)
+    /// The error of a send whose time is up.
+    func timedOut(_ bound: Timeout.Bound) -> ServiceError
+}
+
+/// The permission for a send.
+protocol SendPermit: Sendable {
+    /// Uses the permission for a send at that instant. Returns `false` if its time is over.
+    func use(at instant: Instant) -> Bool
+    /// Takes and uses another permission. Returns how long it waited.
+    func takeAnother(in scope: CallScope) async throws(ServiceError) -> Duration
+}

@@ -1,0 +1,205 @@
+@testable import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("A lock that fails or is lost, and saves that compare", .timeLimit(.minutes(1)))
+struct LostLockTests {
+    private let clock = TestClock()
+    private let shared = SharedSession()
+    private let old = Token(access: "ann", refresh: "r")
+
+    /// Creates a store whose refresh takes ten seconds.
+    private func store(
+        _ result: @escaping @Sendable () throws -> Token = { Token(access: "here", refresh: "r'") }
+    ) -> TokenStore {
+        TokenStore(persistence: shared.seat(), time: clock) { [clock] _ in
+            try await clock.sleep(for: .seconds(10))
+            return try result()
+        }
+    }
+
+    private func saved(_ access: String, revision: Int) throws -> SavedSession {
+        let id = try #require(shared.saved?.id)
+        let token = Token(access: access, refresh: "r")
+        return SavedSession(id: id, revision: revision, token: token, received: clock.date)
+    }
+
+    @Test("T15: a lock that cannot be acquired fails the refresh, and the refresh token is not sent")
+    func notAcquired() async throws {
+        let runs = Noted(0)
+        let tokens = TokenStore(persistence: shared.seat(), time: clock) { _ in
+            runs.update { $0 += 1 }
+            return Token(access: "new")
+        }
+        try await clock.play {
+            await tokens.signIn(old)
+            shared.failAcquisition(with: TokenPersistenceError(.other, "no leader"))
+            let error = await failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
+            #expect(error == .transport(TransportFailure(.storage, "no leader")))
+            #expect(runs.value == 0)
+            shared.failAcquisition(with: nil)
+            let newer = try await tokens.replacement(for: old)
+            #expect(newer.access == "new")
+        }
+    }
+
+    @Test("T15: a lock that is lost before the refresh token is sent fails the refresh, and it is not sent")
+    func lostBefore() async throws {
+        let runs = Noted(0)
+        let disk = LosingPersistence()
+        let tokens = TokenStore(persistence: disk, time: clock) { _ in
+            runs.update { $0 += 1 }
+            return Token(access: "new")
+        }
+        try await clock.play {
+            await tokens.signIn(old)
+            disk.isLosing.value = true
+            let error = await failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
+            #expect(error == .transport(TransportFailure(.storage, "lost")))
+            #expect(runs.value == 0)
+            disk.isLosing.value = false
+            let newer = try await tokens.replacement(for: old)
+            #expect(newer.access == "new")
+        }
+    }
+
+    @Test("a lock that is lost before a sign-in is saved leaves what is saved alone, and that is reported")
+    func lostBeforeSave() async throws {
+        let disk = LosingPersistence()
+        let tokens = TokenStore(persistence: disk, time: clock) { $0 }
+        let events = tokens.events
+        try await clock.play {
+            disk.isLosing.value = true
+            await tokens.signIn(old)
+            #expect(await first(2, of: events) == [.signedIn, .notSaved(TokenPersistenceError(.lockLost, "lost"))])
+            #expect(disk.saved.load() == nil)
+        }
+    }
+
+    @Test("T15: the lock is lost during the refresh and another machine refreshes; its token is used by both")
+    func lostDuring() async throws {
+        let tokens = store()
+        try await clock.play {
+            await tokens.signIn(old)
+            async let waiting = tokens.replacement(for: old)
+            try await clock.sleep(for: .seconds(5))
+            shared.revoke()
+            // Not announced: the save finds it.
+            shared.put(try saved("there", revision: 1), telling: false)
+            #expect(try await waiting.access == "there")
+            #expect(shared.saved?.token.access == "there")
+            #expect(clock.elapsed == .seconds(10))
+        }
+    }
+
+    @Test("T14: the lock is lost during the refresh and nobody uses it; the new token is saved all the same")
+    func lostAndFree() async throws {
+        let tokens = store()
+        try await clock.play {
+            await tokens.signIn(old)
+            async let waiting = tokens.replacement(for: old)
+            try await clock.sleep(for: .seconds(5))
+            shared.revoke()
+            #expect(try await waiting.access == "here")
+            #expect(shared.saved?.token.access == "here")
+        }
+    }
+
+    @Test("T8, T9: a refusal after the lock was lost signs nobody out: another machine may have used the token")
+    func refused() async throws {
+        let tokens = store { throw ServiceError.sessionExpired(SessionExpiry(.refreshRefused)) }
+        try await clock.play {
+            await tokens.signIn(old)
+            async let error = failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
+            try await clock.sleep(for: .seconds(5))
+            shared.revoke()
+            #expect(await error == .transport(TransportFailure(.storage, "the lease was revoked")))
+            #expect(await tokens.isSignedIn)
+            shared.put(try saved("there", revision: 1))
+            try await clock.sleep(for: .seconds(1))
+            #expect(try await tokens.token().access == "there")
+        }
+    }
+
+    @Test("T7: somebody signs in elsewhere during a refresh; the new token of the old session replaces nothing")
+    func otherUser() async throws {
+        let tokens = store()
+        try await clock.play {
+            await tokens.signIn(old)
+            async let error = failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
+            try await clock.sleep(for: .seconds(5))
+            shared.revoke()
+            let bo = SavedSession(id: UUID(), token: Token(access: "bo"), received: clock.date)
+            shared.put(bo, telling: false)
+            #expect(await error?.reason == .otherSession)
+            #expect(shared.saved == bo)
+            #expect(try await tokens.token().access == "bo")
+        }
+    }
+
+    @Test("an older revision that was put back during a refresh, as from a backup, is replaced")
+    func backup() async throws {
+        let tokens = store()
+        try await clock.play {
+            await tokens.signIn(old)
+            let backup = try #require(shared.saved)
+            let newer = try await tokens.replacement(for: old)
+            async let waiting = tokens.replacement(for: newer)
+            try await clock.sleep(for: .seconds(5))
+            shared.put(backup)
+            #expect(try await waiting.access == "here")
+            #expect(shared.saved?.revision == 2)
+        }
+    }
+
+    @Test(
+        "a persistence replaces only the version that it is asked to",
+        arguments: ["memory", "file", "keychain", "default"])
+    func replaces(kind: String) async throws {
+        let scratch = try Scratch()
+        let disk: any TokenPersistence =
+            switch kind {
+            case "memory": .memory
+            case "file": .file(scratch.path("session"))
+            case "keychain":
+                KeychainSession(
+                    keychain: FakeKeychain(), item: KeychainItem(service: "app", account: "me"), shared: nil,
+                    lockTimeout: .seconds(10))
+            default: CountingPersistence()
+            }
+        let ann = SavedSession(id: UUID(), revision: 3, token: old, received: clock.date)
+        let newer = SavedSession(id: ann.id, revision: 4, token: Token(access: "new"), received: clock.date)
+        var replaced = try await disk.replace(ann.version, with: newer)
+        var saved = try await disk.load()
+        #expect(!replaced && saved == nil, "nothing was saved")
+        try await disk.save(ann)
+        replaced = try await disk.replace(newer.version, with: nil)
+        #expect(!replaced, "another revision")
+        replaced = try await disk.replace(SavedSession.Version(id: UUID(), revision: 3), with: newer)
+        saved = try await disk.load()
+        #expect(!replaced && saved?.version == ann.version, "another session")
+        replaced = try await disk.replace(ann.version, with: newer)
+        saved = try await disk.load()
+        #expect(replaced && saved?.version == newer.version)
+        replaced = try await disk.replace(newer.version, with: nil)
+        saved = try await disk.load()
+        #expect(replaced && saved == nil)
+    }
+}
+
+/// A persistence in memory that loses its lock as soon as it has it, while it is told so.
+private final class LosingPersistence: TokenPersistence {
+    let saved = MemoryTokenPersistence()
+    let isLosing = Noted(false)
+
+    func load() -> SavedSession? { saved.load() }
+    func save(_ session: SavedSession?) { saved.save(session) }
+
+    func exclusively(_ body: @Sendable (SessionLock) async -> Void) async {
+        let lock = SessionLock()
+        if isLosing.value { lock.lose("lost") }
+        await body(lock)
+    }
+}

@@ -1,0 +1,99 @@
+import Testing
+
+@testable import Errand
+
+@Suite("The parts that header fields have in common (RFC 9110, 5.6)") struct FieldParserTests {
+    @Test("a token ends before the first character that it cannot have")
+    func tokens() {
+        var parser = FieldParser("max-age=5")
+        let name = parser.token()
+        let (missing, hasSkipped, value) = (parser.token(), parser.skip(UInt8(ascii: "=")), parser.digits())
+        #expect(name == "max-age" && missing == nil && hasSkipped && value == "5")
+        #expect(parser.isAtEnd)
+    }
+
+    @Test(
+        "a quoted text is read without its marks and backslashes",
+        arguments: [
+            (#""""#, "", ""), (#""a, b";c"#, "a, b", ";c"), (#""a\"b\\" c"#, #"a"b\"#, " c"), (#""\a\,""#, "a,", ""),
+            // Without the second mark, the text goes on to the end.
+            (#""a;b"#, "a;b", ""), (#"""#, "", ""), (#""a\"#, #"a\"#, ""), (#""\"a"#, #""a"#, ""),
+            ("\"é\\é\"x", "éé", "x"),
+        ])
+    func quotedTexts(value: String, text: String, rest: String) {
+        var parser = FieldParser(value)
+        let found = parser.quotedText()
+        #expect(found == text)
+        #expect(String(Substring(parser.rest)) == rest)
+    }
+
+    @Test("what does not begin with a quotation mark is no quoted text, and stays unread")
+    func noQuotedText() {
+        var parser = FieldParser("a\"b\"")
+        let text = parser.quotedText()
+        #expect(text == nil && parser.next == UInt8(ascii: "a"))
+    }
+
+    @Test(
+        "a list has elements between its commas, but not between those in quotation marks",
+        arguments: [
+            ("", []), (" ,\t, ", []), ("a", ["a"]), (" a b\t,,c;d=1 , ", ["a b", "c;d=1"]),
+            (#"a="b, c", d"#, [#"a="b, c""#, "d"]), (#"a="\", b", c"#, [#"a="\", b""#, "c"]),
+            (#"a\, b"#, [#"a\"#, "b"]), (#"a="b, c"#, [#"a="b, c"#]),
+        ])
+    func elements(value: String, elements: [String]) {
+        #expect(FieldParser.elements(of: [value]).map(String.init) == elements)
+        #expect(FieldParser.elements(of: ["x", value, "y"]).map(String.init) == ["x"] + elements + ["y"])
+    }
+
+    @Test(
+        "a number consists of digits, and one that is too large becomes the largest",
+        arguments: [
+            ("0", 0), ("0060", 60), ("9223372036854775807", .max), ("9223372036854775808", .max),
+            ("99999999999999999999999", .max), ("", nil), ("-1", nil), ("+1", nil), ("1.5", nil), ("1 ", nil),
+            ("٣", nil),
+        ])
+    func wholeNumbers(text: String, number: Int64?) {
+        #expect(FieldParser.wholeNumber(text) == number)
+    }
+
+    @Test("parameters have names, and values with or without quotation marks; what is malformed is skipped")
+    func parameters() {
+        var parser = FieldParser(#"text/x junk ; a = b ;c="d;e\"" junk; flag ; =f; g=;h=" i", next;j=k"#)
+        var found: [String] = []
+        while let (name, value) = parser.parameter() { found.append("\(name)|\(value ?? "none")") }
+        #expect(found == ["a|b", #"c|d;e""#, "flag|none", "|f", "g|", "h| i"])
+        #expect(parser.next == UInt8(ascii: ","))
+    }
+
+    // What the fields look like that have no reader of their own yet.
+
+    @Test("the directives of Cache-Control are elements, each a name with or without a value")
+    func cacheControl() {
+        let values = [#"max-age = 60,, no-cache="set-cookie, x" , private"#, "Max-Stale"]
+        let directives = FieldParser.elements(of: values).map { element in
+            var parser = FieldParser(element)
+            let (name, value) = parser.pair()
+            return "\(name)|\(value ?? "none")"
+        }
+        #expect(directives == ["max-age|60", "no-cache|set-cookie, x", "private|none", "Max-Stale|none"])
+    }
+
+    @Test("a challenge begins where a token and a space stand before a parameter")
+    func challenges() {
+        let value = #"Basic realm="a, b", charset="UTF-8", Negotiate, Bearer error="invalid_token", scope=x"#
+        var found: [String] = []
+        for element in FieldParser.elements(of: [value]) {
+            var parser = FieldParser(element)
+            var scheme = parser.token()
+            if parser.next == UInt8(ascii: "=") {
+                (scheme, parser) = (nil, FieldParser(element))
+            }
+            parser.skipSpaces()
+            let (name, value) = parser.pair()
+            found.append("\(scheme ?? "")|\(name)|\(value ?? "")")
+        }
+        #expect(
+            found == ["Basic|realm|a, b", "|charset|UTF-8", "Negotiate||", "Bearer|error|invalid_token", "|scope|x"])
+    }
+}
