@@ -5,8 +5,8 @@
 #include "library.h"
 #include "transfer.h"
 
-// A share, in microseconds, where the pieces are small; and where they are large. A large download does not need as
-// much as that for what libcurl reads at once, and is not paused.
+// A share, in microseconds: that of all transfers together where the pieces are small, and that of one transfer where
+// they are large. A large download does not need as much as that for what libcurl reads at once, and is not paused.
 #define LONGEST_SHARE 3000
 #define LONGEST_LARGE_SHARE 20000
 // How many pieces come between two looks at the clock.
@@ -16,7 +16,12 @@
 // How many transfers are resumed in a turn.
 #define RESUMED 2
 
-void ccurl_shares_begin(ccurl_loop *loop) { ccurl_loop_shares(loop)->served = NULL; }
+void ccurl_shares_begin(ccurl_loop *loop) {
+    ccurl_shares *shares = ccurl_loop_shares(loop);
+    shares->served = NULL;
+    shares->pieces = 0;
+    shares->bytes = 0;
+}
 
 void ccurl_shares_begin_turn(ccurl_loop *loop) { ccurl_loop_shares(loop)->left = RESUMED; }
 
@@ -35,13 +40,13 @@ bool ccurl_shares_note(ccurl_transfer *transfer, size_t count) {
     if (shares->served != transfer) {
         shares->served = transfer;
         shares->since = ccurl_now();
-        shares->pieces = 0;
-        shares->bytes = 0;
+        if (shares->pieces == 0) shares->began = shares->since;
     }
     shares->bytes += count;
     if (++shares->pieces % PIECES != 0) return true;
     bool is_large = shares->bytes / shares->pieces >= LARGE_PIECE;
-    if (ccurl_now() - shares->since < (is_large ? LONGEST_LARGE_SHARE : LONGEST_SHARE)) return true;
+    int64_t taken = ccurl_now() - (is_large ? shares->since : shares->began);
+    if (taken < (is_large ? LONGEST_LARGE_SHARE : LONGEST_SHARE)) return true;
     rest(shares, transfer);
     return false;
 }

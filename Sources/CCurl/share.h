@@ -19,8 +19,9 @@ typedef struct {
 // Those of a loop, and the transfer whose pieces come now.
 typedef struct {
     ccurl_transfer *first, *last, *served;
-    // When its pieces began to come, in microseconds; how many came, and their bytes.
-    int64_t since;
+    // When its pieces began to come, and when the first piece of any transfer came, in microseconds.
+    int64_t since, began;
+    // How many pieces came for all transfers, and their bytes.
     size_t pieces, bytes;
     // How many more may be resumed in this turn.
     int left;
