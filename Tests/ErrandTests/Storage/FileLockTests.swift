@@ -19,11 +19,11 @@ struct FileLockTests {
     @Test("deleting the lock file does not let a second process in while the first holds the lock")
     func deleted() async throws {
         try await file.save(session)
-        try await file.exclusively {
+        try await file.exclusively { _ in
             #expect(unlink(scratch.path("session.lock")) == 0)
-            #expect(await waitProblem { try await file.exclusively { Issue.record("two at once") } } == .locked)
+            #expect(await waitProblem { try await file.exclusively { _ in Issue.record("two at once") } } == .locked)
         }
-        #expect(await waitProblem { try await file.exclusively {} } == nil)
+        #expect(await waitProblem { try await file.exclusively { _ in } } == nil)
     }
 
     @Test("a lock that was waited for counts only if its file is still the one that others find")
@@ -65,11 +65,18 @@ struct FileLockTests {
         try await file.save(session)
         let other = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
         #expect(flock(other, LOCK_EX) == 0)
-        async let waiter = waitProblem { try await patient.exclusively {} }
-        for _ in 0..<12 {
-            // Far less than the time limit, so the file changes in time; all of them together are longer than it.
-            try await Task.sleep(for: .milliseconds(500))
-            try await file.save(session)
+        async let waiter = waitProblem { try await patient.exclusively { _ in } }
+        let saved = try #require(FileManager.default.contents(atPath: scratch.path("session")))
+        // A thread of its own, so that the file changes in time while other tests keep those of all tasks busy.
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [path = scratch.path("session")] in
+                for _ in 0..<12 {
+                    // Far less than the time limit; all of them together are longer than it.
+                    Thread.sleep(forTimeInterval: 0.5)
+                    try? saved.write(to: URL(fileURLWithPath: path), options: .atomic)
+                }
+                continuation.resume()
+            }
         }
         #expect(close(other) == 0)
         #expect(await waiter == nil)
@@ -102,18 +109,19 @@ struct FileLockTests {
     func lockInTheWay() async throws {
         let link = scratch.path("session.lock")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scratch.path("target"))
-        #expect(await waitProblem { try await file.exclusively { Issue.record("without a lock") } } == .symbolicLink)
+        let throughLink = await waitProblem { try await file.exclusively { _ in Issue.record("without a lock") } }
+        #expect(throughLink == .symbolicLink)
         #expect(!scratch.exists("target"))
         #expect(unlink(link) == 0)
         #expect(mkdir(link, 0o700) == 0)
-        #expect(await waitProblem { try await file.exclusively { Issue.record("without a lock") } } == .notAFile)
+        #expect(await waitProblem { try await file.exclusively { _ in Issue.record("without a lock") } } == .notAFile)
     }
 
     @Test("a folder that is not writable needs no lock", .enabled(if: geteuid() != 0, "root may write everywhere"))
     func readOnly() async throws {
         try scratch.setMode(0o500, of: ".")
         let ran = Noted(false)
-        try await file.exclusively { ran.update { $0 = true } }
+        try await file.exclusively { _ in ran.update { $0 = true } }
         #expect(ran.value)
         try scratch.setMode(0o700, of: ".")
     }
@@ -124,7 +132,7 @@ struct FileLockTests {
         #expect(flock(other, LOCK_EX) == 0)
         let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .seconds(3600))
         let task = Task {
-            await waitProblem { try await patient.exclusively { Issue.record("without a lock") } }
+            await waitProblem { try await patient.exclusively { _ in Issue.record("without a lock") } }
         }
         task.cancel()
         #expect(await task.value == .locked)
@@ -136,9 +144,9 @@ struct FileLockTests {
     func closed() async throws {
         try await file.save(session)
         for _ in 0..<3 {
-            try await file.exclusively {
+            try await file.exclusively { _ in
                 let hasty = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .zero)
-                #expect(await waitProblem { try await hasty.exclusively {} } == .locked)
+                #expect(await waitProblem { try await hasty.exclusively { _ in } } == .locked)
             }
         }
         let links = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").map {
