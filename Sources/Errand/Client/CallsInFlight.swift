@@ -38,7 +38,7 @@ final class CallsInFlight: Sendable {
 
     /// The number of running calls, now and whenever it changes.
     var activity: AsyncStream<Int> {
-        state.withLock { counts.stream(first: $0.calls.count, keeping: .bufferingNewest(1)) }
+        state.withLock { counts.stream(first: $0.calls.count, capacity: 1) }
     }
 
     /// Returns the number of the next call.

@@ -1,85 +1,57 @@
-import Synchronization
-
 /// The receivers of a client's events: the listeners of its streams, and its observer.
 ///
-/// To wake a listener costs more than a call's own work, and a call has several events. So events wait for a few
+/// Waking a listener costs more than a call's own work, and a call has several events. So events wait for a few
 /// milliseconds, and listeners receive them together. The observer, which is called in the task of the call, receives
 /// each at once.
 final class EventHub: Sendable {
-    private struct State {
-        var listeners: [UInt64: EventListener] = [:]
-        var lastSeat: UInt64 = 0
-        var waiting: [ClientEvent] = []
-        var isDue = false
-        var isFinished = false
-    }
-
     /// How long an event may wait, in real time: too short for a person to notice.
-    private static let patience = Duration.milliseconds(5)
+    private static let delay = Duration.milliseconds(5)
+    /// How many events a slow listener can fall behind before it misses the oldest.
+    private static let capacity = 10_000
 
     private let observer: (@Sendable (ClientEvent) -> Void)?
-    private let state = Lock(State())
-    private let listening = Atomic(0)
+    private let listeners = Broadcast<ClientEvent>()
+    private let waiting = Lock<[ClientEvent]>([])
 
     init(observer: (@Sendable (ClientEvent) -> Void)? = nil) {
         self.observer = observer
     }
 
-    /// Whether the events have receivers: an event that nobody receives need not be created.
-    var hasListeners: Bool { observer != nil || listening.load(ordering: .relaxed) > 0 }
+    /// Whether the events have receivers: an event that has none need not be created.
+    var hasListeners: Bool { observer != nil || listeners.hasListeners }
 
     /// Returns a stream of the events from now on.
     var stream: AsyncStream<ClientEvent> {
-        let (listener, seat) = state.withLock { state in
-            passOn(&state)
-            state.lastSeat += 1
-            let seat = state.lastSeat
-            let listener = EventListener()
-            if state.isFinished { listener.finish() } else { state.listeners[seat] = listener }
-            listening.store(state.listeners.count, ordering: .relaxed)
-            return (listener, seat)
+        waiting.withLock { waiting in
+            passOn(&waiting)
+            return listeners.stream(capacity: Self.capacity)
         }
-        let reader = EventReader(of: listener) { [weak self] in self?.leave(seat) }
-        return AsyncStream { await reader.listener.next() }
     }
 
     func send(_ event: ClientEvent) {
         observer?(event)
-        guard listening.load(ordering: .relaxed) > 0 else { return }
-        let needsAlarm = state.withLock { state in
-            state.waiting.append(event)
-            defer { state.isDue = true }
-            return !state.isDue
+        guard listeners.hasListeners else { return }
+        let isFirst = waiting.withLock { waiting in
+            waiting.append(event)
+            return waiting.count == 1
         }
-        guard needsAlarm else { return }
+        guard isFirst else { return }
         let time = SystemTime.shared
-        _ = time.schedule(at: time.now.advanced(by: Self.patience), for: .watch) { [weak self] in
-            self?.state.withLock { state in
-                state.isDue = false
-                self?.passOn(&state)
-            }
+        _ = time.schedule(at: time.now.advanced(by: Self.delay), for: .watch) { [weak self] in
+            guard let self else { return }
+            waiting.withLock { passOn(&$0) }
         }
     }
 
     func finish() {
-        state.withLock { state in
-            passOn(&state)
-            state.isFinished = true
-            for listener in state.listeners.values { listener.finish() }
-        }
+        waiting.withLock { passOn(&$0) }
+        listeners.finish()
     }
 
     /// Passes the waiting events on, under the lock: so they stay in order.
-    private func passOn(_ state: inout State) {
-        guard !state.waiting.isEmpty else { return }
-        for listener in state.listeners.values { listener.receive(state.waiting) }
-        state.waiting = []
-    }
-
-    private func leave(_ seat: UInt64) {
-        state.withLock { state in
-            state.listeners.removeValue(forKey: seat)
-            listening.store(state.listeners.count, ordering: .relaxed)
-        }
+    private func passOn(_ waiting: inout [ClientEvent]) {
+        guard !waiting.isEmpty else { return }
+        listeners.send(contentsOf: waiting)
+        waiting.removeAll(keepingCapacity: true)
     }
 }

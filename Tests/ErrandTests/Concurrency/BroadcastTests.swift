@@ -6,19 +6,19 @@ import Testing
     func order() async {
         let broadcast = Broadcast<Int>()
         broadcast.send(0)
-        let first = broadcast.stream(keeping: .unbounded)
+        let first = broadcast.stream()
         broadcast.send(1)
-        let second = broadcast.stream(first: 10, keeping: .unbounded)
+        let second = broadcast.stream(first: 10)
         for element in 2...4 { broadcast.send(element) }
         broadcast.finish()
         #expect(await first.reduce(into: []) { $0.append($1) } == [1, 2, 3, 4])
         #expect(await second.reduce(into: []) { $0.append($1) } == [10, 2, 3, 4])
     }
 
-    @Test("a slow listener keeps what its buffering policy says")
-    func policy() async {
+    @Test("a slow listener misses the oldest beyond its capacity")
+    func capacity() async {
         let broadcast = Broadcast<Int>()
-        let latest = broadcast.stream(first: 0, keeping: .bufferingNewest(1))
+        let latest = broadcast.stream(first: 0, capacity: 1)
         for element in 1...9 { broadcast.send(element) }
         broadcast.finish()
         #expect(await latest.reduce(into: []) { $0.append($1) } == [9])
@@ -29,20 +29,20 @@ import Testing
         let broadcast = Broadcast<Int>()
         #expect(!broadcast.hasListeners)
         do {
-            let stream = broadcast.stream(keeping: .unbounded)
+            let stream = broadcast.stream()
             #expect(broadcast.hasListeners)
             _ = stream
         }
         #expect(!broadcast.hasListeners)
         broadcast.finish()
-        #expect(await broadcast.stream(first: 1, keeping: .unbounded).reduce(0, +) == 0)
+        #expect(await broadcast.stream(first: 1).reduce(0, +) == 0)
         #expect(!broadcast.hasListeners)
     }
 
     @Test("each element that many threads send arrives once at each listener")
     func threads() async {
         let broadcast = Broadcast<Int>()
-        let streams = (0..<3).map { _ in broadcast.stream(keeping: .unbounded) }
+        let streams = (0..<3).map { _ in broadcast.stream() }
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<200 { group.addTask { broadcast.send(index) } }
         }

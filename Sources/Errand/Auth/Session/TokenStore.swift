@@ -99,7 +99,7 @@ public actor TokenStore {
     /// The events of the session from now on. The stream ends with the store. Each listener receives all events; their
     /// number is not limited, so read them or drop the stream.
     public nonisolated var events: AsyncStream<TokenEvent> {
-        broadcast.stream(keeping: .unbounded)
+        broadcast.stream()
     }
 
     /// Begins a session with that token. A previous session ends, and its calls fail with `.sessionExpired`.
