@@ -61,3 +61,13 @@ extension Parameters: ExpressibleByDictionaryLiteral, Encodable, CustomStringCon
     /// A mirror that shows only the names.
     public var customMirror: Mirror { Mirror(self, children: ["names": items.map(\.name)]) }
 }
+
+/// The name of a member of a JSON object that no type declares.
+struct MemberName: CodingKey, ExpressibleByStringLiteral {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init(stringLiteral name: String) { stringValue = name }
+    init?(intValue: Int) { nil }
+}

@@ -153,3 +153,49 @@ extension Pages: CustomStringConvertible, CustomReflectable {
     /// A mirror that shows only the description: headers and parameters of the endpoint may be secret.
     public var customMirror: Mirror { Mirror(self, children: ["list": description]) }
 }
+
+extension Pages {
+    /// One page of a list.
+    public struct Page: Sendable {
+        /// The reply to the call for the page: the value, the status, the headers.
+        public let reply: Reply<Response>
+        /// The position of the page: a list from here returns it again.
+        public let position: PagePosition
+        /// The position of the next page; `nil` if this is the last.
+        public let next: PagePosition?
+
+        /// The value of the page.
+        public var value: Response { reply.value }
+    }
+}
+
+extension Collection {
+    /// Whether a page with these elements is empty: it has none, and skipped none that could not be decoded.
+    var isEmptyPage: Bool { isEmpty && ((self as? any PartialList)?.leftOut ?? 0) == 0 }
+}
+
+/// Detects cycles in a list with Brent's algorithm: it keeps one position, and compares each new one with it.
+///
+/// It replaces the position after 1, 2, 4, 8 … steps. So the kept position lies on the cycle sooner or later, and
+/// stays long enough for the cycle to close. A set of all positions would detect a cycle a page earlier, but would
+/// grow with the list.
+struct CycleDetector {
+    private var kept: PagePosition.Location
+    private var steps = 0
+    private var limit = 1
+
+    init(from start: PagePosition.Location) {
+        kept = start
+    }
+
+    /// Moves to the next position. Returns whether this closes a cycle.
+    mutating func close(at place: PagePosition.Location) -> Bool {
+        guard place != kept else { return true }
+        steps += 1
+        if steps == limit {
+            kept = place
+            (steps, limit) = (0, limit * 2)
+        }
+        return false
+    }
+}

@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+import Foundation
+
+extension URLSessionConfiguration: AppleConfiguration {}
+
+extension URLRequest: AppleRequest {}
+#endif
+
 /// What only Apple's platforms have in the configuration of a session.
 protocol AppleConfiguration: AnyObject {
     var allowsCellularAccess: Bool { get set }

@@ -1,7 +1,0 @@
-#if canImport(Darwin)
-import Foundation
-
-extension URLSessionConfiguration: AppleConfiguration {}
-
-extension URLRequest: AppleRequest {}
-#endif
