@@ -1,7 +1,7 @@
 import Errand
 
 extension ServerEnvironment {
-    static let social = ServerEnvironment("production", "https://social.example.com/api/v1")
+    static let social = ServerEnvironment(name: "production", baseURL: "https://social.example.com/api/v1")
 }
 
 func socialClient(

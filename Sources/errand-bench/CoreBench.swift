@@ -21,7 +21,7 @@ enum CoreBench {
 
     static func run(into report: inout Report) async throws {
         let tokens = TokenStore { $0 }
-        await tokens.signIn(Token(access: "token", expiry: Date(timeIntervalSinceNow: 86_400)))
+        await tokens.signIn(Token(accessToken: "token", expiry: Date(timeIntervalSinceNow: 86_400)))
         var (full, watched, everything, bare): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
         var (fullAllocations, bareAllocations) = (0, 0)
         let request = HTTPRequest(method: .get, url: try HTTPURL("https://api.test/users/7/friends"))

@@ -32,9 +32,9 @@ enum TokenBench {
         let refreshes = Counter()
         let tokens = TokenStore { old in
             refreshes.add(1)
-            return Token(access: "new", expiry: Date(timeIntervalSinceNow: 86_400))
+            return Token(accessToken: "new", expiry: Date(timeIntervalSinceNow: 86_400))
         }
-        await tokens.signIn(Token(access: "old", expiry: Date(timeIntervalSinceNow: lifetime)))
+        await tokens.signIn(Token(accessToken: "old", expiry: Date(timeIntervalSinceNow: lifetime)))
         let network = ScriptedTransport { print($0) }
         network.onAny { ScriptedReply.json("1").always }
         let client = APIClient("https://api.test") {

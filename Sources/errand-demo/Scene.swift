@@ -21,15 +21,15 @@ struct Scene: Sendable {
         let wire = wire
         let configure: @Sendable (inout Configuration) -> Void = { $0.attemptMiddlewares.append(wire) }
         social = Social.client(
-            ServerEnvironment("social", base + "/social/api/v1"), appToken: ExampleData.applicationToken,
+            ServerEnvironment(name: "social", baseURL: base + "/social/api/v1"), appToken: ExampleData.applicationToken,
             user: ExampleData.ann.id, configure)
         friends = Social.FriendsService(social)
         central = Central(Self.settings(base), configure)
         catalogue = Movies.client(
-            ServerEnvironment("movies", base + "/movies/3/movie"), apiKey: ExampleData.apiKey, configure)
+            ServerEnvironment(name: "movies", baseURL: base + "/movies/3/movie"), apiKey: ExampleData.apiKey, configure)
         movies = Movies.Service(catalogue)
         pins = Pins.Service(
-            ServerEnvironment("pins", base + "/pins"), clientID: ExampleData.clientID,
+            ServerEnvironment(name: "pins", baseURL: base + "/pins"), clientID: ExampleData.clientID,
             clientSecret: ExampleData.clientSecret, persistence: .memory, time: .system, configure)
         guard isVerbose else {
             logs = []

@@ -155,11 +155,12 @@ struct ServerTokenTests {
     func store() async throws {
         let first = try await pins.signIn()
         let tokens = TokenStore(leeway: .zero, time: clock) { [pins, clock] old in
-            let answer = try await pins.client.run(PinsClient.refresh(old.refresh))
+            let answer = try await pins.client.run(PinsClient.refresh(old.refreshToken))
             return Token(
-                access: answer.access_token, refresh: answer.refresh_token, expiry: clock.date.addingTimeInterval(30))
+                accessToken: answer.access_token, refreshToken: answer.refresh_token,
+                expiry: clock.date.addingTimeInterval(30))
         }
-        await tokens.signIn(Token(access: first.access_token, refresh: first.refresh_token))
+        await tokens.signIn(Token(accessToken: first.access_token, refreshToken: first.refresh_token))
         let client = plainClient(server.pinsURL) { $0.tokens = tokens }
         for _ in 0..<4 {
             #expect(try await client.run(.me).user_name == "ann")

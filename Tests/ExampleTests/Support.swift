@@ -4,7 +4,7 @@ import ExampleServer
 
 /// Creates a client that sees every response: without a limit of its own, and with one attempt.
 func plainClient(_ url: String, _ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
-    var configuration = Configuration(ServerEnvironment("example", url))
+    var configuration = Configuration(ServerEnvironment(name: "example", baseURL: url))
     configuration.rateLimit = .unlimited
     configuration.retry = .never
     // Real time: a busy machine must not fail the test.

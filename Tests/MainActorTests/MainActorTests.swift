@@ -42,8 +42,8 @@ import Testing
     func configuration() async throws {
         let network = ScriptedTransport()
         network.onAny { .json(#"{"name": "Bo"}"#) }
-        let tokens = TokenStore { _ in Token(access: "new") }
-        await tokens.signIn(Token(access: "old"))
+        let tokens = TokenStore { _ in Token(accessToken: "new") }
+        await tokens.signIn(Token(accessToken: "old"))
         let notes = Noted<[String]>([])
         let client = client(network, tokens) { note in notes.update { $0.append(note) } }
         let user: User = try await client.run(.get("users/7"))

@@ -50,7 +50,7 @@ struct AuthenticationSamples {
         let tokens = TokenStore(time: clock) { old in
             try await login.run(.refresh(old)).token
         }
-        await tokens.signIn(Token(access: "old", refresh: "r", expiry: clock.date))
+        await tokens.signIn(Token(accessToken: "old", refreshToken: "r", expiry: clock.date))
         let client = testClient(network, clock) { $0.tokens = tokens }
         try await clock.run {
             try await withThrowingTaskGroup(of: [User].self) { calls in
@@ -74,6 +74,6 @@ struct AuthenticationSamples {
 
 extension Endpoint where Response == NoContent {
     fileprivate static func revoke(_ token: Token) -> Self {
-        .post("revoke", body: .form(["token": token.refresh ?? token.access])).authentication(.none)
+        .post("revoke", body: .form(["token": token.refreshToken ?? token.accessToken])).authentication(.none)
     }
 }

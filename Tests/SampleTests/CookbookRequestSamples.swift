@@ -14,8 +14,8 @@ enum Order: String, QueryValue {
 }
 
 extension ServerEnvironment {
-    static let live = ServerEnvironment("live", "https://api.example.com")
-    static let trial = ServerEnvironment("trial", "https://trial.example.com")
+    static let live = ServerEnvironment(name: "live", baseURL: "https://api.example.com")
+    static let trial = ServerEnvironment(name: "trial", baseURL: "https://trial.example.com")
 }
 
 private struct NewUser: Encodable {
@@ -151,7 +151,7 @@ struct CookbookRequestSamples {
     func scheme() async throws {
         let tokens = TokenStore()
         let access = "abc"
-        await tokens.signIn(Token(access: access, type: "JWT"))
+        await tokens.signIn(Token(accessToken: access, type: "JWT"))
         let sent = try await headers { $0.tokens = tokens }
         #expect(sent["Authorization"] == "JWT abc")
     }

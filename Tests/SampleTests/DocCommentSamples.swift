@@ -25,7 +25,7 @@ private func store(_ login: APIClient) {
 
 extension ServerEnvironment {
     static let staging = ServerEnvironment(
-        "staging", "https://staging.example.com/api/v1")
+        name: "staging", baseURL: "https://staging.example.com/api/v1")
 }
 
 private func parameters() -> Endpoint<User> {

@@ -15,9 +15,9 @@ struct OAuthSamples {
 
     private func make(limiter: RateLimiter, secret: String) -> (OAuth, TokenStore, APIClient) {
         let login = APIClient("https://auth.example.com") { $0.limiter = limiter }
-        let oauth = OAuth(login, "oauth/access_token", id: "pins", secret: secret)
+        let oauth = OAuth(server: login, tokenPath: "oauth/access_token", clientID: "pins", clientSecret: secret)
         let tokens = TokenStore(persistence: .file("/var/lib/pins/session")) {
-            try await oauth.refreshed($0)
+            try await oauth.refresh($0)
         }
         let client = APIClient("https://api.example.com") {
             $0.limiter = limiter
@@ -27,18 +27,18 @@ struct OAuthSamples {
     }
 
     private func documented(login: APIClient, secret: String, name: String, password: String) async throws {
-        let oauth = OAuth(login, "oauth/access_token", id: "pins", secret: secret)
+        let oauth = OAuth(server: login, tokenPath: "oauth/access_token", clientID: "pins", clientSecret: secret)
         let tokens = TokenStore(persistence: .file("/var/lib/pins/session")) {
-            try await oauth.refreshed($0)
+            try await oauth.refresh($0)
         }
-        await tokens.signIn(try await oauth.token(.password(user: name, password)))
+        await tokens.signIn(try await oauth.token(.password(username: name, password: password)))
     }
 
     private func signIn(
         _ oauth: OAuth, _ tokens: TokenStore, name: String, password: String, show: (ServiceError) -> Void
     ) async {
         do {
-            let token = try await oauth.token(.password(user: name, password), scopes: ["read"])
+            let token = try await oauth.token(.password(username: name, password: password), scopes: ["read"])
             await tokens.signIn(token)
         } catch .rejected(let rejection) where rejection.code == "invalid_grant" {
             print("Wrong name or password: \(rejection)")
@@ -76,8 +76,8 @@ struct OAuthSamples {
         let network = scripted()
         network.on(.post, "/token", .json(#"{"access_token": "a", "token_type": "Bearer"}"#))
         let tokens = TokenStore { $0 }
-        let oauth = OAuth(testClient(network), id: "pins", secret: "s")
+        let oauth = OAuth(server: testClient(network), clientID: "pins", clientSecret: "s")
         await signIn(oauth, tokens, name: "ann", password: "p") { Issue.record("\($0)") }
-        #expect(try await tokens.token().access == "a")
+        #expect(try await tokens.token().accessToken == "a")
     }
 }

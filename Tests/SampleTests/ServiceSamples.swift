@@ -52,7 +52,7 @@ struct ServiceSamples {
 
     @Test("the friends list is loaded and changed")
     func social() async throws {
-        let server = ServerEnvironment("social", servers.socialURL)
+        let server = ServerEnvironment(name: "social", baseURL: servers.socialURL)
         let client = Social.client(server, appToken: ExampleData.applicationToken, user: ann.id)
         let service = Social.FriendsService(client)
         let screen = await Screen(service)
@@ -117,7 +117,7 @@ struct ServiceSamples {
 
     @Test("a film is asked for in either style, and a list is read to its end")
     func movies() async throws {
-        let server = ServerEnvironment("qa", servers.moviesURL)
+        let server = ServerEnvironment(name: "qa", baseURL: servers.moviesURL)
         let key = ExampleData.apiKey
         let client = Movies.client(server, apiKey: key)
         let byCase: Movies.MoviePage = try await client.run(MovieRoute.popular(page: 2))
@@ -136,7 +136,7 @@ struct ServiceSamples {
             show(film)
         }
         #expect(titles.count == 23)
-        let posterServer = ServerEnvironment("qa", servers.moviePicturesURL)
+        let posterServer = ServerEnvironment(name: "qa", baseURL: servers.moviePicturesURL)
         let film = byCase.results[0]
         let file = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString).jpg").path
         defer { try? FileManager.default.removeItem(atPath: file) }
@@ -159,7 +159,7 @@ struct ServiceSamples {
 
     @Test("somebody signs in, and reads who follows them")
     func pins() async throws {
-        let server = ServerEnvironment("pins", servers.pinsURL)
+        let server = ServerEnvironment(name: "pins", baseURL: servers.pinsURL)
         let pins = Pins.Service(server, clientID: ExampleData.clientID, clientSecret: ExampleData.clientSecret)
         #expect(await signIn(pins, name: ann.userName, password: "no") != "welcome")
         #expect(await signIn(pins, name: ann.userName, password: ann.password) == "welcome")

@@ -13,7 +13,7 @@ struct TokenResponse: Decodable, Sendable {
 
     var token: Token {
         Token(
-            access: access_token, refresh: refresh_token,
+            accessToken: access_token, refreshToken: refresh_token,
             expiry: expires_in.map { Date(timeIntervalSinceNow: $0) })
     }
 }
@@ -25,7 +25,7 @@ extension Endpoint where Response == TokenResponse {
     }
 
     static func refresh(_ old: Token) -> Self {
-        let form: QueryItems = ["grant_type": "refresh_token", "refresh_token": old.refresh]
+        let form: QueryItems = ["grant_type": "refresh_token", "refresh_token": old.refreshToken]
         return .post("token", body: .form(form))
     }
 }

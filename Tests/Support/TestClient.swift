@@ -5,7 +5,7 @@ package import ErrandTesting
 package func testClient(
     _ network: any Transport, _ clock: TestClock = TestClock(), _ configure: (inout Configuration) -> Void = { _ in }
 ) -> APIClient {
-    var configuration = Configuration(ServerEnvironment("test", "https://api.test"))
+    var configuration = Configuration(ServerEnvironment(name: "test", baseURL: "https://api.test"))
     configuration.transport = network
     configuration.time = clock
     configuration.rateLimit = .unlimited

@@ -13,14 +13,14 @@ struct RevokingServer {
         let next = try locked { () throws -> Int in
             let log = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
             let came = log.split(separator: "\n").map(String.init)
-            let used = old.refresh ?? "none"
+            let used = old.refreshToken ?? "none"
             try (came + [used]).joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
             guard used == "refresh.\(came.count)" else { throw ServiceError.rejected(Rejection(status: 400)) }
             return came.count + 1
         }
         // Again: the response is on its way.
         try await Task.sleep(for: .milliseconds(Int.random(in: 1...20)))
-        return Token(access: "access.\(next)", refresh: "refresh.\(next)")
+        return Token(accessToken: "access.\(next)", refreshToken: "refresh.\(next)")
     }
 
     private struct Unlocked: Error {}

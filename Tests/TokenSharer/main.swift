@@ -25,7 +25,7 @@ case "rewrite":
     var revision = (try await file.load()?.revision ?? 0) + 1
     while true {
         // Large enough for a kill to come in the middle of the write.
-        let token = Token(access: String(repeating: "\(revision).", count: 40_000))
+        let token = Token(accessToken: String(repeating: "\(revision).", count: 40_000))
         let session = SavedSession(id: UUID(), revision: revision, token: token, received: Date())
         try await file.exclusively { _ in _ = try? await file.save(session) }
         say("\(revision)")
@@ -39,9 +39,9 @@ case "replace":
     say("ready")
     _ = readLine()
     for _ in 0..<(Int(arguments[3]) ?? 1) { token = try await tokens.replacement(for: token) }
-    say(token.access)
+    say(token.accessToken)
 case "die":
-    let tokens = TokenStore(persistence: file) { _ in Token(access: "rotated", refresh: "rotated") }
+    let tokens = TokenStore(persistence: file) { _ in Token(accessToken: "rotated", refreshToken: "rotated") }
     let old = try await tokens.token()
     await withTaskGroup { group in
         for _ in 0..<10 {
@@ -58,14 +58,14 @@ case "hold":
     }
 case "save", "remove":
     do {
-        let session = SavedSession(id: UUID(), token: Token(access: "a"), received: Date())
+        let session = SavedSession(id: UUID(), token: Token(accessToken: "a"), received: Date())
         try await file.save(arguments[0] == "save" ? session : nil)
     } catch {
         // An uncaught error ends a program like a crash, which sanitizers and debuggers analyse at length.
         exit(1)
     }
 case "fill":
-    let tokens = TokenStore(persistence: file) { _ in Token(access: "rotated", refresh: "rotated") }
+    let tokens = TokenStore(persistence: file) { _ in Token(accessToken: "rotated", refreshToken: "rotated") }
     var events = tokens.events.makeAsyncIterator()
     let old = try await tokens.token()
     // No file may grow beyond a few bytes: the write begins, and fails half-way, as on a full disk.
@@ -76,8 +76,8 @@ case "fill":
     #else
     setrlimit(RLIMIT_FSIZE, &limit)
     #endif
-    say(try await tokens.replacement(for: old).access)
-    say(try await tokens.token().access)
+    say(try await tokens.replacement(for: old).accessToken)
+    say(try await tokens.token().accessToken)
     while let event = await events.next() {
         if case .notSaved(let error) = event { say("notSaved \(error.kind.rawValue)") }
         if case .refreshed = event { break }

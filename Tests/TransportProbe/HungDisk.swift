@@ -95,7 +95,7 @@ struct HungDisk {
                 try await client.download(.get("file"), to: "\(healthy)/to")
                 try await ValueArchive<Int>(path: "\(healthy)/archive").save(1)
                 let tokens = TokenStore(persistence: .file("\(healthy)/session")) { $0 }
-                await tokens.signIn(Token(access: "a"))
+                await tokens.signIn(Token(accessToken: "a"))
                 guard FileManager.default.fileExists(atPath: "\(healthy)/session") else {
                     return print("the session was not saved")
                 }

@@ -16,8 +16,8 @@ import Musl
 ///
 /// Each of them must succeed or throw an error of its type, lose nothing that was saved, and leave nothing behind.
 struct Torture {
-    private static let old = Token(access: "old", refresh: "old")
-    private static let new = Token(access: "new", refresh: "new")
+    private static let old = Token(accessToken: "old", refreshToken: "old")
+    private static let new = Token(accessToken: "new", refreshToken: "new")
 
     let base: String
     let folder: String
@@ -143,7 +143,7 @@ struct Torture {
         do {
             let found = try await persistence.load()?.token
             if isSaved ? found != Self.old : ![nil, Self.old, Self.new].contains(found) {
-                print("WRONG: the session is \(found?.access ?? "lost"), and saving succeeded: \(isSaved)")
+                print("WRONG: the session is \(found?.accessToken ?? "lost"), and saving succeeded: \(isSaved)")
             }
         } catch {
             if !mayFail { print("WRONG: session: \(error)") }

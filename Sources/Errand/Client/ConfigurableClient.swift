@@ -20,7 +20,7 @@ extension ConfigurableClient {
     ///         $0.rateLimit = .requests(5, per: .seconds(1))
     ///     }
     public init(_ baseURL: String, _ configure: (inout Configuration) -> Void = { _ in }) {
-        self.init(ServerEnvironment("server", baseURL), configure)
+        self.init(ServerEnvironment(name: "server", baseURL: baseURL), configure)
     }
 
     /// Creates a client for the server at that URL.

@@ -9,7 +9,7 @@ public import Foundation
 ///
 ///     extension ServerEnvironment {
 ///         static let staging = ServerEnvironment(
-///             "staging", "https://staging.example.com/api/v1")
+///             name: "staging", baseURL: "https://staging.example.com/api/v1")
 ///     }
 public struct ServerEnvironment: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     /// The name, for logs.
@@ -18,14 +18,14 @@ public struct ServerEnvironment: Sendable, Hashable, CustomStringConvertible, Cu
     public let baseURL: String
 
     /// Creates an environment.
-    public init(_ name: String, _ baseURL: String) {
+    public init(name: String, baseURL: String) {
         self.name = name
         self.baseURL = baseURL
     }
 
     /// Creates an environment.
-    public init(_ name: String, _ baseURL: URL) {
-        self.init(name, baseURL.absoluteString)
+    public init(name: String, baseURL: URL) {
+        self.init(name: name, baseURL: baseURL.absoluteString)
     }
 
     /// The name and the URL, with secrets redacted.

@@ -37,7 +37,7 @@ struct Admission: Layer {
     ) async throws(ServiceError) -> HTTPResponse {
         var context = context
         let token = try await admit(&context, signedBy: tokens, for: session)
-        let access = token.access
+        let access = token.accessToken
         context.accessToken = access
         var response = try await next(sign(request, with: token), context)
         if (200..<400).contains(response.status) { tokens.accept(access) }

@@ -147,7 +147,7 @@ extension TransportConformance {
     private static func cancelled(
         _ scene: ConformanceScene, url: String? = nil, when happened: @escaping @Sendable () async throws -> Void
     ) async throws -> [ServiceError] {
-        let client = scene.client { if let url { $0.environment = ServerEnvironment("other", url) } }
+        let client = scene.client { if let url { $0.environment = ServerEnvironment(name: "other", baseURL: url) } }
         return try await withThrowingTaskGroup(of: ServiceError?.self) { group in
             for _ in 0..<100 {
                 group.addTask {

@@ -26,7 +26,7 @@ extension TransportConformance {
             other.on(.get, "/hop", .redirect(307, to: "\(here)/back"))
             scene.server.on(.get, "/back", .json("1"))
             let tokens = TokenStore { $0 }
-            await tokens.signIn(Token(access: "secret"))
+            await tokens.signIn(Token(accessToken: "secret"))
             let secrets: HTTPHeaders = [
                 "Cookie": "a=1", "Proxy-Authorization": "Basic eDp5", "X-Key": "key", "X-Plain": "1",
             ]

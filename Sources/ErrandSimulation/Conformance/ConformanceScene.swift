@@ -32,7 +32,7 @@ struct ConformanceScene: Sendable {
 
     /// Creates a client of the server, without a rate limit or retries, and with more time than it needs.
     func client(_ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
-        var configuration = Configuration(ServerEnvironment("loopback", server.baseURL))
+        var configuration = Configuration(ServerEnvironment(name: "loopback", baseURL: server.baseURL))
         configuration.transport = transport
         configuration.rateLimit = .unlimited
         configuration.retry = .never

@@ -13,8 +13,8 @@ extension TransportConformance {
             let file = try UploadFile(content)
             scene.server.on(.put, "/x", .status(503), .status(401), .redirect(307, to: "/y"))
             scene.server.on(.put, "/y", .status(204))
-            let tokens = TokenStore { _ in Token(access: "new", refresh: "r") }
-            await tokens.signIn(Token(access: "old", refresh: "r"))
+            let tokens = TokenStore { _ in Token(accessToken: "new", refreshToken: "r") }
+            await tokens.signIn(Token(accessToken: "old", refreshToken: "r"))
             let client = scene.client {
                 $0.tokens = tokens
                 $0.retry = .standard

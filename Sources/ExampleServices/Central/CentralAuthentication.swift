@@ -18,7 +18,7 @@ extension Central {
             throw report(.invalidRequest(InvalidRequest(.body, "Email and Password Required")), of: "POST authenticate")
         }
         let answer = try await run(.authenticate(email: email, password: password))
-        await tokens.signIn(Token(access: answer.token, type: "JWT"))
+        await tokens.signIn(Token(accessToken: answer.token, type: "JWT"))
     }
 
     /// Asks the server, when the app starts, whether the saved token is still valid. Without a saved token nothing is

@@ -34,7 +34,7 @@ extension Central {
 
         /// The server that the settings describe.
         public var server: ServerEnvironment {
-            ServerEnvironment("central", "\(scheme)://\(host)\(port.map { ":\($0)" } ?? "")\(path)")
+            ServerEnvironment(name: "central", baseURL: "\(scheme)://\(host)\(port.map { ":\($0)" } ?? "")\(path)")
         }
 
         /// Returns the configuration of a client with these settings; they replace parameters of the same name.

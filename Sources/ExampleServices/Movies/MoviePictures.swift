@@ -39,5 +39,5 @@ extension Movies {
 
 extension ServerEnvironment {
     /// The pictures of the public catalogue.
-    public static let moviePictures = ServerEnvironment("pictures", "https://image.tmdb.org/t/p")
+    public static let moviePictures = ServerEnvironment(name: "pictures", baseURL: "https://image.tmdb.org/t/p")
 }

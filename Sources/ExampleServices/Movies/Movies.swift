@@ -94,9 +94,10 @@ public enum Movies {
 
 extension ServerEnvironment {
     /// The public catalogue.
-    public static let movies = ServerEnvironment("production", "https://api.themoviedb.org/3/movie")
+    public static let movies = ServerEnvironment(name: "production", baseURL: "https://api.themoviedb.org/3/movie")
     /// The staging catalogue.
-    public static let moviesStaging = ServerEnvironment("staging", "https://staging.themoviedb.org/3/movie")
+    public static let moviesStaging = ServerEnvironment(
+        name: "staging", baseURL: "https://staging.themoviedb.org/3/movie")
     /// The catalogue for testers.
-    public static let moviesQA = ServerEnvironment("qa", "https://qa.themoviedb.org/3/movie")
+    public static let moviesQA = ServerEnvironment(name: "qa", baseURL: "https://qa.themoviedb.org/3/movie")
 }

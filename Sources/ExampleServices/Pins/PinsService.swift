@@ -47,8 +47,9 @@ extension Pins {
                 feed.send(event)
             }
             let login = APIClient(configuration)
-            let oauth = OAuth(login, "oauth/access_token", id: clientID, secret: clientSecret)
-            let tokens = TokenStore(persistence: persistence, time: time) { try await oauth.refreshed($0) }
+            let oauth = OAuth(
+                server: login, tokenPath: "oauth/access_token", clientID: clientID, clientSecret: clientSecret)
+            let tokens = TokenStore(persistence: persistence, time: time) { try await oauth.refresh($0) }
             configuration.tokens = tokens
             client = APIClient(configuration)
             self.login = login
@@ -74,9 +75,9 @@ extension Pins {
         /// other refusal is `.rejected` too, and failures of the network are separate errors. Only a complete sign-in
         /// begins a session and ends the previous one.
         public func signIn(name: String, password: String) async throws(ServiceError) -> Account {
-            let token = try await oauth.token(.password(user: name, password))
+            let token = try await oauth.token(.password(username: name, password: password))
             // This request uses the new token itself: until the user is known, the previous session stays.
-            let authorization: HTTPHeaders = ["Authorization": "\(token.type) \(token.access)"]
+            let authorization: HTTPHeaders = ["Authorization": "\(token.type) \(token.accessToken)"]
             let user = try await client.run(
                 Endpoint<User>.get("users/self", headers: authorization).authentication(.none))
             guard !Task.isCancelled else { throw .cancelled }

@@ -34,7 +34,7 @@ extension Step {
         scene in
         var configuration = scene.social.configuration
         // This machine itself can always be reached, so an offline call needs another server.
-        configuration.environment = ServerEnvironment("elsewhere", "https://social.example.com/api/v1")
+        configuration.environment = ServerEnvironment(name: "elsewhere", baseURL: "https://social.example.com/api/v1")
         configuration.connectivity = Connectivity { false }
         let friends = Social.FriendsService(APIClient(configuration))
         let error = try await failure { () async throws(ServiceError) in try await friends.friends() }

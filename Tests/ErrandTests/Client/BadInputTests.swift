@@ -17,7 +17,9 @@ struct BadInputTests {
             ("https://api .test", "a space"),
         ])
     func baseURL(text: String, reason: String) async throws {
-        let invalid = try await refusal(of: Self.endpoint) { $0.environment = ServerEnvironment("test", text) }
+        let invalid = try await refusal(of: Self.endpoint) {
+            $0.environment = ServerEnvironment(name: "test", baseURL: text)
+        }
         #expect(invalid.subject == .url)
         #expect(invalid.reason.contains(reason), "\(invalid.reason)")
         #expect(!invalid.reason.contains("hunter2"))
@@ -95,7 +97,7 @@ struct BadInputTests {
     func token() async throws {
         let clock = TestClock()
         let store = TokenStore(time: clock) { $0 }
-        await store.signIn(Token(access: "hunter2\r\nX: y"))
+        await store.signIn(Token(accessToken: "hunter2\r\nX: y"))
         let invalid = try await refusal(of: Self.endpoint) { $0.tokens = store }
         #expect(invalid.subject == .header)
         #expect(invalid.reason.contains("Authorization"))
@@ -158,7 +160,7 @@ struct BadInputTests {
 
     @Test("a token whose expiry is not a number can still be shown")
     func expiryThatIsNoNumber() {
-        let token = Token(access: "a", expiry: Date(timeIntervalSince1970: .nan))
+        let token = Token(accessToken: "a", expiry: Date(timeIntervalSince1970: .nan))
         #expect("\(token)".contains("expiry: unknown"))
     }
 }

@@ -35,7 +35,7 @@ struct CallStage: Sendable, CustomTestStringConvertible {
                     persistence: Saved(expiry: clock.date.addingTimeInterval(-5)), time: clock
                 ) { _ in
                     try await clock.sleep(for: .seconds(30))
-                    return Token(access: "new")
+                    return Token(accessToken: "new")
                 }
             }),
         CallStage(
@@ -56,7 +56,7 @@ struct CallStage: Sendable, CustomTestStringConvertible {
         let id = UUID()
         let expiry: Date
         func load() async throws -> SavedSession? {
-            SavedSession(id: id, token: Token(access: "old", expiry: expiry), received: expiry)
+            SavedSession(id: id, token: Token(accessToken: "old", expiry: expiry), received: expiry)
         }
         func save(_ session: SavedSession?) async throws {}
     }

@@ -6,13 +6,13 @@ import Testing
 struct CleartextTests {
     private func signedIn() async -> TokenStore {
         let store = TokenStore(time: TestClock()) { $0 }
-        await store.signIn(Token(access: "secret-token"))
+        await store.signIn(Token(accessToken: "secret-token"))
         return store
     }
 
     @Test("C63: plain http to another machine is refused unless it is allowed")
     func remote() async throws {
-        let http = ServerEnvironment("test", "http://api.test")
+        let http = ServerEnvironment(name: "test", baseURL: "http://api.test")
         let invalid = try await refusal(of: Endpoint<Int>.get("x")) { $0.environment = http }
         #expect(invalid.subject == .cleartext)
         #expect(invalid.reason.contains("http://api.test") && invalid.reason.contains("allowsCleartext"))
@@ -27,7 +27,7 @@ struct CleartextTests {
     func signed() async throws {
         let tokens = await signedIn()
         let invalid = try await refusal(of: Endpoint<Int>.get("x")) {
-            $0.environment = ServerEnvironment("test", "http://api.test")
+            $0.environment = ServerEnvironment(name: "test", baseURL: "http://api.test")
             $0.allowsCleartext = true
             $0.tokens = tokens
         }
@@ -50,7 +50,7 @@ struct CleartextTests {
         ]
         for change in changes {
             let invalid = try await refusal(of: Endpoint<Int>.get("x")) {
-                $0.environment = ServerEnvironment("test", "http://api.test")
+                $0.environment = ServerEnvironment(name: "test", baseURL: "http://api.test")
                 $0.allowsCleartext = true
                 change(&$0)
             }
@@ -62,7 +62,7 @@ struct CleartextTests {
     func loopback(host: String) async throws {
         let tokens = await signedIn()
         let sent = try await request(for: Endpoint<Int>.get("x")) {
-            $0.environment = ServerEnvironment("test", "http://\(host):8080")
+            $0.environment = ServerEnvironment(name: "test", baseURL: "http://\(host):8080")
             $0.tokens = tokens
         }
         #expect(sent.request.headers["Authorization"] == "Bearer secret-token")
@@ -72,7 +72,7 @@ struct CleartextTests {
     func unsigned() async throws {
         let tokens = await signedIn()
         let sent = try await request(for: Endpoint<Int>.get("x").authentication(.none)) {
-            $0.environment = ServerEnvironment("test", "http://api.test")
+            $0.environment = ServerEnvironment(name: "test", baseURL: "http://api.test")
             $0.allowsCleartext = true
             $0.tokens = tokens
         }

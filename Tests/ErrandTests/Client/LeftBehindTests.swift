@@ -37,10 +37,10 @@ import Testing
         }
         let tokens = TokenStore(time: clock) { _ in
             try await clock.sleep(for: .seconds(5))
-            return Token(access: "new")
+            return Token(accessToken: "new")
         }
         let expiry = end == .abandonedRefresh ? clock.date.addingTimeInterval(-1) : nil
-        await tokens.signIn(Token(access: "a", expiry: expiry))
+        await tokens.signIn(Token(accessToken: "a", expiry: expiry))
         let client = testClient(network, clock) {
             $0.tokens = tokens
             $0.rateLimit = .requests(2, per: .seconds(1))

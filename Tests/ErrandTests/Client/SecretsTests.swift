@@ -36,7 +36,7 @@ func expectNoSecret(_ text: String, _ place: String, sourceLocation: SourceLocat
 struct SecretsTests {
     private struct Login: Encodable, Sendable { var user = "ann", password = Planted.password }
 
-    private let token = Token(access: Planted.access, refresh: Planted.refresh, scopes: ["read"])
+    private let token = Token(accessToken: Planted.access, refreshToken: Planted.refresh, scopes: ["read"])
 
     private func endpoint() -> Endpoint<[Int]> {
         .post(
@@ -76,7 +76,7 @@ struct SecretsTests {
                 HTTPResponse(
                     status: 200, headers: ["Set-Cookie": Planted.access], body: .bytes(Data(Planted.access.utf8)))
             ),
-            ("environment", ServerEnvironment("test", "https://me:\(Planted.password)@api.test")),
+            ("environment", ServerEnvironment(name: "test", baseURL: "https://me:\(Planted.password)@api.test")),
         ]
         for (name, value) in values { expectNoSecret(printed(value), name) }
         #expect(printed(url).contains("page=1"))
@@ -92,7 +92,7 @@ struct SecretsTests {
             "postgres://me:x#\(Planted.password)@api.test",
         ])
     func baseURL(text: String) throws {
-        expectNoSecret(printed(ServerEnvironment("test", text)), "environment")
+        expectNoSecret(printed(ServerEnvironment(name: "test", baseURL: text)), "environment")
         let error = try #require(throws: ServiceError.self) { try HTTPURL(text) }
         expectNoSecret(printed(error), "error")
         #expect(error.description.contains("api.test"))
@@ -102,7 +102,7 @@ struct SecretsTests {
         "an @ that belongs to no password hides nothing",
         arguments: ["https://api.test:8443/@scope/a?mail=me@api.test", "/a@b", "http://[::1]:80/@x"])
     func harmlessAt(text: String) {
-        #expect(ServerEnvironment("test", text).description == "test (\(text))")
+        #expect(ServerEnvironment(name: "test", baseURL: text).description == "test (\(text))")
     }
 
     @Test("C90: endpoints, with a route or parameters too, print without their secrets")
@@ -199,7 +199,7 @@ struct RepeatedSecretsTests {
         let access = "secret-" + String(repeating: "0123456789", count: 200)
         let clock = TestClock()
         let store = TokenStore(time: clock) { $0 }
-        await store.signIn(Token(access: access))
+        await store.signIn(Token(accessToken: access))
         let network = scripted()
         let padding = String(repeating: "x", count: step * 50)
         network.onAny { .status(200, body: "{\"\(padding)\":\"\(access)\",\"again\":\"\(access)\"") }
@@ -222,10 +222,10 @@ struct RepeatedSecretsTests {
         let login = testClient(network, clock)
         let store = TokenStore(time: clock) { old in
             _ = try await login.run(
-                Endpoint<NoContent>(.post, "token", parameters: ["refresh_token": old.refresh]))
+                Endpoint<NoContent>(.post, "token", parameters: ["refresh_token": old.refreshToken]))
             return old
         }
-        await store.signIn(Token(access: Planted.access, refresh: Planted.refresh, expiry: clock.date))
+        await store.signIn(Token(accessToken: Planted.access, refreshToken: Planted.refresh, expiry: clock.date))
         let events = store.events
         let client = testClient(scripted(), clock) { $0.tokens = store }
         let error = try await clock.run {

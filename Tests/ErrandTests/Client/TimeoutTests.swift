@@ -129,9 +129,9 @@ import Testing
         let store = TokenStore(time: clock) { _ in
             try await clock.sleep(for: .seconds(20))
             isRefreshed.value = true
-            return Token(access: "new")
+            return Token(accessToken: "new")
         }
-        await store.signIn(Token(access: "old", expiry: clock.date.addingTimeInterval(-1)))
+        await store.signIn(Token(accessToken: "old", expiry: clock.date.addingTimeInterval(-1)))
         let client = testClient(network, clock) { $0.tokens = store }
         let (error, at) = await failure(.get("x").deadline(.seconds(3)), of: client)
         #expect(error == .timedOut(Timeout(.deadline, limit: .seconds(3), phase: .waitingForToken)))

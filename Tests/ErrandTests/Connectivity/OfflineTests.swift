@@ -72,7 +72,7 @@ import Testing
 
     @Test("this machine itself can always be called", arguments: ["127.0.0.1", "localhost", "[::1]", "127.9.9.9:8080"])
     func loopback(host: String) async throws {
-        let client = client { $0.environment = ServerEnvironment("local", "http://\(host)") }
+        let client = client { $0.environment = ServerEnvironment(name: "local", baseURL: "http://\(host)") }
         let answer: Int = try await client.run(.get("x"))
         #expect(answer == 1)
     }

@@ -56,7 +56,7 @@ struct EndpointPathTests {
         ] as [(String, EndpointPath, String)])
     func literals(base: String, path: EndpointPath, expected: String) async throws {
         let sent = try await request(for: Endpoint<Int>.get(path)) {
-            $0.environment = ServerEnvironment("test", base)
+            $0.environment = ServerEnvironment(name: "test", baseURL: base)
         }
         #expect(sent.request.url.path == expected)
     }

@@ -9,7 +9,7 @@ struct EndpointURLTests {
 
     private var client: APIClient {
         testClient(network) {
-            $0.environment = ServerEnvironment("test", "https://api.test/v1")
+            $0.environment = ServerEnvironment(name: "test", baseURL: "https://api.test/v1")
             $0.parameters = ["key": "k"]
         }
     }

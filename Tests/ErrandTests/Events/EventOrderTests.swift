@@ -75,9 +75,9 @@ struct EventOrderTests {
         network.on(.get, "/x") { .json("1").times(2) }
         let store = TokenStore(time: clock) { _ in
             try await clock.sleep(for: .seconds(3))
-            return Token(access: "new")
+            return Token(accessToken: "new")
         }
-        await store.signIn(Token(access: "old", expiry: clock.date))
+        await store.signIn(Token(accessToken: "old", expiry: clock.date))
         let lines = try await log(network, clock, { $0.tokens = store }) { client in
             for _ in 0..<2 { _ = try await client.run(Endpoint<Int>.get("x")) }
         }

@@ -29,8 +29,8 @@ struct PagingCallTests {
             ScriptedReply.status(401)
             ScriptedReply.encoding(Feed(items: [2]))
         }
-        let tokens = TokenStore(time: clock) { _ in Token(access: "new") }
-        await tokens.signIn(Token(access: "old", refresh: "r"))
+        let tokens = TokenStore(time: clock) { _ in Token(accessToken: "new") }
+        await tokens.signIn(Token(accessToken: "old", refreshToken: "r"))
         let client = testClient(network, clock) { $0.tokens = tokens }
         let reading = await clock.run { await Reading(client.items(of: .feed, \.items, by: .nextURL(\.next))) }
         #expect(reading.had == [1, 2] && reading.error == nil)
@@ -42,12 +42,12 @@ struct PagingCallTests {
     func ofOneUser(isFollowed: Bool) async throws {
         let (clock, network) = (TestClock(), scripted())
         network.on(.get, "/feed", .encoding(Feed(items: [1], next: "/more")))
-        let tokens = TokenStore(time: clock) { _ in Token(access: "new") }
-        await tokens.signIn(Token(access: "ann"))
+        let tokens = TokenStore(time: clock) { _ in Token(accessToken: "new") }
+        await tokens.signIn(Token(accessToken: "ann"))
         let client = testClient(network, clock) { $0.tokens = tokens }
         var items = client.items(of: .feed, \.items, by: .nextURL(\.next)).makeAsyncIterator()
         #expect(try await items.next() == 1)
-        if isFollowed { await tokens.signIn(Token(access: "bo")) } else { await tokens.signOut() }
+        if isFollowed { await tokens.signIn(Token(accessToken: "bo")) } else { await tokens.signOut() }
         let reason: SessionExpiry.Reason = isFollowed ? .otherSession : .signedOut
         let error = await #expect(throws: PagingError.self) { try await items.next() }
         guard case .sessionExpired(let expiry) = error?.error else { throw try #require(error) }

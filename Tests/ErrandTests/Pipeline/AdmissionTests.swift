@@ -33,7 +33,7 @@ struct AdmissionTests {
         network.on(.get, "https://other.test/c") { .status(307, headers: ["Location": "https://api.test/d"]) }
         network.on(.get, "https://api.test/d") { .json("7") }
         let tokens = TokenStore(time: clock) { $0 }
-        await tokens.signIn(Token(access: "mine"))
+        await tokens.signIn(Token(accessToken: "mine"))
         let client = testClient(network, clock) {
             $0.tokens = tokens
             $0.attemptMiddlewares = [observer]
@@ -108,21 +108,21 @@ struct AdmissionTests {
         network.on(.get, "/x", .json("7"))
         let tokens = TokenStore(time: jumping) { _ in
             try await clock.sleep(for: .seconds(5))
-            return Token(access: "new")
+            return Token(accessToken: "new")
         }
         let client = testClient(network, clock) {
             $0.tokens = tokens
             $0.rateLimit = .requests(1, per: .seconds(60))
         }
         try await clock.run {
-            await tokens.signIn(Token(access: "old", expiry: clock.date.addingTimeInterval(600)))
+            await tokens.signIn(Token(accessToken: "old", expiry: clock.date.addingTimeInterval(600)))
             try await clock.sleep(for: .seconds(550))
             jumping.jumpAfterReading()
             let start = clock.now
             #expect(try await client.run(Endpoint<Int>.get("x")) == 7)
             #expect(clock.now == start, "it has waited for the refresh")
             #expect(network.sent.map { $0.request.headers["Authorization"] } == ["Bearer old"])
-            #expect(try await tokens.token().access == "new")
+            #expect(try await tokens.token().accessToken == "new")
             #expect(start.duration(to: clock.now) == .seconds(5))
         }
     }

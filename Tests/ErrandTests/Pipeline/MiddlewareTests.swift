@@ -68,8 +68,8 @@ struct MiddlewareTests {
             ScriptedReply.status(401)
             ScriptedReply.json("7")
         }
-        let store = TokenStore(time: clock) { _ in Token(access: "new") }
-        await store.signIn(Token(access: "old"))
+        let store = TokenStore(time: clock) { _ in Token(accessToken: "new") }
+        await store.signIn(Token(accessToken: "old"))
         let client = testClient(network, clock) {
             $0.tokens = store
             $0.callMiddlewares = [Signed(diary: diary, name: "call")]

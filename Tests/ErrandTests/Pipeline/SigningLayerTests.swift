@@ -13,10 +13,10 @@ struct SigningLayerTests {
             ScriptedReply.status(401)
             ScriptedReply.json(#"{"message": "neither first-token-4711 nor second-token-4712 may do it"}"#, status: 403)
         }
-        let tokens = TokenStore(time: clock) { _ in Token(access: "second-token-4712") }
+        let tokens = TokenStore(time: clock) { _ in Token(accessToken: "second-token-4712") }
         let client = testClient(network, clock) { $0.tokens = tokens }
         try await clock.play {
-            await tokens.signIn(Token(access: "first-token-4711"))
+            await tokens.signIn(Token(accessToken: "first-token-4711"))
             let error = await failure { () async throws(ServiceError) in try await client.run(.me) }
             guard case .rejected(let rejection) = error else { throw try #require(error) }
             let message = try #require(rejection.message)
@@ -36,11 +36,11 @@ struct SigningLayerTests {
         }
         let tokens = TokenStore(time: clock) { _ in
             made.update { $0 += 1 }
-            return Token(access: "token-471\(made.value)")
+            return Token(accessToken: "token-471\(made.value)")
         }
         let client = testClient(network, clock) { $0.tokens = tokens }
         try await clock.play {
-            await tokens.signIn(Token(access: "token-4710"))
+            await tokens.signIn(Token(accessToken: "token-4710"))
             let error = await failure { () async throws(ServiceError) in try await client.run(.me) }
             guard case .rejected(let rejection) = error else { throw try #require(error) }
             let message = try #require(rejection.message)
@@ -80,11 +80,11 @@ struct SigningLayerTests {
             let access: String = try await login.run(.post("token"))
             let life = lives.value.first ?? 0
             lives.update { $0.removeFirst() }
-            return Token(access: "\(access)\(life)", expiry: clock.date.addingTimeInterval(life))
+            return Token(accessToken: "\(access)\(life)", expiry: clock.date.addingTimeInterval(life))
         }
         let client = testClient(network, clock) { ($0.limiter, $0.tokens) = (limiter, tokens) }
         try await clock.play {
-            await tokens.signIn(Token(access: "old", expiry: clock.date))
+            await tokens.signIn(Token(accessToken: "old", expiry: clock.date))
             _ = try await client.run(.me)
         }
         #expect(network.sent.map { Instant.zero.duration(to: $0.at) } == [.zero, .seconds(10), .seconds(20)])
@@ -121,10 +121,10 @@ struct SigningLayerTests {
             ScriptedReply.json(#""ann""#)
         }
         network.on(.get, "/open") { ScriptedReply.json(#""open""#).times(3) }
-        let tokens = TokenStore(time: clock) { _ in Token(access: try await login.run(.post("token"))) }
+        let tokens = TokenStore(time: clock) { _ in Token(accessToken: try await login.run(.post("token"))) }
         let client = testClient(network, clock) { ($0.limiter, $0.tokens) = (limiter, tokens) }
         try await clock.play {
-            await tokens.signIn(Token(access: "old"))
+            await tokens.signIn(Token(accessToken: "old"))
             async let mine: String = client.run(.me)
             try await clock.sleep(for: .milliseconds(1))
             try await withThrowingTaskGroup(of: String.self) { group in

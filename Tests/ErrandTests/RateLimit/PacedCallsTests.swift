@@ -97,7 +97,7 @@ import Testing
 
     @Test("the default limit explains itself when it first makes a call wait, once in a process")
     func explanation() async throws {
-        #expect(Configuration(ServerEnvironment("test", "https://api.test")).limitNotice != nil)
+        #expect(Configuration(ServerEnvironment(name: "test", baseURL: "https://api.test")).limitNotice != nil)
         let notice = Notice("why")
         for expected in [1, 0] {
             let (clock, network, told) = (TestClock(), scripted(), Noted<[ClientEvent.Kind]>([]))

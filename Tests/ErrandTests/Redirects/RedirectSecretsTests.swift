@@ -68,7 +68,9 @@ struct RedirectSecretsTests {
         let network = scripted()
         network.on(.get, "http://localhost/a") { .status(307, headers: ["Location": "https://localhost/b"]) }
         network.on(.get, "https://localhost/b") { .json("7") }
-        let client = testClient(network, TestClock()) { $0.environment = ServerEnvironment("t", "http://localhost") }
+        let client = testClient(network, TestClock()) {
+            $0.environment = ServerEnvironment(name: "t", baseURL: "http://localhost")
+        }
         #expect(try await client.run(Endpoint<Int>.get("a", headers: ["Authorization": "secret"])) == 7)
         #expect(network.sent.map { $0.request.headers["Authorization"] } == ["secret", nil])
     }
@@ -81,9 +83,9 @@ struct RedirectSecretsTests {
         let clock = TestClock()
         let store = TokenStore(time: clock) { _ in
             Issue.record("refreshed")
-            return Token(access: "new")
+            return Token(accessToken: "new")
         }
-        await store.signIn(Token(access: "old"))
+        await store.signIn(Token(accessToken: "old"))
         let client = testClient(network, clock) { $0.tokens = store }
         let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("a")) }
         #expect(error.status == 401)
@@ -99,9 +101,9 @@ struct RedirectSecretsTests {
         let clock = TestClock()
         let store = TokenStore(time: clock) { _ in
             Issue.record("refreshed")
-            return Token(access: "new")
+            return Token(accessToken: "new")
         }
-        await store.signIn(Token(access: "old"))
+        await store.signIn(Token(accessToken: "old"))
         let client = testClient(network, clock) { $0.tokens = store }
         let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("a")) }
         #expect(error.status == 401)

@@ -102,7 +102,7 @@ struct RedirectTests {
         network.on(.post, "http://api.test/a") { .status(status, headers: ["Location": "https://\(host)/a"]) }
         if host == "api.test" { network.on(.post, "https://api.test/a") { .status(204) } }
         let client = testClient(network, TestClock()) {
-            $0.environment = ServerEnvironment("plain", "http://api.test")
+            $0.environment = ServerEnvironment(name: "plain", baseURL: "http://api.test")
             $0.allowsCleartext = true
         }
         let endpoint = Endpoint<NoContent>.post("a", body: .json([1]))
@@ -126,7 +126,7 @@ struct RedirectTests {
             network.on(method, "http://localhost/a") { .status(status, headers: ["Location": "http://other.test/b"]) }
             if allowsCleartext { network.on(.get, "http://other.test/b") { .status(204) } }
             let client = testClient(network, TestClock()) {
-                $0.environment = ServerEnvironment("test", "http://localhost")
+                $0.environment = ServerEnvironment(name: "test", baseURL: "http://localhost")
                 $0.allowsCleartext = allowsCleartext
             }
             let endpoint = Endpoint<NoContent>(method, "a")
@@ -192,7 +192,7 @@ struct RedirectTests {
         network.on(.get, "/v1/users/b?x=1") { .status(307, headers: ["Location": location]) }
         network.on(.get, target) { .json("7") }
         let client = testClient(network, TestClock()) {
-            $0.environment = ServerEnvironment("test", "https://api.test/v1")
+            $0.environment = ServerEnvironment(name: "test", baseURL: "https://api.test/v1")
         }
         #expect(try await client.run(Endpoint<Int>.get("a")) == 7)
         #expect(network.sent.last?.request.url.target == target)
@@ -232,7 +232,7 @@ struct RedirectTests {
         network.on(.get, "http://localhost:81/b") { .status(302, headers: ["Location": "https://api.test/c"]) }
         network.on(.get, "https://api.test/c") { .json("7") }
         let client = testClient(network, TestClock()) {
-            $0.environment = ServerEnvironment("test", "http://localhost")
+            $0.environment = ServerEnvironment(name: "test", baseURL: "http://localhost")
         }
         #expect(try await client.run(Endpoint<Int>.get("a")) == 7)
     }

@@ -96,8 +96,8 @@ struct ReachedServerTests {
         "a middleware that throws in a retry, a replay, or the request after a redirect", arguments: [503, 401, 307],
         [true, false])
     func broken(status: Int, asCleartext: Bool) async throws {
-        let tokens = TokenStore(time: clock) { _ in Token(access: "new") }
-        await tokens.signIn(Token(access: "old"))
+        let tokens = TokenStore(time: clock) { _ in Token(accessToken: "new") }
+        await tokens.signIn(Token(accessToken: "old"))
         let error = try await error(after: [.status(status, headers: ["Location": "/y"])]) {
             $0.attemptMiddlewares = [Breaking(asCleartext: asCleartext)]
             $0.tokens = tokens
@@ -111,7 +111,7 @@ struct ReachedServerTests {
     @Test("a session that ends between two attempts")
     func session() async throws {
         let tokens = TokenStore(time: clock) { $0 }
-        await tokens.signIn(Token(access: "a"))
+        await tokens.signIn(Token(accessToken: "a"))
         let error = try await error(after: [.failure(.reset)]) {
             $0.tokens = tokens
             $0.callMiddlewares = [SigningOut(tokens: tokens)]

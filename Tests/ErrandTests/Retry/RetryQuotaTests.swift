@@ -47,7 +47,8 @@ import Testing
         let hub = EventHub()
         for (what, statuses, level) in replies {
             let left = Noted(statuses)
-            let rules = Configuration(ServerEnvironment("t", "https://api.test")).rules(for: CallOptions())
+            let rules = Configuration(ServerEnvironment(name: "t", baseURL: "https://api.test")).rules(
+                for: CallOptions())
             let transmission = Transmission(
                 CallSettings(id: 1, method: .get, path: "x", rules: rules, time: clock, events: hub))
             let request = HTTPRequest(method: .get, url: try HTTPURL("https://api.test/x"))

@@ -9,7 +9,7 @@ struct FileLockTests {
     private let scratch: Scratch
     private let file: FileTokenPersistence
     private let session = SavedSession(
-        id: UUID(), token: Token(access: "access.0", refresh: "refresh.0"), received: Date())
+        id: UUID(), token: Token(accessToken: "access.0", refreshToken: "refresh.0"), received: Date())
 
     init() throws {
         scratch = try Scratch()

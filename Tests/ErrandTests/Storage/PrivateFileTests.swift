@@ -9,7 +9,8 @@ struct PrivateFileTests {
     private let file: FileTokenPersistence
     private let session = SavedSession(
         id: UUID(), revision: 3,
-        token: Token(access: "a", refresh: "r", type: "JWT", expiry: Date(timeIntervalSince1970: 2e9), scopes: ["x"]),
+        token: Token(
+            accessToken: "a", refreshToken: "r", type: "JWT", expiry: Date(timeIntervalSince1970: 2e9), scopes: ["x"]),
         received: Date(timeIntervalSince1970: 1e9))
 
     init() throws {
@@ -27,6 +28,17 @@ struct PrivateFileTests {
         try await file.save(nil)
         try await file.save(nil)
         #expect(try await file.load() == nil)
+    }
+
+    @Test("C80: the names in a saved session are fixed, so that each version of a program can read it")
+    func names() throws {
+        let token: JSONValue = [
+            "access": "a", "refresh": "r", "type": "JWT", "expiry": 1_021_692_800, "scopes": ["x"],
+        ]
+        let written = try FastJSONDecoder().decode([String: JSONValue].self, from: try JSONEncoder().encode(session))
+        #expect(written["token"] == token)
+        let read = try JSONDecoder().decode(Token.self, from: try JSONEncoder().encode(token))
+        #expect(read == session.token)
     }
 
     @Test("C80: the file and the lock have mode 0600, and folders that are created for them have 0700")
@@ -108,7 +120,7 @@ struct PrivateFileTests {
             await tokens.signIn(server.signIn("ann"))
             let second = try await tokens.replacement(for: server.token("ann", 0))
             let third = try await tokens.replacement(for: second)
-            #expect(third.access == "ann.2")
+            #expect(third.accessToken == "ann.2")
             let told = await first(5, of: events).map { event in
                 if case .notSaved(let error) = event { "not saved: \(error.kind)" } else { "\(event)" }
             }

@@ -28,7 +28,7 @@ import Testing
             .get, Self.other, connection("id: 1\ndata: a\n\n"), connection("data: b\n\n", then: .breaks),
             connection("id: 2\ndata: c\n\n"))
         let tokens = TokenStore(time: clock) { $0 }
-        await tokens.signIn(Token(access: "token"))
+        await tokens.signIn(Token(accessToken: "token"))
         let client = client {
             $0.tokens = tokens
             $0.headers = ["X-Api-Key": "key"]

@@ -202,15 +202,15 @@ import Testing
     func sessionEnds(inPause: Bool, change: Change) async throws {
         network.on(
             .get, "/feed", connection("retry: 60000\ndata: a\n\n", then: inPause ? .ends : .isSilent))
-        let tokens = TokenStore(time: clock) { _ in Token(access: "newer") }
-        await tokens.signIn(Token(access: "first"))
+        let tokens = TokenStore(time: clock) { _ in Token(accessToken: "newer") }
+        await tokens.signIn(Token(accessToken: "first"))
         let client = client { $0.tokens = tokens }
         let error = await clock.run {
             async let changing: Void = {
                 try? await clock.sleep(for: .seconds(5))
                 switch change {
                 case .signOut: await tokens.signOut()
-                case .otherUser: await tokens.signIn(Token(access: "second"))
+                case .otherUser: await tokens.signIn(Token(accessToken: "second"))
                 }
             }()
             let error = await #expect(throws: ServiceError.self) {
@@ -232,8 +232,8 @@ import Testing
         network.on(
             .get, "/feed", connection("data: a\n\n", "data: b\n\n"), .status(401), connection("data: c\n\n"),
             .status(204))
-        let tokens = TokenStore(time: clock) { _ in Token(access: "newer") }
-        await tokens.signIn(Token(access: "first"))
+        let tokens = TokenStore(time: clock) { _ in Token(accessToken: "newer") }
+        await tokens.signIn(Token(accessToken: "first"))
         let (data, error) = await data(of: client { $0.tokens = tokens }.events(.get("feed")))
         #expect(data == ["a", "b", "c"] && error == nil)
         #expect(

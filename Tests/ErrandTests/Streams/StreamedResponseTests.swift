@@ -217,7 +217,7 @@ import Testing
     func sentBeforeSignOut(isRead: Bool) async throws {
         network.on(.post, "/logs", stream(3))
         let tokens = TokenStore(time: clock) { $0 }
-        await tokens.signIn(Token(access: "token"))
+        await tokens.signIn(Token(accessToken: "token"))
         let client = testClient(network, clock) { $0.tokens = tokens }
         try await clock.run {
             let response = try await client.stream(.post("logs"))
@@ -235,7 +235,7 @@ import Testing
     func signedOut() async throws {
         network.on(.get, "/logs", stream(3).always)
         let tokens = TokenStore(time: clock) { $0 }
-        await tokens.signIn(Token(access: "token"))
+        await tokens.signIn(Token(accessToken: "token"))
         let client = testClient(network, clock) { $0.tokens = tokens }
         try await clock.run {
             var signed = try await client.stream(.get("logs")).chunks.makeAsyncIterator()

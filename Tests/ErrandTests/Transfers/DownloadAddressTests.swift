@@ -164,7 +164,7 @@ import Testing
         let server = try LoopbackServer()
         let scratch = try Scratch()
         let tokens = TokenStore(persistence: .memory) { $0 }
-        await tokens.signIn(Token(access: "ann"))
+        await tokens.signIn(Token(accessToken: "ann"))
         let file = LoopbackFile(DownloadScene.content(5000))
         let (arrived, goOn) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0))
         server.on(.get, "/report") { request in
@@ -180,7 +180,7 @@ import Testing
         }
         let download = Task { try await client.download(.get("report"), to: scratch.path("report")) }
         for await _ in arrived.stream { break }
-        await tokens.signIn(Token(access: "bo"))
+        await tokens.signIn(Token(accessToken: "bo"))
         goOn.signal()
         let error = await #expect(throws: ServiceError.self) { try await download.value }
         guard case .sessionExpired(let expiry) = error else { throw try #require(error) }
@@ -193,7 +193,7 @@ import Testing
         let scene = try DownloadScene()
         scene.serve { reply, _ in reply.cut(.inBody(1000), by: .silence) }
         let tokens = TokenStore(persistence: .memory) { $0 }
-        await tokens.signIn(Token(access: "ann"))
+        await tokens.signIn(Token(accessToken: "ann"))
         let client = APIClient(scene.server.baseURL) { $0.tokens = tokens }
         let (begun, news) = AsyncStream.makeStream(of: Void.self)
         let download = Task {

@@ -69,17 +69,17 @@ import Testing
     func otherUser() async throws {
         let tokens = TokenStore(persistence: .memory) { $0 }
         let client = client { $0.tokens = tokens }
-        await tokens.signIn(Token(access: "ann"))
+        await tokens.signIn(Token(accessToken: "ann"))
         try await breakOff(client)
         await tokens.signOut()
-        await tokens.signIn(Token(access: "bo"))
+        await tokens.signIn(Token(accessToken: "bo"))
         try await expectAnew(client)
     }
 
     @Test("D15: without a session, and with one, are two callers", arguments: [true, false])
     func withAndWithout(isFirstSigned: Bool) async throws {
         let tokens = TokenStore(persistence: .memory) { $0 }
-        await tokens.signIn(Token(access: "ann"))
+        await tokens.signIn(Token(accessToken: "ann"))
         let (signed, unsigned) = (client { $0.tokens = tokens }, client())
         try await breakOff(isFirstSigned ? signed : unsigned)
         try await expectAnew(isFirstSigned ? unsigned : signed)
@@ -94,12 +94,12 @@ import Testing
             return request.headers["Range"] == nil ? file.reply(to: request).cut(.inBody(1000)) : .status(404)
         }
         func store() -> TokenStore {
-            TokenStore(persistence: .file(scratch.path("session"))) { _ in Token(access: "2") }
+            TokenStore(persistence: .file(scratch.path("session"))) { _ in Token(accessToken: "2") }
         }
         let first = store()
-        await first.signIn(Token(access: "1", refresh: "r"))
+        await first.signIn(Token(accessToken: "1", refreshToken: "r"))
         try await breakOff(client { $0.tokens = first }, .get("own"))
-        _ = try await first.replacement(for: Token(access: "1"))
+        _ = try await first.replacement(for: Token(accessToken: "1"))
         let second = store()
         let result = try await client { $0.tokens = second }.download(.get("own"), to: target)
         #expect(result.resumedAfter == 1000 && downloaded == file.content)
@@ -214,7 +214,7 @@ import Testing
     @Test("D15: the record beside a part names neither the session nor a header, and no two are alike")
     func secrets() async throws {
         let tokens = TokenStore(persistence: .file(scratch.path("session"))) { $0 }
-        await tokens.signIn(Token(access: "t0k3n"))
+        await tokens.signIn(Token(accessToken: "t0k3n"))
         let saved = try await FileTokenPersistence(path: scratch.path("session")).load()
         let session = try #require(saved?.id.uuidString)
         let client = client {

@@ -176,7 +176,7 @@ import Testing
         let tokens = TokenStore(time: clock) { $0 }
         let client = testClient(network, clock) { $0.tokens = tokens }
         try await clock.run {
-            await tokens.signIn(Token(access: "ann"))
+            await tokens.signIn(Token(accessToken: "ann"))
             let download = Task(executorPreference: clock.executor) {
                 try await client.download(.get("file"), to: target)
             }

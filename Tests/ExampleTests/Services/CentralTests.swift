@@ -137,7 +137,7 @@ import Testing
         let log = central.log
         try await central.authenticate(email: ann.email, password: ann.password)
         _ = try await central.checkToken()
-        let token = try await central.tokens.token().access
+        let token = try await central.tokens.token().accessToken
         var told = ""
         for await line in log {
             told += line + "\n"

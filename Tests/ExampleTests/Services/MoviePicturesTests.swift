@@ -15,8 +15,11 @@ import Testing
 
     init() async throws {
         server = try ExampleServer { $0.requestLimit = nil }
-        pictures = Movies.Pictures(ServerEnvironment("qa", server.moviePicturesURL)) { $0.timeout = .seconds(60) }
-        let client = Movies.client(ServerEnvironment("qa", server.moviesURL), apiKey: ExampleData.apiKey, overTheWire)
+        pictures = Movies.Pictures(ServerEnvironment(name: "qa", baseURL: server.moviePicturesURL)) {
+            $0.timeout = .seconds(60)
+        }
+        let client = Movies.client(
+            ServerEnvironment(name: "qa", baseURL: server.moviesURL), apiKey: ExampleData.apiKey, overTheWire)
         films = try await client.run(.popular()).results.elements
         folder = URL.temporaryDirectory.appending(path: "posters-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -13,7 +13,7 @@ import Testing
     init() throws {
         server = try ExampleServer { $0.requestLimit = nil }
         client = Movies.client(
-            ServerEnvironment("qa", server.moviesURL), apiKey: ExampleData.apiKey, overTheWire)
+            ServerEnvironment(name: "qa", baseURL: server.moviesURL), apiKey: ExampleData.apiKey, overTheWire)
         service = Movies.Service(client)
     }
 
@@ -92,7 +92,7 @@ import Testing
     func log() async throws {
         let lines = Mutex<[String]>([])
         let client = Movies.client(
-            ServerEnvironment("qa", server.moviesURL), apiKey: ExampleData.apiKey,
+            ServerEnvironment(name: "qa", baseURL: server.moviesURL), apiKey: ExampleData.apiKey,
             log: { line in lines.withLock { $0.append(line) } }, overTheWire)
         try await Movies.Service(client).rate(7, 8, guest: ExampleData.guestSession)
         let log = lines.withLock { $0 }
@@ -105,7 +105,8 @@ import Testing
 
     @Test("each kind of failure has words of its own")
     func words() async throws {
-        let stranger = Movies.client(ServerEnvironment("qa", server.moviesURL), apiKey: "wrong", overTheWire)
+        let stranger = Movies.client(
+            ServerEnvironment(name: "qa", baseURL: server.moviesURL), apiKey: "wrong", overTheWire)
         let noKey = await failure { () async throws(ServiceError) in try await stranger.run(.popular()) }
         let outdated = await failure { () async throws(ServiceError) in
             try await client.run(Endpoint<Movies.MoviePage>.get("1/releases"))

@@ -10,7 +10,8 @@ import Testing
 
     init() {
         service = Movies.Service(
-            Movies.client(ServerEnvironment("test", "https://movies.test"), apiKey: "k", scripted(network, clock)))
+            Movies.client(
+                ServerEnvironment(name: "test", baseURL: "https://movies.test"), apiKey: "k", scripted(network, clock)))
     }
 
     private func page(_ number: Int, of total: Int) -> ScriptedReply {
@@ -41,7 +42,7 @@ import Testing
     func badRequest() async throws {
         network.on(.get, "/1/videos?api_key=k", .status(400), .silence)
         let client = Movies.client(
-            ServerEnvironment("test", "https://movies.test"), apiKey: "k", scripted(network, clock))
+            ServerEnvironment(name: "test", baseURL: "https://movies.test"), apiKey: "k", scripted(network, clock))
         let error = await failure { () async throws(ServiceError) in try await client.run(.videos(of: 1)) }
         #expect(error.map(Movies.words) == "The catalogue did not understand the question")
         try await clock.run {
@@ -67,7 +68,7 @@ import Testing
     func empty() async throws {
         network.on(.get, "/popular?page=1&api_key=k", .status(200), .json("[1]"))
         let client = Movies.client(
-            ServerEnvironment("test", "https://movies.test"), apiKey: "k", scripted(network, clock))
+            ServerEnvironment(name: "test", baseURL: "https://movies.test"), apiKey: "k", scripted(network, clock))
         for words in [
             "The catalogue answered nothing", "The catalogue answered something that this app cannot read",
         ] {

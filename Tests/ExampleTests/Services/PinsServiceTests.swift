@@ -19,7 +19,8 @@ import Testing
         persistence: any TokenPersistence = .memory
     ) -> Pins.Service {
         Pins.Service(
-            ServerEnvironment("pins", server.pinsURL), clientID: id, clientSecret: secret, persistence: persistence,
+            ServerEnvironment(name: "pins", baseURL: server.pinsURL), clientID: id, clientSecret: secret,
+            persistence: persistence,
             overTheWire)
     }
 
@@ -40,7 +41,7 @@ import Testing
         let service = service()
         let account = try await service.signIn(name: ann.userName, password: ann.password)
         #expect(account.user.userID == ann.id && account.user.userName == ann.userName)
-        #expect(account.token.refresh != nil)
+        #expect(account.token.refreshToken != nil)
         #expect(try await service.user() == account.user)
         await service.signOut()
         let sent = server.received.count

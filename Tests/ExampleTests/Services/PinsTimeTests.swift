@@ -15,7 +15,8 @@ import Testing
 
     init() {
         service = Pins.Service(
-            ServerEnvironment("pins", "https://pins.test"), clientID: "app", clientSecret: "secret", time: clock,
+            ServerEnvironment(name: "pins", baseURL: "https://pins.test"), clientID: "app", clientSecret: "secret",
+            time: clock,
             scripted(network, clock))
     }
 
@@ -111,7 +112,7 @@ import Testing
             let (error, ended) = await call.value
             #expect(error == .cancelled && begin.duration(to: ended) == .seconds(1))
             let kept = try await service.tokens.token()
-            #expect(kept.access == "a2" && kept.refresh == "r2")
+            #expect(kept.accessToken == "a2" && kept.refreshToken == "r2")
         }
     }
 
@@ -161,7 +162,7 @@ import Testing
             try await service.signIn(name: "ben", password: "p")
         }
         #expect(half?.status == 500)
-        #expect(try await service.tokens.token().access == "a")
+        #expect(try await service.tokens.token().accessToken == "a")
     }
 
     @Test("of two who sign in at once, neither gets the other's account")
@@ -179,9 +180,9 @@ import Testing
             }
             for (outcome, name, token) in [(await first, "ann", "a"), (await second, "ben", "b")] {
                 let account = try? outcome.get()
-                #expect(account?.user.userName == name && account?.token.access == token)
+                #expect(account?.user.userName == name && account?.token.accessToken == token)
             }
-            #expect(await (try? service.tokens.token())?.access == "a")
+            #expect(await (try? service.tokens.token())?.accessToken == "a")
         }
     }
 }

@@ -12,7 +12,7 @@ import Testing
 
     init() {
         client = Social.client(
-            ServerEnvironment("social", "https://social.test/api/v1"), appToken: "app", user: 1,
+            ServerEnvironment(name: "social", baseURL: "https://social.test/api/v1"), appToken: "app", user: 1,
             scripted(network, clock))
         service = Social.FriendsService(client)
     }
@@ -106,7 +106,7 @@ import Testing
     @Test("without a network nothing is sent, and the message says so")
     @MainActor func offline() async throws {
         let offline = Social.client(
-            ServerEnvironment("social", "https://social.test/api/v1"), appToken: "app", user: 1
+            ServerEnvironment(name: "social", baseURL: "https://social.test/api/v1"), appToken: "app", user: 1
         ) {
             scripted(network, clock)(&$0)
             $0.connectivity = Connectivity { false }
@@ -156,7 +156,9 @@ import Testing
         network.on(.get, list, reply.always)
         let limiter = RateLimiter(.requests(1, per: .seconds(60)), time: clock)
         let service = Social.FriendsService(
-            Social.client(ServerEnvironment("social", "https://social.test/api/v1"), appToken: "app", user: 1) {
+            Social.client(
+                ServerEnvironment(name: "social", baseURL: "https://social.test/api/v1"), appToken: "app", user: 1
+            ) {
                 scripted(network, clock)(&$0)
                 $0.retry = .standard
                 if stage == .inLine { $0.limiter = limiter }

@@ -13,7 +13,7 @@ import Testing
     init() throws {
         server = try ExampleServer { $0.requestLimit = nil }
         client = Social.client(
-            ServerEnvironment("social", server.socialURL), appToken: ExampleData.applicationToken,
+            ServerEnvironment(name: "social", baseURL: server.socialURL), appToken: ExampleData.applicationToken,
             user: ExampleData.ann.id, overTheWire)
         service = Social.FriendsService(client)
     }
@@ -73,7 +73,7 @@ import Testing
         let other = try ExampleServer { $0.requestLimit = nil }
         let elsewhere = Social.FriendsService(
             Social.client(
-                ServerEnvironment("other", other.socialURL), appToken: ExampleData.applicationToken,
+                ServerEnvironment(name: "other", baseURL: other.socialURL), appToken: ExampleData.applicationToken,
                 user: ExampleData.ann.id, overTheWire))
         async let added = elsewhere.add(3)
         async let listed = service.friends()
@@ -92,7 +92,8 @@ import Testing
 
         let reader = Social.FriendsService(
             Social.client(
-                ServerEnvironment("social", server.socialURL), appToken: ExampleData.readingApplicationToken,
+                ServerEnvironment(name: "social", baseURL: server.socialURL),
+                appToken: ExampleData.readingApplicationToken,
                 user: ExampleData.ann.id, overTheWire))
         let forbidden = await failure { () async throws(ServiceError) in try await reader.add(3) }
         #expect(forbidden?.refusal?.status == 403)

@@ -7,11 +7,11 @@ import Foundation
 /// Requests access tokens from an authorization server, with the password, client credentials and refresh grants of RFC
 /// 6749.
 ///
-///     let oauth = OAuth(login, "oauth/access_token", id: "pins", secret: secret)
+///     let oauth = OAuth(server: login, tokenPath: "oauth/access_token", clientID: "pins", clientSecret: secret)
 ///     let tokens = TokenStore(persistence: .file("/var/lib/pins/session")) {
-///         try await oauth.refreshed($0)
+///         try await oauth.refresh($0)
 ///     }
-///     await tokens.signIn(try await oauth.token(.password(user: name, password)))
+///     await tokens.signIn(try await oauth.token(.password(username: name, password: password)))
 ///
 /// Its requests are calls of the client that you pass, and never signed. They are POSTs without an idempotency key, so
 /// the client retries one only if it certainly was not sent. If a connection breaks after a refresh was sent, the next
@@ -43,22 +43,22 @@ public struct OAuth: Sendable {
     /// and sends nothing.
     ///
     /// - Parameters:
-    ///   - client: A client of the authorization server.
-    ///   - path: The path of its token endpoint, `token` by default.
-    ///   - id: The id of the app.
-    ///   - secret: The secret of the app.
+    ///   - server: A client of the authorization server.
+    ///   - tokenPath: The path of its token endpoint, `token` by default.
+    ///   - clientID: The id of the app.
+    ///   - clientSecret: The secret of the app.
     ///   - credentials: The place of the id and the secret in a request, the header by default.
     ///   - tokenType: The only accepted type of token, in whatever case the server writes it, `Bearer` by default; it
     ///     becomes the scheme of the `Authorization` header. A response without a type counts as this type.
     ///   - parameters: Further parameters of every request, such as an audience or a tenant.
     public init(
-        _ client: APIClient, _ path: EndpointPath = "token", id: String, secret: String = "",
+        server: APIClient, tokenPath: EndpointPath = "token", clientID: String, clientSecret: String = "",
         credentials: Credentials = .inHeader, tokenType: String = "Bearer", parameters: QueryItems = [:]
     ) {
-        self.client = client
-        self.path = path
-        self.id = id
-        self.secret = secret
+        client = server
+        path = tokenPath
+        id = clientID
+        secret = clientSecret
         self.credentials = credentials
         self.tokenType = tokenType
         self.parameters = parameters
@@ -89,7 +89,7 @@ public struct OAuth: Sendable {
                     status: reply.status))
         }
         return Token(
-            access: answer.access, refresh: answer.refresh, type: tokenType,
+            accessToken: answer.access, refreshToken: answer.refresh, type: tokenType,
             expiry: answer.lifetime.map { client.configuration.time.date.addingTimeInterval($0) },
             scopes: answer.scopes ?? scopes)
     }
@@ -99,12 +99,12 @@ public struct OAuth: Sendable {
     /// If the response has no new refresh token, or no scopes, the old ones stay. A refusal is `.rejected`, with the
     /// server's code. The store ends the session if that code says that the token is refused, such as `invalid_grant`,
     /// and keeps it otherwise: see ``TokenStore``. A missing refresh token ends the session, and nothing is sent.
-    public func refreshed(_ old: Token) async throws(ServiceError) -> Token {
-        guard let refresh = old.refresh, !refresh.isEmpty else {
+    public func refresh(_ old: Token) async throws(ServiceError) -> Token {
+        guard let refresh = old.refreshToken, !refresh.isEmpty else {
             throw .sessionExpired(SessionExpiry(.refreshRefused, message: "there is no refresh token"))
         }
         var token = try await token(.refresh(refresh))
-        token.refresh = token.refresh ?? refresh
+        token.refreshToken = token.refreshToken ?? refresh
         if token.scopes.isEmpty { token.scopes = old.scopes }
         return token
     }

@@ -8,9 +8,9 @@ extension OAuth {
         var problem: String?
 
         /// The name and the password of a user (RFC 6749, 4.3).
-        public static func password(user: String, _ password: String) -> Grant {
-            var grant = Grant(parameters: ["grant_type": "password", "username": user, "password": password])
-            if user.isEmpty {
+        public static func password(username: String, password: String) -> Grant {
+            var grant = Grant(parameters: ["grant_type": "password", "username": username, "password": password])
+            if username.isEmpty {
                 grant.problem = "the user name is empty"
             } else if password.isEmpty {
                 grant.problem = "the password is empty"

@@ -25,7 +25,7 @@ struct RefreshPace: Sendable {
     }
 
     mutating func succeeded(with token: Token, at now: Instant) {
-        newest = (token.access, now)
+        newest = (token.accessToken, now)
         failures = 0
     }
 

@@ -86,7 +86,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
 
     /// Whether the session has, or had, that token.
     func knows(_ token: Token) -> Bool {
-        session?.token.access == token.access || history.replaced.contains(token.access)
+        session?.token.accessToken == token.accessToken || history.replaced.contains(token.accessToken)
     }
 
     // MARK: What a call sees
@@ -99,7 +99,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
             if let expiry = past.expiry(of: id) { return .ended(expiry) }
             return .ended(SessionExpiry(session == nil ? .signedOut : .otherSession))
         }
-        if let refresh = history.refresh, history.refused == session.token.access { return .beingReplaced(refresh) }
+        if let refresh, history.refused == session.token.accessToken { return .beingReplaced(refresh) }
         guard let expiry = session.token.expiry else { return .good(session.token) }
         // A new token that had expired when it was received means that the clocks differ, and says nothing about the
         // token. The next one would be expired as well, so this one is used until the server refuses it (T12).
@@ -114,7 +114,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     /// Returns what a call of that session can do after the server has responded with 401 to `rejected`: for this call,
     /// that token has expired (T1). If it was replaced meanwhile, the call can use the current one (T2).
     func status(of id: UUID, at date: Date, rejecting rejected: String) -> Status {
-        guard let session, session.id == id, session.token.access == rejected else {
+        guard let session, session.id == id, session.token.accessToken == rejected else {
             return status(of: id, at: date)
         }
         return history.refresh.map { .beingReplaced($0) } ?? .expired
@@ -193,14 +193,14 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     /// Notes that the server has accepted a token: a later refusal is no sign that new tokens do not help (T3).
     mutating func accept(_ access: String) {
         // Most often it is the token that was accepted last: to compare it is cheaper than to keep it again.
-        guard history.accepted != access, session?.token.access == access else { return }
+        guard history.accepted != access, session?.token.accessToken == access else { return }
         history.accepted = access
     }
 
     /// Notes that the server has refused a token. Nothing changes if the token was replaced already (T2). A refused new
     /// token counts against the cap, unless another request with it was accepted (T3).
     mutating func refuse(_ access: String, of id: UUID, at now: Instant) {
-        guard let session, session.id == id, session.token.access == access else { return }
+        guard let session, session.id == id, session.token.accessToken == access else { return }
         history.refused = access
         if history.accepted != access { history.pace.refused(access, at: now) }
     }
@@ -294,7 +294,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     }
 
     private mutating func adopt(_ newer: SavedSession) {
-        if let session { history.replaced.append(session.token.access) }
+        if let session { history.replaced.append(session.token.accessToken) }
         if history.replaced.count > Self.replacedLimit { history.replaced.removeFirst() }
         session = newer
     }

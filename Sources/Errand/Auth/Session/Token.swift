@@ -7,9 +7,9 @@ public import Foundation
 /// An access token, with what is known about it. Its description shows no secrets.
 public struct Token: Sendable, Hashable, Codable {
     /// The access token itself.
-    public var access: String
+    public var accessToken: String
     /// The refresh token, which can be exchanged for a new access token; `nil` if there is none.
-    public var refresh: String?
+    public var refreshToken: String?
     /// The scheme of the `Authorization` header: `Bearer`, `JWT`, …
     public var type: String
     /// When the access token expires; `nil` if that is not known.
@@ -19,17 +19,25 @@ public struct Token: Sendable, Hashable, Codable {
 
     /// Creates a token.
     public init(
-        access: String, refresh: String? = nil, type: String = "Bearer", expiry: Date? = nil, scopes: [String] = []
+        accessToken: String, refreshToken: String? = nil, type: String = "Bearer", expiry: Date? = nil,
+        scopes: [String] = []
     ) {
-        self.access = access
-        self.refresh = refresh
+        self.accessToken = accessToken
+        self.refreshToken = refreshToken
         self.type = type
         self.expiry = expiry
         self.scopes = scopes
     }
 
+    /// The names in a saved session.
+    private enum CodingKeys: String, CodingKey {
+        case accessToken = "access"
+        case refreshToken = "refresh"
+        case type, expiry, scopes
+    }
+
     /// The value of the `Authorization` header.
-    var authorization: String { "\(type) \(access)" }
+    var authorization: String { "\(type) \(accessToken)" }
 }
 
 extension Token: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -37,7 +45,7 @@ extension Token: CustomStringConvertible, CustomDebugStringConvertible, CustomRe
     public var description: String {
         // Foundation traps when it formats a date that is not a number.
         let expiry = expiry.flatMap { $0.timeIntervalSince1970.isNaN ? nil : "\($0)" } ?? "unknown"
-        let refresh = refresh == nil ? "none" : Redactor.mask
+        let refresh = refreshToken == nil ? "none" : Redactor.mask
         return "Token(\(type) \(Redactor.mask), refresh: \(refresh), expiry: \(expiry), scopes: \(scopes))"
     }
     /// The token without its secrets.

@@ -157,7 +157,7 @@ public actor TokenStore {
     public func replacement(for rejected: Token) async throws(ServiceError) -> Token {
         let session = try await session()
         guard live.knows(rejected) else { throw .sessionExpired(SessionExpiry(.otherSession)) }
-        return try await token(of: session, insteadOf: rejected.access, in: CallScope())
+        return try await token(of: session, insteadOf: rejected.accessToken, in: CallScope())
     }
 
     /// Waits until nothing of the session is being changed or saved: neither a refresh, nor a sign-in or a sign-out.

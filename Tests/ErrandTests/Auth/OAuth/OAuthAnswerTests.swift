@@ -19,7 +19,8 @@ struct OAuthAnswerTests {
         #expect(
             token
                 == Token(
-                    access: "a", refresh: "r", type: "Bearer", expiry: scene.clock.date.addingTimeInterval(3600),
+                    accessToken: "a", refreshToken: "r", type: "Bearer",
+                    expiry: scene.clock.date.addingTimeInterval(3600),
                     scopes: ["x", "y"]))
     }
 
@@ -31,7 +32,7 @@ struct OAuthAnswerTests {
             #"{"access_token":"a","refresh_token":null,"expires_in":0}"#, #"{"access_token":"a","error":"not one"}"#,
         ])
     func little(json: String) async throws {
-        #expect(try await token(json) == Token(access: "a", scopes: ["read", "write"]))
+        #expect(try await token(json) == Token(accessToken: "a", scopes: ["read", "write"]))
     }
 
     @Test(
@@ -113,7 +114,7 @@ struct OAuthAnswerTests {
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         let scene = OAuthScene(.json(OAuthScene.answer)) { $0.decoder = decoder }
         let expiry = scene.clock.date.addingTimeInterval(3600)
-        #expect(try await scene.signIn() == Token(access: "a", refresh: "r", expiry: expiry))
+        #expect(try await scene.signIn() == Token(accessToken: "a", refreshToken: "r", expiry: expiry))
     }
 
     @Test(

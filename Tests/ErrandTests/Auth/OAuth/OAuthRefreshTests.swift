@@ -10,7 +10,7 @@ struct OAuthRefreshTests {
     private static let refused = #"{"error":"invalid_grant","error_description":"Revoked"}"#
 
     private func store(_ scene: OAuthScene, _ disk: any TokenPersistence = .memory) -> TokenStore {
-        TokenStore(persistence: disk, time: scene.clock) { [oauth = scene.oauth] in try await oauth.refreshed($0) }
+        TokenStore(persistence: disk, time: scene.clock) { [oauth = scene.oauth] in try await oauth.refresh($0) }
     }
 
     @Test(
@@ -31,14 +31,15 @@ struct OAuthRefreshTests {
         }
         let start = scene.clock.now
         try await scene.clock.play {
-            await tokens.signIn(Token(access: "old", refresh: "r1", expiry: scene.clock.date, scopes: ["read"]))
+            await tokens.signIn(
+                Token(accessToken: "old", refreshToken: "r1", expiry: scene.clock.date, scopes: ["read"]))
             let names = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<50 { group.addTask { try await api.run(.me) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(names == Array(repeating: "ann", count: 50))
             let token = try await tokens.token()
-            #expect(token.refresh == "r2")
+            #expect(token.refreshToken == "r2")
             #expect(token.scopes == ["read"])
         }
         #expect(scene.network.sent.map(\.request.url.path) == ["/token"] + Array(repeating: "/me", count: 50))
@@ -52,10 +53,10 @@ struct OAuthRefreshTests {
     func rotation() async throws {
         let scene = OAuthScene(
             .json(#"{"access_token":"a2"}"#), .json(#"{"access_token":"a3","refresh_token":"r3","scope":"less"}"#))
-        let second = try await scene.oauth.refreshed(Token(access: "a1", refresh: "r1", scopes: ["read"]))
-        #expect(second == Token(access: "a2", refresh: "r1", scopes: ["read"]))
-        let third = try await scene.oauth.refreshed(second)
-        #expect(third == Token(access: "a3", refresh: "r3", scopes: ["less"]))
+        let second = try await scene.oauth.refresh(Token(accessToken: "a1", refreshToken: "r1", scopes: ["read"]))
+        #expect(second == Token(accessToken: "a2", refreshToken: "r1", scopes: ["read"]))
+        let third = try await scene.oauth.refresh(second)
+        #expect(third == Token(accessToken: "a3", refreshToken: "r3", scopes: ["less"]))
         #expect(scene.forms.map { $0.suffix(2) } == ["r1", "r1"])
     }
 
@@ -68,7 +69,7 @@ struct OAuthRefreshTests {
         let tokens = store(scene, disk)
         let events = tokens.events
         try await scene.clock.play {
-            await tokens.signIn(Token(access: "old", refresh: "r", expiry: scene.clock.date))
+            await tokens.signIn(Token(accessToken: "old", refreshToken: "r", expiry: scene.clock.date))
             let errors = await withTaskGroup(of: ServiceError?.self) { group in
                 for _ in 0..<50 { group.addTask { await failure(of: tokens.token) } }
                 return await group.reduce(into: []) { $0.append($1) }
@@ -78,7 +79,7 @@ struct OAuthRefreshTests {
             try await scene.clock.sleep(for: .seconds(1))
             #expect(await failure(of: tokens.token) == .signInRequired)
             #expect(disk.load() == nil)
-            await tokens.signIn(Token(access: "next"))
+            await tokens.signIn(Token(accessToken: "next"))
             #expect(await first(3, of: events) == [.signedIn, .expired(expiry), .signedIn])
         }
         #expect(scene.network.sent.count == 1)
@@ -89,7 +90,7 @@ struct OAuthRefreshTests {
         let scene = OAuthScene()
         let tokens = store(scene)
         try await scene.clock.play {
-            await tokens.signIn(Token(access: "old", refresh: refresh, expiry: scene.clock.date))
+            await tokens.signIn(Token(accessToken: "old", refreshToken: refresh, expiry: scene.clock.date))
             let expiry = SessionExpiry(.refreshRefused, message: "there is no refresh token")
             #expect(await failure(of: tokens.token) == .sessionExpired(expiry))
             #expect(await tokens.isSignedIn == false)
@@ -109,14 +110,14 @@ struct OAuthRefreshTests {
         let tokens = store(scene, disk)
         let events = tokens.events
         try await scene.clock.play {
-            await tokens.signIn(Token(access: "old", refresh: "r", expiry: scene.clock.date))
+            await tokens.signIn(Token(accessToken: "old", refreshToken: "r", expiry: scene.clock.date))
             let before = disk.load()
             let error = await failure(of: tokens.token)
             #expect(error != nil && error?.reason == nil)
             #expect(await tokens.isSignedIn)
             #expect(disk.load() == before)
             let token = try await tokens.token()
-            #expect(token.access == "new")
+            #expect(token.accessToken == "new")
             #expect(await first(2, of: events) == [.signedIn, .refreshed])
         }
     }
@@ -128,9 +129,9 @@ struct OAuthRefreshTests {
             try await oauth.token(.clientCredentials)
         }
         try await scene.clock.play {
-            await tokens.signIn(Token(access: "old", expiry: scene.clock.date))
+            await tokens.signIn(Token(accessToken: "old", expiry: scene.clock.date))
             let token = try await tokens.token()
-            #expect(token.access == "new")
+            #expect(token.accessToken == "new")
         }
         #expect(scene.forms == ["grant_type=client_credentials"])
     }

@@ -15,7 +15,7 @@ struct OAuthRequestTests {
         for (credentials, tail) in [(OAuth.Credentials.inHeader, ""), (.inBody, inBody), (.idOnly, "&client_id=pins")] {
             let scene = OAuthScene(.json(OAuthScene.answer).always, credentials: credentials)
             _ = try await scene.signIn(scopes: ["read", "write"])
-            _ = try await scene.oauth.refreshed(Token(access: "a", refresh: "r+1"))
+            _ = try await scene.oauth.refresh(Token(accessToken: "a", refreshToken: "r+1"))
             var expected = [password + "&scope=read%20write" + tail, refresh + tail]
             if credentials != .idOnly {
                 _ = try await scene.oauth.token(.clientCredentials)
@@ -49,7 +49,7 @@ struct OAuthRequestTests {
     @Test("in the body they are escaped once, like every other parameter")
     func escapingInBody() async throws {
         let scene = OAuthScene(.json(OAuthScene.answer), id: "a:b", secret: "c%é&", credentials: .inBody)
-        _ = try await scene.oauth.token(.password(user: "a&b=c", "p+q %"))
+        _ = try await scene.oauth.token(.password(username: "a&b=c", password: "p+q %"))
         #expect(
             scene.forms == [
                 "grant_type=password&username=a%26b%3Dc&password=p%2Bq%20%25"
@@ -63,7 +63,7 @@ struct OAuthRequestTests {
             .json(OAuthScene.answer).always, parameters: ["audience": "all", "resource": ["x", "y"]])
         _ = try await scene.oauth.token(.clientCredentials)
         _ = try await scene.oauth.token(.clientCredentials, parameters: ["otp": "1", "audience": "one"])
-        _ = try await scene.oauth.refreshed(Token(access: "a", refresh: "r"))
+        _ = try await scene.oauth.refresh(Token(accessToken: "a", refreshToken: "r"))
         #expect(
             scene.forms == [
                 "grant_type=client_credentials&audience=all&resource=x&resource=y",
@@ -82,9 +82,9 @@ struct OAuthRequestTests {
             ("i", "", .inBody, .ann, "the client secret is empty"),
             ("i", "", .inHeader, .clientCredentials, "the client secret is empty"),
             ("i", "s", .idOnly, .clientCredentials, "this grant is for apps that have a client secret"),
-            ("i", "s", .inHeader, .password(user: "", "p"), "the user name is empty"),
-            ("i", "s", .inBody, .password(user: "ann", ""), "the password is empty"),
-            ("i", "", .idOnly, .password(user: "", ""), "the user name is empty"),
+            ("i", "s", .inHeader, .password(username: "", password: "p"), "the user name is empty"),
+            ("i", "s", .inBody, .password(username: "ann", password: ""), "the password is empty"),
+            ("i", "", .idOnly, .password(username: "", password: ""), "the user name is empty"),
         ] as [(String, String, OAuth.Credentials, OAuth.Grant, String)])
     func missing(
         id: String, secret: String, credentials: OAuth.Credentials, grant: OAuth.Grant, reason: String
@@ -98,9 +98,9 @@ struct OAuthRequestTests {
     @Test("a refresh reports an empty id or secret too, and does not end the session")
     func missingAtRefresh() async throws {
         let scene = OAuthScene(secret: "")
-        let tokens = TokenStore(time: scene.clock) { [oauth = scene.oauth] in try await oauth.refreshed($0) }
+        let tokens = TokenStore(time: scene.clock) { [oauth = scene.oauth] in try await oauth.refresh($0) }
         try await scene.clock.play {
-            await tokens.signIn(Token(access: "a", refresh: "r", expiry: scene.clock.date))
+            await tokens.signIn(Token(accessToken: "a", refreshToken: "r", expiry: scene.clock.date))
             let error = await failure(of: tokens.token)
             #expect(error == .invalidRequest(InvalidRequest(.configuration, "the client secret is empty")))
             #expect(await tokens.isSignedIn)
@@ -122,10 +122,10 @@ struct OAuthRequestTests {
     func cleartext(credentials: OAuth.Credentials) async throws {
         let network = scripted()
         let login = testClient(network, TestClock()) {
-            $0.environment = ServerEnvironment("test", "http://auth.test")
+            $0.environment = ServerEnvironment(name: "test", baseURL: "http://auth.test")
             $0.allowsCleartext = true
         }
-        let oauth = OAuth(login, id: "i", secret: "s", credentials: credentials)
+        let oauth = OAuth(server: login, clientID: "i", clientSecret: "s", credentials: credentials)
         let error = await failure { () async throws(ServiceError) in try await oauth.token(.ann) }
         guard case .invalidRequest(let invalid) = error else {
             Issue.record("\(String(describing: error))")
@@ -139,7 +139,7 @@ struct OAuthRequestTests {
     func unsigned() async throws {
         let clock = TestClock()
         let tokens = TokenStore(time: clock) { $0 }
-        await tokens.signIn(Token(access: "mine"))
+        await tokens.signIn(Token(accessToken: "mine"))
         let scene = OAuthScene(.json(OAuthScene.answer), credentials: .inBody) { $0.tokens = tokens }
         _ = try await scene.signIn()
         #expect(scene.network.sent.first?.request.headers["Authorization"] == nil)

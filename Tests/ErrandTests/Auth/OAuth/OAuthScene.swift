@@ -23,7 +23,8 @@ struct OAuthScene: Sendable {
         login = testClient(network, clock, configure)
         make = { login in
             OAuth(
-                login, id: id, secret: secret, credentials: credentials, tokenType: tokenType, parameters: parameters)
+                server: login, clientID: id, clientSecret: secret, credentials: credentials, tokenType: tokenType,
+                parameters: parameters)
         }
     }
 
@@ -39,5 +40,5 @@ struct OAuthScene: Sendable {
 }
 
 extension OAuth.Grant {
-    static let ann = OAuth.Grant.password(user: "ann", "pass word")
+    static let ann = OAuth.Grant.password(username: "ann", password: "pass word")
 }

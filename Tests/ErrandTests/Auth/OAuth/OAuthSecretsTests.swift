@@ -22,7 +22,7 @@ struct OAuthSecretsTests {
             secret: Self.secret, credentials: credentials, parameters: ["otp_token": Planted.access])
         expectNone(printed(scene.oauth), "oauth")
         #expect("\(scene.oauth)".contains("pins"))
-        let grant = OAuth.Grant.password(user: "ann", Planted.password)
+        let grant = OAuth.Grant.password(username: "ann", password: Planted.password)
         expectNone(printed(grant) + printed(Optional(grant) as Any), "grant")
         #expect("\(grant)".contains("username=ann"))
     }
@@ -47,14 +47,14 @@ struct OAuthSecretsTests {
             let scene = OAuthScene(
                 .json(answer, status: status).always, secret: Self.secret, credentials: credentials)
             let events = scene.login.events
-            let tokens = TokenStore(time: scene.clock) { [oauth = scene.oauth] in try await oauth.refreshed($0) }
+            let tokens = TokenStore(time: scene.clock) { [oauth = scene.oauth] in try await oauth.refresh($0) }
             let told = tokens.events
             try await scene.clock.play {
                 // A response can echo only what was in its own request.
-                let grant = OAuth.Grant.password(user: "ann", Planted.password)
+                let grant = OAuth.Grant.password(username: "ann", password: Planted.password)
                 let signIn = await failure { () async throws(ServiceError) in try await scene.oauth.token(grant) }
                 expect(signIn, hides: own + [Planted.password])
-                await tokens.signIn(Token(access: "old", refresh: Planted.refresh, expiry: scene.clock.date))
+                await tokens.signIn(Token(accessToken: "old", refreshToken: Planted.refresh, expiry: scene.clock.date))
                 let refresh = await failure(of: tokens.token)
                 expect(refresh, hides: own + [Planted.refresh])
                 await scene.login.shutdown()

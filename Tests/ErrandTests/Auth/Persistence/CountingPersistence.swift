@@ -33,7 +33,7 @@ final class CountingPersistence: TokenPersistence {
         try state.withLock { state in
             if let error = state.saveError { throw error }
             state.session = session
-            state.saves.append(session?.token.access)
+            state.saves.append(session?.token.accessToken)
         }
     }
 }

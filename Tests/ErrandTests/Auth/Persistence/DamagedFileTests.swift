@@ -22,7 +22,7 @@ struct DamagedFileTests {
     @Test("C82: the file that the other cases are based on is valid")
     func good() async throws {
         try scratch.write(wholeFile, to: "session")
-        #expect(try await file.load()?.token.access == "a")
+        #expect(try await file.load()?.token.accessToken == "a")
     }
 
     @Test(
@@ -47,7 +47,7 @@ struct DamagedFileTests {
         try scratch.write("older", to: "session.damaged")
         let file = PrivateFile(path: scratch.path("session"))
         #expect(try file.setAside(.damaged, "is damaged", ifStillHolding: Data("{".utf8)) == nil)
-        #expect(try await self.file.load()?.token.access == "a")
+        #expect(try await self.file.load()?.token.accessToken == "a")
         #expect(!scratch.exists("session.damaged"))
         #expect(try file.setAside(.damaged, "is damaged", ifStillHolding: Data(wholeFile.utf8))?.kind == .damaged)
         #expect(try scratch.read("session.damaged") == wholeFile)
@@ -91,7 +91,7 @@ struct DamagedFileTests {
         try await clock.play {
             #expect(await failure(of: tokens.token)?.reason == .unreadable)
             #expect(await failure(of: tokens.token) == .signInRequired)
-            await tokens.signIn(Token(access: "a"))
+            await tokens.signIn(Token(accessToken: "a"))
             let told = await first(2, of: events)
             guard case .notSaved(let error) = try #require(told.first) else {
                 Issue.record("\(told)")
@@ -100,7 +100,7 @@ struct DamagedFileTests {
             #expect(error.kind == .damaged)
             #expect(told.last == .signedIn)
         }
-        #expect(try await file.load()?.token.access == "a")
+        #expect(try await file.load()?.token.accessToken == "a")
         #expect(try scratch.read("session.damaged") == "{")
     }
 }

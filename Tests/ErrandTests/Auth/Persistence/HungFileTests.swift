@@ -16,7 +16,7 @@ struct HungFileTests {
 
     @Test("C92 a call that needs the session ends at its deadline, and the session is loaded when the disk responds")
     func loading() async throws {
-        try await file.save(SavedSession(id: UUID(), token: Token(access: "saved"), received: Date()))
+        try await file.save(SavedSession(id: UUID(), token: Token(accessToken: "saved"), received: Date()))
         let tokens = TokenStore(persistence: file) { $0 }
         let network = scripted()
         network.on(.get, "/x", .json("7"))
@@ -40,21 +40,21 @@ struct HungFileTests {
         let disk = Noted<HeldPlace?>(nil)
         let tokens = TokenStore(persistence: file) { [scratch] _ in
             disk.value = await HeldPlace(scratch.path("session"))
-            return Token(access: "new", refresh: "new")
+            return Token(accessToken: "new", refreshToken: "new")
         }
-        await tokens.signIn(Token(access: "old", refresh: "old"))
+        await tokens.signIn(Token(accessToken: "old", refreshToken: "old"))
         var events = tokens.events.makeAsyncIterator()
-        let waiters = (0..<3).map { _ in Task { try await tokens.replacement(for: Token(access: "old")) } }
+        let waiters = (0..<3).map { _ in Task { try await tokens.replacement(for: Token(accessToken: "old")) } }
         while disk.value == nil { await Task.yield() }
         for waiter in waiters {
             waiter.cancel()
             await #expect(throws: ServiceError.cancelled) { try await waiter.value }
         }
-        let last = Task { try await tokens.replacement(for: Token(access: "old")) }
+        let last = Task { try await tokens.replacement(for: Token(accessToken: "old")) }
         disk.value?.release()
         // By now it has been saved.
-        #expect(try await last.value.access == "new")
-        #expect(try await file.load()?.token.access == "new")
+        #expect(try await last.value.accessToken == "new")
+        #expect(try await file.load()?.token.accessToken == "new")
         guard case .refreshed = await events.next() else {
             Issue.record("another event")
             return
@@ -67,7 +67,7 @@ struct HungFileTests {
         // As many as there may be threads for tasks, and more.
         let hung = (0..<8).map { _ in Task { try await file.load() } }
         let healthy = FileTokenPersistence(path: scratch.path("healthy/session"))
-        let session = SavedSession(id: UUID(), token: Token(access: "a"), received: Date(timeIntervalSince1970: 0))
+        let session = SavedSession(id: UUID(), token: Token(accessToken: "a"), received: Date(timeIntervalSince1970: 0))
         try await healthy.exclusively { _ in await #expect(throws: Never.self) { try await healthy.save(session) } }
         #expect(try await healthy.load() == session)
         for disk in disks { disk.release() }

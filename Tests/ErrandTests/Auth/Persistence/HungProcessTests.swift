@@ -39,7 +39,7 @@ struct HungProcessTests {
         _ = try await hung.end()
         await clock.advance(by: .seconds(60))
         let newer = try await tokens.replacement(for: old)
-        #expect(newer.access == "ann.1")
+        #expect(newer.accessToken == "ann.1")
         #expect(server.refreshes == ["refresh.ann.0"], "nothing was refreshed without the lock")
     }
 
@@ -52,14 +52,14 @@ struct HungProcessTests {
         let events = tokens.events
         let hung = try await hang()
         await tokens.signIn(server.signIn("bo"))
-        #expect(try await tokens.token().access == "bo.0")
+        #expect(try await tokens.token().accessToken == "bo.0")
         await tokens.signOut()
         #expect(await tokens.isSignedIn == false)
         let told = await first(4, of: events).map { event in
             if case .notSaved(let error) = event { "not saved: \(error.kind)" } else { "\(event)" }
         }
         #expect(told == ["signedIn", "not saved: locked", "signedOut", "not saved: locked"])
-        #expect(try await file.load()?.token.access == "ann.0", "nobody writes without the lock")
+        #expect(try await file.load()?.token.accessToken == "ann.0", "nobody writes without the lock")
         hung.kill()
         _ = try await hung.end()
         await tokens.signOut()
@@ -73,12 +73,12 @@ struct HungProcessTests {
         let old = server.signIn("ann")
         await tokens.signIn(old)
         let newer = try await tokens.replacement(for: old)
-        #expect(newer.access == "ann.1")
+        #expect(newer.accessToken == "ann.1")
         #expect(try await file.load() == nil)
         hung.kill()
         _ = try await hung.end()
         _ = try await tokens.replacement(for: newer)
-        #expect(try await file.load()?.token.access == "ann.2")
+        #expect(try await file.load()?.token.accessToken == "ann.2")
     }
 
     @Test("signing in returns when it is cancelled, and the token is saved nevertheless", .timeLimit(.minutes(1)))
@@ -86,16 +86,16 @@ struct HungProcessTests {
         let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .seconds(50))
         let tokens = TokenStore(persistence: patient) { $0 }
         let hung = try await hang()
-        let signIn = Task { await tokens.signIn(Token(access: "a")) }
+        let signIn = Task { await tokens.signIn(Token(accessToken: "a")) }
         signIn.cancel()
         await signIn.value
-        #expect(try await tokens.token().access == "a")
+        #expect(try await tokens.token().accessToken == "a")
         #expect(try await file.load() == nil)
         hung.kill()
         _ = try await hung.end()
         // Waits for its turn after the save above.
-        await tokens.signIn(Token(access: "b"))
-        #expect(try await file.load()?.token.access == "b")
+        await tokens.signIn(Token(accessToken: "b"))
+        #expect(try await file.load()?.token.accessToken == "b")
     }
 
     @Test("a session that a process saved before it hung is used, though it holds the lock", .timeLimit(.minutes(1)))

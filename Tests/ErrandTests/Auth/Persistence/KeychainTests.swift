@@ -15,7 +15,7 @@ import Testing
     }
 
     private func saved(_ access: String) -> SavedSession {
-        SavedSession(id: UUID(), token: Token(access: access), received: Date(timeIntervalSince1970: 0))
+        SavedSession(id: UUID(), token: Token(accessToken: access), received: Date(timeIntervalSince1970: 0))
     }
 
     @Test("a session is added, replaced and removed")
@@ -35,8 +35,8 @@ import Testing
     func groups() async throws {
         try await session("TEAM.shared").save(saved("shared"))
         try await session().save(saved("own"))
-        #expect(try await session("TEAM.shared").load()?.token.access == "shared")
-        #expect(try await session().load()?.token.access == "own")
+        #expect(try await session("TEAM.shared").load()?.token.accessToken == "shared")
+        #expect(try await session().load()?.token.accessToken == "own")
     }
 
     @Test("only an item with an access group needs the data protection Keychain of macOS")
@@ -60,7 +60,7 @@ import Testing
             _ = keychain.add(item, (try? JSONEncoder().encode(other)) ?? Data())
         }
         try await session().save(saved("mine"))
-        #expect(try await session().load()?.token.access == "mine")
+        #expect(try await session().load()?.token.accessToken == "mine")
     }
 
     @Test("data that is not a session is damaged, and the next sign-in replaces it")
@@ -69,7 +69,7 @@ import Testing
         let error = await #expect(throws: TokenPersistenceError.self) { try await session().load() }
         #expect(error?.kind == .damaged)
         try await session().save(saved("new"))
-        #expect(try await session().load()?.token.access == "new")
+        #expect(try await session().load()?.token.accessToken == "new")
     }
 
     @Test(
@@ -94,7 +94,7 @@ import Testing
             #expect(error?.message.contains(words) == true)
         }
         keychain.refusal = nil
-        #expect(try await session().load()?.token.access == "a", "nothing has changed")
+        #expect(try await session().load()?.token.accessToken == "a", "nothing has changed")
     }
 
     @Test("an access group that the entitlements do not list is named")
@@ -120,7 +120,7 @@ import Testing
             #expect(error?.isTransient == true)
             keychain.refusal = nil
             let token = try await tokens.token()
-            #expect(token.access == "ann")
+            #expect(token.accessToken == "ann")
         }
     }
 

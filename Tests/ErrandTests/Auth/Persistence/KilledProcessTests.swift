@@ -24,7 +24,7 @@ struct KilledProcessTests {
             let (_, status) = try await child.end()
             #expect(status == SIGKILL)
             let session = try #require(try await file.load())
-            #expect(session.token.access == String(repeating: "\(session.revision).", count: 40_000))
+            #expect(session.token.accessToken == String(repeating: "\(session.revision).", count: 40_000))
             #expect(session.revision > last, "the next process goes on where the killed one was")
             last = session.revision
         }
@@ -33,7 +33,7 @@ struct KilledProcessTests {
     @Test("C81: the draft that a killed process left half written is removed with the session")
     func draftGoes() async throws {
         try scratch.write("{\"version\":1,", to: "session.new")
-        let session = SavedSession(id: UUID(), token: Token(access: "a"), received: Date())
+        let session = SavedSession(id: UUID(), token: Token(accessToken: "a"), received: Date())
         try await file.save(session)
         #expect(try await file.load() == session)
         #expect(!scratch.exists("session.new"))
@@ -46,19 +46,19 @@ struct KilledProcessTests {
     @Test(
         "T14: the process dies as soon as the first waiter continues; the new token is on the disk", arguments: 0..<10)
     func diesAfterRotation(_: Int) async throws {
-        let old = SavedSession(id: UUID(), token: Token(access: "old", refresh: "old"), received: Date())
+        let old = SavedSession(id: UUID(), token: Token(accessToken: "old", refreshToken: "old"), received: Date())
         try await file.save(old)
         let (_, status) = try await Child("die", scratch.path("session")).end()
         #expect(status == SIGKILL)
         let saved = try #require(try await file.load())
-        #expect(saved.token == Token(access: "rotated", refresh: "rotated"))
+        #expect(saved.token == Token(accessToken: "rotated", refreshToken: "rotated"))
         #expect(saved.id == old.id)
         #expect(saved.revision == 1)
     }
 
     @Test("C80: the disk is full after a rotation; the new token is used from memory, and the error is reported")
     func fullDisk() async throws {
-        let old = SavedSession(id: UUID(), token: Token(access: "old", refresh: "old"), received: Date())
+        let old = SavedSession(id: UUID(), token: Token(accessToken: "old", refreshToken: "old"), received: Date())
         try await file.save(old)
         let (lines, status) = try await Child("fill", scratch.path("session")).end()
         #expect(status == 0)

@@ -9,13 +9,13 @@ struct PersistenceTests {
     func nextRun() async throws {
         let clock = TestClock()
         let disk = CountingPersistence()
-        disk.put(SavedSession(id: UUID(), token: Token(access: "ann"), received: clock.date))
+        disk.put(SavedSession(id: UUID(), token: Token(accessToken: "ann"), received: clock.date))
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         #expect(disk.loads == 0)
         try await clock.play {
             let found = try await withThrowingTaskGroup(of: Token.self) { group in
                 for _ in 0..<10 { group.addTask { try await tokens.token() } }
-                return try await group.reduce(into: []) { $0.append($1.access) }
+                return try await group.reduce(into: []) { $0.append($1.accessToken) }
             }
             #expect(found == Array(repeating: "ann", count: 10))
             #expect(await tokens.isSignedIn)
@@ -27,13 +27,13 @@ struct PersistenceTests {
     func largestRevision() async throws {
         let clock = TestClock()
         let disk = MemoryTokenPersistence()
-        let old = Token(access: "a", expiry: clock.date)
+        let old = Token(accessToken: "a", expiry: clock.date)
         disk.save(SavedSession(id: UUID(), revision: .max, token: old, received: .distantPast))
-        let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(access: "b") }
+        let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(accessToken: "b") }
         try await clock.play {
             let token = try await tokens.token()
-            #expect(token.access == "b")
-            #expect(disk.load()?.token.access == "b")
+            #expect(token.accessToken == "b")
+            #expect(disk.load()?.token.accessToken == "b")
         }
     }
 
@@ -41,7 +41,7 @@ struct PersistenceTests {
     func cancelledQuestion() async throws {
         let clock = TestClock()
         let disk = SlowPersistence(clock)
-        disk.saved.save(SavedSession(id: UUID(), token: Token(access: "a"), received: clock.date))
+        disk.saved.save(SavedSession(id: UUID(), token: Token(accessToken: "a"), received: clock.date))
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         try await clock.play {
             let question = Task(executorPreference: clock.executor) { await tokens.isSignedIn }
@@ -54,15 +54,15 @@ struct PersistenceTests {
     func saveFails() async throws {
         let clock = TestClock()
         let disk = CountingPersistence()
-        let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(access: "new") }
+        let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(accessToken: "new") }
         let events = tokens.events
         let full = TokenPersistenceError(.unwritable, "no space left on device")
         disk.failSaves(with: full)
         try await clock.play {
-            let old = Token(access: "old")
+            let old = Token(accessToken: "old")
             await tokens.signIn(old)
             let newer = try await tokens.replacement(for: old)
-            #expect(newer.access == "new")
+            #expect(newer.accessToken == "new")
             #expect(try await tokens.token() == newer)
             disk.failSaves(with: nil)
             await tokens.signOut()
@@ -80,7 +80,7 @@ struct PersistenceTests {
         let events = tokens.events
         disk.failSaves(with: Odd())
         try await clock.play {
-            await tokens.signIn(Token(access: "old"))
+            await tokens.signIn(Token(accessToken: "old"))
             let told = await first(2, of: events).last
             guard case .notSaved(let error) = told else {
                 Issue.record("\(String(describing: told))")
@@ -95,7 +95,7 @@ struct PersistenceTests {
     func loadFails() async throws {
         let clock = TestClock()
         let disk = CountingPersistence()
-        disk.put(SavedSession(id: UUID(), token: Token(access: "ann"), received: clock.date))
+        disk.put(SavedSession(id: UUID(), token: Token(accessToken: "ann"), received: clock.date))
         disk.failLoads(with: TokenPersistenceError(.unreadable, "locked"))
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         try await clock.play {
@@ -106,7 +106,7 @@ struct PersistenceTests {
             }
             disk.failLoads(with: nil)
             let token = try await tokens.token()
-            #expect(token.access == "ann")
+            #expect(token.accessToken == "ann")
         }
     }
 
@@ -131,14 +131,14 @@ struct PersistenceTests {
     func signInDuringLoad(seed: UInt64) async throws {
         let clock = TestClock(seed: seed)
         let disk = SlowPersistence(clock)
-        disk.saved.save(SavedSession(id: UUID(), token: Token(access: "ann"), received: clock.date))
+        disk.saved.save(SavedSession(id: UUID(), token: Token(accessToken: "ann"), received: clock.date))
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         try await clock.play {
             async let early = tokens.token()
             try await clock.sleep(for: .milliseconds(20))
-            await tokens.signIn(Token(access: "bo"))
-            #expect(try await early.access == "bo")
-            #expect(disk.saved.load()?.token.access == "bo")
+            await tokens.signIn(Token(accessToken: "bo"))
+            #expect(try await early.accessToken == "bo")
+            #expect(disk.saved.load()?.token.accessToken == "bo")
         }
     }
 
@@ -146,26 +146,26 @@ struct PersistenceTests {
     func refreshBeforeSave(seed: UInt64) async throws {
         let clock = TestClock(seed: seed)
         let disk = SlowPersistence(clock)
-        let tokens = TokenStore(persistence: disk, time: clock) { old in Token(access: "\(old.access).new") }
+        let tokens = TokenStore(persistence: disk, time: clock) { old in Token(accessToken: "\(old.accessToken).new") }
         try await clock.play {
-            let ann = Task(executorPreference: clock.executor) { await tokens.signIn(Token(access: "ann")) }
+            let ann = Task(executorPreference: clock.executor) { await tokens.signIn(Token(accessToken: "ann")) }
             try await clock.sleep(for: .milliseconds(25))
             let calls = (0..<4).map { _ in
                 let events = tokens.events
                 return Task(executorPreference: clock.executor, priority: .high) {
                     _ = await first(1, of: events)
-                    return try? await tokens.token().access
+                    return try? await tokens.token().accessToken
                 }
             }
             // A task of low priority signs in, and its save waits while tasks of high priority continue.
             let bo = Task(executorPreference: clock.executor, priority: .background) {
-                await tokens.signIn(Token(access: "bo", expiry: clock.date))
+                await tokens.signIn(Token(accessToken: "bo", expiry: clock.date))
             }
             await ann.value
             await bo.value
             for call in calls { #expect(await call.value == "bo.new") }
-            #expect(try await tokens.token().access == "bo.new")
-            #expect(disk.saved.load()?.token.access == "bo.new")
+            #expect(try await tokens.token().accessToken == "bo.new")
+            #expect(disk.saved.load()?.token.accessToken == "bo.new")
         }
     }
 
@@ -173,14 +173,14 @@ struct PersistenceTests {
     func oneAtATime(seed: UInt64) async throws {
         let clock = TestClock(seed: seed)
         let disk = SlowPersistence(clock)
-        let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(access: "new") }
+        let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(accessToken: "new") }
         try await clock.play {
             await withTaskGroup { group in
                 group.addTask { _ = await tokens.isSignedIn }
-                group.addTask { await tokens.signIn(Token(access: "ann")) }
-                group.addTask { _ = try? await tokens.replacement(for: Token(access: "ann")) }
+                group.addTask { await tokens.signIn(Token(accessToken: "ann")) }
+                group.addTask { _ = try? await tokens.replacement(for: Token(accessToken: "ann")) }
                 group.addTask { await tokens.signOut() }
-                group.addTask { await tokens.signIn(Token(access: "bo")) }
+                group.addTask { await tokens.signIn(Token(accessToken: "bo")) }
             }
         }
         #expect(disk.mostAtOnce == 1)
@@ -190,17 +190,17 @@ struct PersistenceTests {
     func damagedWhileInUse() async throws {
         let clock = TestClock()
         let disk = CountingPersistence()
-        let tokens = TokenStore(persistence: disk, time: clock) { old in Token(access: "\(old.access)+") }
+        let tokens = TokenStore(persistence: disk, time: clock) { old in Token(accessToken: "\(old.accessToken)+") }
         try await clock.play {
-            await tokens.signIn(Token(access: "a"))
+            await tokens.signIn(Token(accessToken: "a"))
             disk.failLoads(with: TokenPersistenceError(.damaged, "odd"))
             disk.failSaves(with: TokenPersistenceError(.unwritable, "full"))
             disk.put(nil)
-            let second = try await tokens.replacement(for: Token(access: "a"))
-            #expect(second.access == "a+")
+            let second = try await tokens.replacement(for: Token(accessToken: "a"))
+            #expect(second.accessToken == "a+")
             disk.failLoads(with: nil)
             let third = try await tokens.replacement(for: second)
-            #expect(third.access == "a++")
+            #expect(third.accessToken == "a++")
         }
     }
 }

@@ -8,7 +8,7 @@ struct PlantedFileTests {
     private let scratch: Scratch
     private let file: FileTokenPersistence
     private let session = SavedSession(
-        id: UUID(), token: Token(access: "a"), received: Date(timeIntervalSince1970: 1e9))
+        id: UUID(), token: Token(accessToken: "a"), received: Date(timeIntervalSince1970: 1e9))
 
     init() throws {
         scratch = try Scratch()
@@ -49,8 +49,8 @@ struct PlantedFileTests {
         try scratch.setMode(0o666, of: "app/session")
         let tokens = TokenStore(persistence: file) { $0 }
         #expect(await failure(of: tokens.token)?.reason == .unreadable)
-        await tokens.signIn(Token(access: "b"))
-        #expect(try await file.load()?.token.access == "b")
+        await tokens.signIn(Token(accessToken: "b"))
+        #expect(try await file.load()?.token.accessToken == "b")
         #expect(try scratch.mode("app/session") == 0o600)
     }
 
@@ -60,8 +60,8 @@ struct PlantedFileTests {
         #expect(await tokens.isSignedIn == false)
         #expect(await failure(of: tokens.token) == .signInRequired)
         #expect(!scratch.exists("app"))
-        await tokens.signIn(Token(access: "b"))
-        #expect(try await file.load()?.token.access == "b")
+        await tokens.signIn(Token(accessToken: "b"))
+        #expect(try await file.load()?.token.accessToken == "b")
     }
 
     @Test("T9: a folder that is missing for a moment signs nobody out; a refresh waits until it is back")
@@ -86,10 +86,10 @@ struct PlantedFileTests {
             #expect(!scratch.exists("app"), "a folder made here would say that somebody has signed out")
             try FileManager.default.moveItem(atPath: scratch.path("away"), toPath: scratch.path("app"))
             let newer = try await tokens.replacement(for: old)
-            #expect(newer.access == "ann.1")
+            #expect(newer.accessToken == "ann.1")
         }
         #expect(server.refreshes == ["refresh.ann.0"])
-        #expect(try await file.load()?.token.access == "ann.1")
+        #expect(try await file.load()?.token.accessToken == "ann.1")
     }
 
     @Test("T15: the refresh is refused, but another process has saved a newer token meanwhile, and that is used")
@@ -98,36 +98,36 @@ struct PlantedFileTests {
         let tokens = TokenStore(persistence: file, time: clock) { [file] _ in
             // Another process that ran without the lock was faster.
             let saved = try #require(try await file.load())
-            try await file.save(saved.continued(with: Token(access: "theirs", refresh: "r2"), at: clock.date))
+            try await file.save(saved.continued(with: Token(accessToken: "theirs", refreshToken: "r2"), at: clock.date))
             throw ServiceError.refused
         }
         try await clock.play {
-            let old = Token(access: "old", refresh: "r1")
+            let old = Token(accessToken: "old", refreshToken: "r1")
             await tokens.signIn(old)
             let newer = try await tokens.replacement(for: old)
-            #expect(newer.access == "theirs")
+            #expect(newer.accessToken == "theirs")
             #expect(await tokens.isSignedIn)
         }
-        #expect(try await file.load()?.token.access == "theirs")
+        #expect(try await file.load()?.token.accessToken == "theirs")
     }
 
     @Test("T15: the token that the other process saved has expired as well; its refresh token is used then")
     func refusedButNewerExpired() async throws {
         let clock = TestClock()
         let tokens = TokenStore(persistence: file, time: clock) { [file] old in
-            if old.refresh == "r2" { return Token(access: "last", refresh: "r3") }
+            if old.refreshToken == "r2" { return Token(accessToken: "last", refreshToken: "r3") }
             let saved = try #require(try await file.load())
-            let theirs = Token(access: "theirs", refresh: "r2", expiry: clock.date)
+            let theirs = Token(accessToken: "theirs", refreshToken: "r2", expiry: clock.date)
             try await file.save(saved.continued(with: theirs, at: clock.date.addingTimeInterval(-60)))
             throw ServiceError.refused
         }
         try await clock.play {
-            let old = Token(access: "old", refresh: "r1")
+            let old = Token(accessToken: "old", refreshToken: "r1")
             await tokens.signIn(old)
             let newer = try await tokens.replacement(for: old)
-            #expect(newer.access == "last")
+            #expect(newer.accessToken == "last")
         }
-        #expect(try await file.load()?.token.refresh == "r3")
+        #expect(try await file.load()?.token.refreshToken == "r3")
     }
 
     #if os(Linux)

@@ -18,15 +18,15 @@ import Testing
     func refresh() async throws {
         let clock = TestClock()
         let disk = CountingPersistence()
-        let old = Token(access: "old", refresh: "r", expiry: clock.date)
+        let old = Token(accessToken: "old", refreshToken: "r", expiry: clock.date)
         disk.put(SavedSession(id: UUID(), token: old, received: .distantPast))
         let tokens = TokenStore(persistence: noting(disk), time: clock) { [steps] _ in
             steps.value.append("refresh")
-            return Token(access: "new")
+            return Token(accessToken: "new")
         }
         try await clock.play {
             let token = try await tokens.token()
-            #expect(token.access == "new")
+            #expect(token.accessToken == "new")
         }
         #expect(steps.value == ["begin", "refresh", "end"])
         #expect(disk.saves == ["new"])

@@ -63,7 +63,7 @@ struct SharedFileTests {
             _ = try await here.replacement(for: old)
             try await clock.sleep(for: .seconds(700))
             let token = try await there.token()
-            #expect(token.access == "ann.2")
+            #expect(token.accessToken == "ann.2")
         }
         #expect(server.refreshes == ["refresh.ann.0", "refresh.ann.1"])
     }
@@ -82,7 +82,7 @@ struct SharedFileTests {
             if signsIn { await here.signIn(server.signIn("bo")) } else { await here.signOut() }
             let error = await failure { () async throws(ServiceError) in try await there.replacement(for: old) }
             #expect(error?.reason == (signsIn ? .otherSession : .signedOut))
-            let next = try? await there.token().access
+            let next = try? await there.token().accessToken
             #expect(next == (signsIn ? "bo.0" : nil))
             #expect(await first(1, of: events) == [signsIn ? .signedIn : .signedOut])
         }
@@ -98,7 +98,7 @@ struct SharedFileTests {
             #expect(lines == ["access.1"])
         }
         #expect(try scratch.read("server") == "refresh.0")
-        #expect(try await file.load()?.token.access == "access.1")
+        #expect(try await file.load()?.token.accessToken == "access.1")
     }
 
     @Test("C83: twenty processes refresh again and again; no refresh token is used twice")
@@ -108,12 +108,12 @@ struct SharedFileTests {
         let came = try scratch.read("server").split(separator: "\n").map(String.init)
         #expect(came == came.indices.map { "refresh.\($0)" })
         #expect((4...80).contains(came.count))
-        #expect(try await file.load()?.token.refresh == "refresh.\(came.count)")
+        #expect(try await file.load()?.token.refreshToken == "refresh.\(came.count)")
     }
 
     /// Starts twenty processes that have all read the file, and then tells them to replace their token.
     private func twenty(times: Int) async throws -> [Child] {
-        let token = Token(access: "access.0", refresh: "refresh.0")
+        let token = Token(accessToken: "access.0", refreshToken: "refresh.0")
         try await file.save(SavedSession(id: UUID(), token: token, received: Date()))
         let children = try (0..<20).map { _ in
             try Child("replace", scratch.path("session"), scratch.path("server"), "\(times)")

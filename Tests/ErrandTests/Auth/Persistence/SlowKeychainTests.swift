@@ -9,7 +9,8 @@ import Testing
     private let gate = DispatchSemaphore(value: 0)
     private let begun: AsyncStream<Void>
     private let session: KeychainSession
-    private let saved = SavedSession(id: UUID(), token: Token(access: "a"), received: Date(timeIntervalSince1970: 0))
+    private let saved = SavedSession(
+        id: UUID(), token: Token(accessToken: "a"), received: Date(timeIntervalSince1970: 0))
 
     init() {
         let (begun, news) = AsyncStream.makeStream(of: Void.self)
@@ -53,13 +54,13 @@ import Testing
     @Test("a call is signed while it saves the session")
     func calls() async throws {
         let tokens = TokenStore(persistence: session)
-        async let signedIn: Void = tokens.signIn(Token(access: "a"))
+        async let signedIn: Void = tokens.signIn(Token(accessToken: "a"))
         await untilAsked()
         gate.signal()
         // The Keychain has no item that could be replaced; now one is added.
         await untilAsked()
         let token = try await tokens.token()
-        #expect(token.access == "a")
+        #expect(token.accessToken == "a")
         gate.signal()
         await signedIn
     }
@@ -83,14 +84,14 @@ import Testing
     @Test("a cancelled sign-in returns at once, and the session is saved later")
     func cancelledSignIn() async throws {
         let tokens = TokenStore(persistence: session)
-        let signingIn = Task { await tokens.signIn(Token(access: "a")) }
+        let signingIn = Task { await tokens.signIn(Token(accessToken: "a")) }
         await untilAsked()
         signingIn.cancel()
         await signingIn.value
         #expect(keychain.accessibility(of: session.item) == nil, "nothing is saved yet")
         gate.signal()
         await untilAsked()
-        async let next: Void = tokens.signIn(Token(access: "b"))
+        async let next: Void = tokens.signIn(Token(accessToken: "b"))
         gate.signal()
         // The next save begins when this one has ended.
         await untilAsked()

@@ -76,17 +76,17 @@ final class AuthServer: Sendable {
 
     func token(_ user: String, _ generation: Int) -> Token {
         Token(
-            access: "\(user).\(generation)", refresh: "refresh.\(user).\(generation)",
+            accessToken: "\(user).\(generation)", refreshToken: "refresh.\(user).\(generation)",
             expiry: lifetime.map { clock.date.addingTimeInterval($0.inSeconds) })
     }
 
     /// Exchanges a refresh token for a new pair.
     func refresh(_ old: Token) async throws -> Token {
-        let parts = (old.refresh ?? "").split(separator: ".").map(String.init)
+        let parts = (old.refreshToken ?? "").split(separator: ".").map(String.init)
         guard parts.count == 3, let generation = Int(parts[2]) else { throw ServiceError.refused }
         let user = parts[1]
         let answer = state.withLock { state in
-            state.refreshes.append(old.refresh ?? "")
+            state.refreshes.append(old.refreshToken ?? "")
             let running = state.running[user, default: 0] + 1
             state.running[user] = running
             state.mostAtOnce = max(state.mostAtOnce, running)
@@ -103,7 +103,7 @@ final class AuthServer: Sendable {
                 return state.accounts[user]?.generation ?? 0
             }
             var token = token(user, next)
-            token.refresh = nil
+            token.refreshToken = nil
             return token
         }
     }

@@ -52,7 +52,7 @@ struct AuthenticationRuleTests {
         let own: Endpoint<String> = .me.header("Authorization", "Basic YTpi")
         try await scene.clock.play {
             _ = try await scene.client.run(own)
-            await scene.tokens.signIn(Token(access: "abc"))
+            await scene.tokens.signIn(Token(accessToken: "abc"))
             _ = try await scene.client.run(own)
         }
         #expect(scene.network.sent.map { $0.request.headers["Authorization"] } == ["Basic YTpi", "Basic YTpi"])
@@ -75,7 +75,7 @@ struct AuthenticationRuleTests {
         let scene = AuthScene(answering: false)
         scene.network.on(.get, "/me") { .json(#""me""#) }
         try await scene.clock.play {
-            await scene.tokens.signIn(Token(access: "abc", type: "JWT"))
+            await scene.tokens.signIn(Token(accessToken: "abc", type: "JWT"))
             _ = try await scene.me()
         }
         #expect(scene.network.sent.first?.request.headers["Authorization"] == "JWT abc")
@@ -105,7 +105,7 @@ struct AuthenticationRuleTests {
             }
             #expect(error == .timedOut(Timeout(.deadline, limit: .seconds(2), phase: .waitingForToken)))
             try await scene.clock.sleep(for: .seconds(3))
-            #expect(scene.disk.load()?.token.access == "ann.1")
+            #expect(scene.disk.load()?.token.accessToken == "ann.1")
         }
     }
 }

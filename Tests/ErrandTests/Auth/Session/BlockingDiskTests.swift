@@ -11,7 +11,7 @@ struct BlockingDiskTests {
         let tokens = TokenStore(persistence: disk) { $0 }
         let call = Task {
             _ = try? await tokens.token()
-            await tokens.signIn(Token(access: "ann"))
+            await tokens.signIn(Token(accessToken: "ann"))
         }
         await disk.hasBegun.landed()
         // This call needs a turn on the actor, but no disk.

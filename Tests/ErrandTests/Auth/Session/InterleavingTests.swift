@@ -108,9 +108,9 @@ private struct Walk: Sendable {
         guard let (id, user, token) = present() else { return }
         await pause(upTo: 2000)
         let newer = await check(user) { () async throws(ServiceError) in
-            try await tokens.token(of: id, insteadOf: token.access, in: CallScope())
+            try await tokens.token(of: id, insteadOf: token.accessToken, in: CallScope())
         }
-        if let newer, newer.access == token.access { note("\(token.access) replaced by itself") }
+        if let newer, newer.accessToken == token.accessToken { note("\(token.accessToken) replaced by itself") }
     }
 
     /// A call that is cancelled at some point.
@@ -120,7 +120,7 @@ private struct Walk: Sendable {
         let call = Task(executorPreference: clock.executor) {
             await check(user) { () async throws(ServiceError) in
                 isRefused
-                    ? try await tokens.token(of: id, insteadOf: token.access, in: CallScope())
+                    ? try await tokens.token(of: id, insteadOf: token.accessToken, in: CallScope())
                     : try await tokens.token(of: id, in: CallScope())
             }
             return clock.now
@@ -132,7 +132,7 @@ private struct Walk: Sendable {
     }
 
     private func present() -> (UUID, user: Substring, Token)? {
-        tokens.live.current.map { ($0.id, $0.token.access.prefix { $0 != "." }, $0.token) }
+        tokens.live.current.map { ($0.id, $0.token.accessToken.prefix { $0 != "." }, $0.token) }
     }
 
     /// The token that a call gets must belong to its own user, and must have been saved before.
@@ -141,8 +141,10 @@ private struct Walk: Sendable {
         do throws(ServiceError) {
             let token = try await ask()
             notes.value.withLock { $0.handedOut += 1 }
-            if !token.access.hasPrefix("\(user).") { note("a call of \(user) was handed \(token.access)") }
-            if !token.access.hasSuffix(".0"), !disk.hasSaved(token.access) { note("\(token.access) was not saved") }
+            if !token.accessToken.hasPrefix("\(user).") { note("a call of \(user) was handed \(token.accessToken)") }
+            if !token.accessToken.hasSuffix(".0"), !disk.hasSaved(token.accessToken) {
+                note("\(token.accessToken) was not saved")
+            }
             return token
         } catch .cancelled, .reset, .sessionExpired {
             return nil
@@ -155,7 +157,7 @@ private struct Walk: Sendable {
     private func checkAtRest() {
         let (session, refresh) = (tokens.live.current, tokens.live.refresh)
         if refresh != nil { note("a refresh never ended") }
-        if disk.present != session { note("saved is \(disk.present?.token.access ?? "-"), not what is current") }
+        if disk.present != session { note("saved is \(disk.present?.token.accessToken ?? "-"), not what is current") }
         if disk.mostAtOnce > 1 { note("the persistence was used twice at once") }
         for number in 1...notes.value.withLock({ $0.users }) {
             let uses = server.account("user\(number)")?.uses.values.max() ?? 0
@@ -208,7 +210,7 @@ private final class JournalPersistence: TokenPersistence {
         await pass()
         state.withLock { state in
             state.present = session
-            if let access = session?.token.access { state.saved.insert(access) }
+            if let access = session?.token.accessToken { state.saved.insert(access) }
         }
     }
 

@@ -22,7 +22,7 @@ struct LastingTokenTests {
     func refused() async throws {
         network.on(.get, "/me") { .json(#"{"message": "the token was taken back"}"#, status: 401) }
         try await clock.play {
-            await tokens.signIn(Token(access: "one-that-lasts", type: "JWT"))
+            await tokens.signIn(Token(accessToken: "one-that-lasts", type: "JWT"))
             let error = await failure { () async throws(ServiceError) in try await client.run(.me) }
             guard case .rejected(let rejection) = error else { throw try #require(error) }
             #expect(rejection.status == 401 && rejection.message == "the token was taken back")
@@ -34,7 +34,7 @@ struct LastingTokenTests {
 
     @Test("a token that turns out to be invalid ends only its own session")
     func ownSession() async throws {
-        let (old, new) = (Token(access: "old-one"), Token(access: "new-one"))
+        let (old, new) = (Token(accessToken: "old-one"), Token(accessToken: "new-one"))
         await tokens.signIn(old)
         await tokens.signIn(new)
         await tokens.signOut(of: old)
@@ -48,7 +48,7 @@ struct LastingTokenTests {
         let events = tokens.events
         network.on(.get, "/me") { .json(#""ann""#) }
         try await clock.play {
-            await tokens.signIn(Token(access: "a", expiry: clock.date.addingTimeInterval(60)))
+            await tokens.signIn(Token(accessToken: "a", expiry: clock.date.addingTimeInterval(60)))
             #expect(try await client.run(.me) == "ann")
             try await clock.sleep(for: .seconds(60))
             let expiry = SessionExpiry(.notRefreshable)

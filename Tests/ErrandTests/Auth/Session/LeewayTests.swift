@@ -98,7 +98,7 @@ struct LeewayTests {
     func answers(lifetime: Double, age: Double, answer: String) {
         let start = Date(timeIntervalSince1970: 1_000_000_000)
         var state = SessionState<Int>(leeway: 60)
-        let token = Token(access: "a", expiry: start.addingTimeInterval(lifetime))
+        let token = Token(accessToken: "a", expiry: start.addingTimeInterval(lifetime))
         let session = SavedSession(id: UUID(), token: token, received: start)
         _ = state.signIn(session)
         switch state.status(of: session.id, at: start.addingTimeInterval(age)) {
@@ -117,7 +117,7 @@ struct LeewayTests {
         }
         let session = try #require(scene.tokens.presentSession)
         let good = try #require(try scene.tokens.currentToken(of: session))
-        #expect(good.token.access == "ann.0" && !good.isRefreshDue)
+        #expect(good.token.accessToken == "ann.0" && !good.isRefreshDue)
         #expect(throws: ServiceError.self) { try scene.tokens.currentToken(of: UUID()) }
         await scene.clock.advance(by: .seconds(541))
         #expect(try scene.tokens.currentToken(of: session)?.isRefreshDue == true)

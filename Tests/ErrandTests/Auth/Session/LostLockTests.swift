@@ -8,11 +8,11 @@ import Testing
 struct LostLockTests {
     private let clock = TestClock()
     private let shared = SharedSession()
-    private let old = Token(access: "ann", refresh: "r")
+    private let old = Token(accessToken: "ann", refreshToken: "r")
 
     /// Creates a store whose refresh takes ten seconds.
     private func store(
-        _ result: @escaping @Sendable () throws -> Token = { Token(access: "here", refresh: "r'") }
+        _ result: @escaping @Sendable () throws -> Token = { Token(accessToken: "here", refreshToken: "r'") }
     ) -> TokenStore {
         TokenStore(persistence: shared.seat(), time: clock) { [clock] _ in
             try await clock.sleep(for: .seconds(10))
@@ -22,7 +22,7 @@ struct LostLockTests {
 
     private func saved(_ access: String, revision: Int) throws -> SavedSession {
         let id = try #require(shared.saved?.id)
-        let token = Token(access: access, refresh: "r")
+        let token = Token(accessToken: access, refreshToken: "r")
         return SavedSession(id: id, revision: revision, token: token, received: clock.date)
     }
 
@@ -31,7 +31,7 @@ struct LostLockTests {
         let runs = Noted(0)
         let tokens = TokenStore(persistence: shared.seat(), time: clock) { _ in
             runs.update { $0 += 1 }
-            return Token(access: "new")
+            return Token(accessToken: "new")
         }
         try await clock.play {
             await tokens.signIn(old)
@@ -41,7 +41,7 @@ struct LostLockTests {
             #expect(runs.value == 0)
             shared.failAcquisition(with: nil)
             let newer = try await tokens.replacement(for: old)
-            #expect(newer.access == "new")
+            #expect(newer.accessToken == "new")
         }
     }
 
@@ -51,7 +51,7 @@ struct LostLockTests {
         let disk = LosingPersistence()
         let tokens = TokenStore(persistence: disk, time: clock) { _ in
             runs.update { $0 += 1 }
-            return Token(access: "new")
+            return Token(accessToken: "new")
         }
         try await clock.play {
             await tokens.signIn(old)
@@ -61,7 +61,7 @@ struct LostLockTests {
             #expect(runs.value == 0)
             disk.isLosing.value = false
             let newer = try await tokens.replacement(for: old)
-            #expect(newer.access == "new")
+            #expect(newer.accessToken == "new")
         }
     }
 
@@ -88,8 +88,8 @@ struct LostLockTests {
             shared.revoke()
             // Not announced: the save finds it.
             shared.put(try saved("there", revision: 1), telling: false)
-            #expect(try await waiting.access == "there")
-            #expect(shared.saved?.token.access == "there")
+            #expect(try await waiting.accessToken == "there")
+            #expect(shared.saved?.token.accessToken == "there")
             #expect(clock.elapsed == .seconds(10))
         }
     }
@@ -102,8 +102,8 @@ struct LostLockTests {
             async let waiting = tokens.replacement(for: old)
             try await clock.sleep(for: .seconds(5))
             shared.revoke()
-            #expect(try await waiting.access == "here")
-            #expect(shared.saved?.token.access == "here")
+            #expect(try await waiting.accessToken == "here")
+            #expect(shared.saved?.token.accessToken == "here")
         }
     }
 
@@ -119,7 +119,7 @@ struct LostLockTests {
             #expect(await tokens.isSignedIn)
             shared.put(try saved("there", revision: 1))
             try await clock.sleep(for: .seconds(1))
-            #expect(try await tokens.token().access == "there")
+            #expect(try await tokens.token().accessToken == "there")
         }
     }
 
@@ -131,11 +131,11 @@ struct LostLockTests {
             async let error = failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
             try await clock.sleep(for: .seconds(5))
             shared.revoke()
-            let bo = SavedSession(id: UUID(), token: Token(access: "bo"), received: clock.date)
+            let bo = SavedSession(id: UUID(), token: Token(accessToken: "bo"), received: clock.date)
             shared.put(bo, telling: false)
             #expect(await error?.reason == .otherSession)
             #expect(shared.saved == bo)
-            #expect(try await tokens.token().access == "bo")
+            #expect(try await tokens.token().accessToken == "bo")
         }
     }
 
@@ -149,7 +149,7 @@ struct LostLockTests {
             async let waiting = tokens.replacement(for: newer)
             try await clock.sleep(for: .seconds(5))
             shared.put(backup)
-            #expect(try await waiting.access == "here")
+            #expect(try await waiting.accessToken == "here")
             #expect(shared.saved?.revision == 2)
         }
     }
@@ -170,7 +170,7 @@ struct LostLockTests {
             default: CountingPersistence()
             }
         let ann = SavedSession(id: UUID(), revision: 3, token: old, received: clock.date)
-        let newer = SavedSession(id: ann.id, revision: 4, token: Token(access: "new"), received: clock.date)
+        let newer = SavedSession(id: ann.id, revision: 4, token: Token(accessToken: "new"), received: clock.date)
         var replaced = try await disk.replace(ann.version, with: newer)
         var saved = try await disk.load()
         #expect(!replaced && saved == nil, "nothing was saved")

@@ -26,11 +26,11 @@ struct OddExclusivityTests {
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         let events = tokens.events
         try await clock.play {
-            await tokens.signIn(Token(access: "ann"))
+            await tokens.signIn(Token(accessToken: "ann"))
             #expect(await first(2, of: events) == [.signedIn, .notSaved(Self.problem)])
             disk.isIdle.value = false
-            await tokens.signIn(Token(access: "bo"))
-            #expect(disk.load()?.token.access == "bo")
+            await tokens.signIn(Token(accessToken: "bo"))
+            #expect(disk.load()?.token.accessToken == "bo")
         }
     }
 
@@ -39,11 +39,11 @@ struct OddExclusivityTests {
         let (clock, disk, runs) = (TestClock(), Idle(), Noted(0))
         let tokens = TokenStore(persistence: disk, time: clock) { _ in
             runs.update { $0 += 1 }
-            return Token(access: "new")
+            return Token(accessToken: "new")
         }
         try await clock.play {
             disk.isIdle.value = false
-            let old = Token(access: "ann", refresh: "r")
+            let old = Token(accessToken: "ann", refreshToken: "r")
             await tokens.signIn(old)
             disk.isIdle.value = true
             let call = Task(executorPreference: clock.executor) {
@@ -54,7 +54,7 @@ struct OddExclusivityTests {
             #expect(runs.value == 0, "another process may be refreshing the session")
             disk.isIdle.value = false
             let newer = try await tokens.replacement(for: old)
-            #expect(newer.access == "new")
+            #expect(newer.accessToken == "new")
         }
     }
 }

@@ -15,9 +15,9 @@ import Testing
         let limiter = RateLimiter(.requests(5, per: .seconds(1)), time: clock)
         let login = testClient(network, clock) { $0.limiter = limiter }
         let tokens = TokenStore(time: clock) { old in
-            Token(access: try await login.run(.post("token")), refresh: old.refresh)
+            Token(accessToken: try await login.run(.post("token")), refreshToken: old.refreshToken)
         }
-        await tokens.signIn(Token(access: "old", refresh: "r", expiry: clock.date))
+        await tokens.signIn(Token(accessToken: "old", refreshToken: "r", expiry: clock.date))
         let client = testClient(network, clock) { ($0.limiter, $0.tokens) = (limiter, tokens) }
         try await clock.run {
             try await withThrowingTaskGroup(of: Int.self) { group in
@@ -91,9 +91,10 @@ import Testing
         let login = testClient(network, clock) { $0.limiter = limiter }
         let tokens = TokenStore(time: clock) { old in
             let number: Int = try await login.run(.post("token"))
-            return Token(access: "\(number)", refresh: old.refresh, expiry: clock.date.addingTimeInterval(10))
+            return Token(
+                accessToken: "\(number)", refreshToken: old.refreshToken, expiry: clock.date.addingTimeInterval(10))
         }
-        await tokens.signIn(Token(access: "old", refresh: "r", expiry: isRefused ? nil : clock.date))
+        await tokens.signIn(Token(accessToken: "old", refreshToken: "r", expiry: isRefused ? nil : clock.date))
         let client = testClient(network, clock) { ($0.limiter, $0.tokens) = (limiter, tokens) }
         try await clock.run {
             try await withThrowingTaskGroup(of: Int.self) { group in

@@ -19,14 +19,14 @@ struct RefreshClosureTests {
             })
         network.on(.post, "/token") { .json(#""new""#) }
         let later = Later()
-        let tokens = TokenStore(time: clock) { _ in Token(access: try await later.client().run(.post("token"))) }
+        let tokens = TokenStore(time: clock) { _ in Token(accessToken: try await later.client().run(.post("token"))) }
         let client = testClient(network, clock) {
             $0.tokens = tokens
             $0.rateLimit = .requests(1, per: .seconds(1))
         }
         later.set(client)
         try await clock.play {
-            await tokens.signIn(Token(access: "old"))
+            await tokens.signIn(Token(accessToken: "old"))
             let names = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<3 { group.addTask { try await client.run(.me) } }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -41,11 +41,11 @@ struct RefreshClosureTests {
     func cancelAll() async throws {
         let (clock, network, later) = (TestClock(), scripted(), Later())
         network.on(.post, "/token", .json(#""new""#).after(.seconds(2)))
-        let tokens = TokenStore(time: clock) { _ in Token(access: try await later.client().run(.post("token"))) }
+        let tokens = TokenStore(time: clock) { _ in Token(accessToken: try await later.client().run(.post("token"))) }
         let client = testClient(network, clock) { $0.tokens = tokens }
         later.set(client)
         try await clock.play {
-            await tokens.signIn(Token(access: "old", expiry: clock.date))
+            await tokens.signIn(Token(accessToken: "old", expiry: clock.date))
             let call = Task(executorPreference: clock.executor) {
                 await failure { () async throws(ServiceError) in try await client.run(.me) }
             }
@@ -53,7 +53,7 @@ struct RefreshClosureTests {
             client.cancelAll()
             #expect(await call.value == .cancelled)
             try await clock.sleep(for: .seconds(2))
-            #expect(try await tokens.token().access == "new")
+            #expect(try await tokens.token().accessToken == "new")
         }
         try network.verify()
     }
@@ -71,12 +71,12 @@ struct RefreshClosureTests {
                 return try await later.client().run(.me)
             }
             leftBehind.withLock { $0 = task }
-            return Token(access: "new")
+            return Token(accessToken: "new")
         }
         let client = testClient(network, clock) { $0.tokens = tokens }
         later.set(client)
         try await clock.play {
-            await tokens.signIn(Token(access: "old", expiry: clock.date))
+            await tokens.signIn(Token(accessToken: "old", expiry: clock.date))
             _ = try await client.run(.me)
             _ = try await leftBehind.withLock { $0 }?.value
         }
@@ -92,10 +92,10 @@ struct RefreshClosureTests {
             .json(#"{"error":"invalid_grant","error_description":"gone"}"#, status: status)
         }
         let login = testClient(network, clock)
-        let tokens = TokenStore(time: clock) { _ in Token(access: try await login.run(.post("token"))) }
+        let tokens = TokenStore(time: clock) { _ in Token(accessToken: try await login.run(.post("token"))) }
         let client = testClient(network, clock) { $0.tokens = tokens }
         try await clock.play {
-            await tokens.signIn(Token(access: "old"))
+            await tokens.signIn(Token(accessToken: "old"))
             let error = await failure { () async throws(ServiceError) in try await client.run(.me) }
             #expect(error == .sessionExpired(SessionExpiry(.refreshRefused, message: "gone", status: status)))
         }
@@ -111,7 +111,7 @@ struct RefreshClosureTests {
         let tokens = TokenStore(persistence: disk, time: clock) { _ in
             let store = own.withLock { $0 }
             let change = { @Sendable in
-                if signsIn { await store?.signIn(Token(access: "bo")) } else { await store?.signOut() }
+                if signsIn { await store?.signIn(Token(accessToken: "bo")) } else { await store?.signOut() }
             }
             // The end of its session cancels the refresh, but no task that it has started.
             if inATask {
@@ -123,17 +123,17 @@ struct RefreshClosureTests {
         }
         own.withLock { $0 = tokens }
         try await clock.play {
-            let old = Token(access: "ann")
+            let old = Token(accessToken: "ann")
             await tokens.signIn(old)
             let waiter = Task(executorPreference: clock.executor) {
                 await failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
             }
             #expect(await ends(waiter, on: clock)??.reason == (signsIn ? .otherSession : .signedOut))
             try await clock.sleep(for: .seconds(1))
-            #expect(disk.load()?.token.access == (signsIn ? "bo" : nil))
-            let next = Task(executorPreference: clock.executor) { await tokens.signIn(Token(access: "cy")) }
+            #expect(disk.load()?.token.accessToken == (signsIn ? "bo" : nil))
+            let next = Task(executorPreference: clock.executor) { await tokens.signIn(Token(accessToken: "cy")) }
             #expect(await ends(next, on: clock) != nil, "the store is stuck")
-            #expect(disk.load()?.token.access == "cy")
+            #expect(disk.load()?.token.accessToken == "cy")
         }
         own.withLock { $0 = nil }
     }
@@ -148,7 +148,7 @@ struct RefreshClosureTests {
         }
         own.withLock { $0 = tokens }
         try await clock.play {
-            let old = Token(access: "ann", expiry: clock.date.addingTimeInterval(way == 0 ? 600 : 0))
+            let old = Token(accessToken: "ann", expiry: clock.date.addingTimeInterval(way == 0 ? 600 : 0))
             await tokens.signIn(old)
             let waiter = Task(executorPreference: clock.executor) {
                 await failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }

@@ -81,10 +81,10 @@ struct RefreshFailureTests {
             .status(400, headers: ["Content-Type": "text/html"], body: "<html><h1>400 Bad Request</h1></html>")
         }
         let login = testClient(network, clock)
-        let oauth = OAuth(login, id: "pins", secret: "s3cret")
-        let tokens = TokenStore(time: clock) { try await oauth.refreshed($0) }
+        let oauth = OAuth(server: login, clientID: "pins", clientSecret: "s3cret")
+        let tokens = TokenStore(time: clock) { try await oauth.refresh($0) }
         try await clock.play {
-            let token = Token(access: "old", refresh: "r")
+            let token = Token(accessToken: "old", refreshToken: "r")
             await tokens.signIn(token)
             let told = await failure { () async throws(ServiceError) in try await tokens.replacement(for: token) }
             #expect(told?.status == 400 && told?.reason == nil)
@@ -98,7 +98,7 @@ struct RefreshFailureTests {
         let disk = SlowPersistence(clock)
         let tokens = TokenStore(persistence: disk, time: clock) { _ in throw ServiceError.refused }
         try await clock.play {
-            let token = Token(access: "old", refresh: "r")
+            let token = Token(accessToken: "old", refreshToken: "r")
             await tokens.signIn(token)
             #expect(await failure { () async throws(ServiceError) in try await tokens.replacement(for: token) } != nil)
             try await clock.sleep(for: .seconds(10))
@@ -120,7 +120,7 @@ struct RefreshFailureTests {
             }
             #expect(errors == Array(repeating: .reset, count: 10), "a call does not try again by itself")
             #expect(scene.server.refreshes.count == 1)
-            #expect(scene.disk.load()?.token.access == "ann.0")
+            #expect(scene.disk.load()?.token.accessToken == "ann.0")
             #expect(try await scene.me() == "ann")
         }
         #expect(scene.server.refreshes == ["refresh.ann.0", "refresh.ann.0"])
@@ -148,7 +148,7 @@ struct RefreshFailureTests {
         var pace = RefreshPace()
         for _ in 0..<20 { pace.failed(at: .zero, random: 0.999) }
         #expect(pace.notBefore > Instant.zero.advanced(by: .seconds(19)))
-        pace.succeeded(with: Token(access: "a"), at: .zero)
+        pace.succeeded(with: Token(accessToken: "a"), at: .zero)
         pace.failed(at: .zero, random: 0.999)
         #expect(pace.notBefore < Instant.zero.advanced(by: .milliseconds(200)))
     }
@@ -160,7 +160,7 @@ struct RefreshFailureTests {
             let clock = TestClock()
             let tokens = TokenStore(time: clock) { _ in throw error }
             try await clock.play {
-                let token = Token(access: "old")
+                let token = Token(accessToken: "old")
                 await tokens.signIn(token)
                 let told = await failure { () async throws(ServiceError) in try await tokens.replacement(for: token) }
                 guard case .transport(let failure) = try #require(told) else {
@@ -182,8 +182,8 @@ struct RefreshFailureTests {
             let token = scene.server.signIn("ann")
             await scene.tokens.signIn(token)
             let newer = try await scene.tokens.replacement(for: token)
-            #expect(newer.access == "ann.1")
-            #expect(newer.refresh == "refresh.ann.0")
+            #expect(newer.accessToken == "ann.1")
+            #expect(newer.refreshToken == "refresh.ann.0")
             #expect(scene.disk.load()?.token == newer)
             _ = await failure { () async throws(ServiceError) in try await scene.tokens.replacement(for: newer) }
         }

@@ -10,7 +10,7 @@ struct RefreshTimeoutTests {
     /// Ends the closure that hangs; it ignores its cancellation.
     private let hung = Flight<Token, ServiceError>()
     private let runs = Noted(0)
-    private let old = Token(access: "old", refresh: "r")
+    private let old = Token(accessToken: "old", refreshToken: "r")
 
     /// Returns a store whose first refresh hangs, and whose others take a second.
     private func store(
@@ -23,7 +23,7 @@ struct RefreshTimeoutTests {
                 if let token = try hung.outcome?.get() { return token }
             }
             try await clock.sleep(for: .seconds(1))
-            return Token(access: "new \(runs.value)", refresh: "r2")
+            return Token(accessToken: "new \(runs.value)", refreshToken: "r2")
         }
     }
 
@@ -61,7 +61,7 @@ struct RefreshTimeoutTests {
             #expect(await tokens.isSignedIn)
             // Its turn is free: neither a save nor the next refresh waits for the closure.
             let next = try await tokens.replacement(for: old)
-            #expect(next.access == "new 2")
+            #expect(next.accessToken == "new 2")
             hung.land(.failure(.reset))
         }
     }
@@ -71,12 +71,12 @@ struct RefreshTimeoutTests {
         let (network, later) = (scripted(), Later())
         let tokens = TokenStore(time: clock) { [clock] _ in
             let detached = Task.detached(executorPreference: clock.executor) { try await later.client().run(.me) }
-            return Token(access: try await detached.value)
+            return Token(accessToken: try await detached.value)
         }
         let client = testClient(network, clock) { $0.tokens = tokens }
         later.set(client)
         try await clock.play {
-            await tokens.signIn(Token(access: "old", expiry: clock.date))
+            await tokens.signIn(Token(accessToken: "old", expiry: clock.date))
             let call = Task(executorPreference: clock.executor) {
                 await failure { () async throws(ServiceError) in try await client.run(.me) }
             }
@@ -92,7 +92,7 @@ struct RefreshTimeoutTests {
         let (network, clock) = (scripted(), clock)
         network.on(.post, "/token", .silence)
         let login = testClient(network, clock) { $0.timeout = .seconds(600) }
-        let tokens = TokenStore(time: clock) { _ in Token(access: try await login.run(.post("token"))) }
+        let tokens = TokenStore(time: clock) { _ in Token(accessToken: try await login.run(.post("token"))) }
         try await clock.play {
             await tokens.signIn(old)
             let call = replacing(tokens)
@@ -110,11 +110,11 @@ struct RefreshTimeoutTests {
         try await clock.play {
             await tokens.signIn(old)
             #expect(await ends(replacing(tokens), within: .seconds(61), on: clock) == .timedOut())
-            hung.land(.success(Token(access: "late", refresh: "rotated")))
+            hung.land(.success(Token(accessToken: "late", refreshToken: "rotated")))
             try await clock.sleep(for: .seconds(1))
-            #expect(disk.load()?.token.refresh == "rotated")
+            #expect(disk.load()?.token.refreshToken == "rotated")
             let token = try await tokens.replacement(for: old)
-            #expect(token.access == "late")
+            #expect(token.accessToken == "late")
             #expect(await first(2, of: events) == [.signedIn, .refreshed])
         }
         #expect(runs.value == 1)
@@ -130,11 +130,11 @@ struct RefreshTimeoutTests {
             #expect(await ends(replacing(tokens), within: .seconds(61), on: clock) == .timedOut())
             switch change {
             case "sign-out": await tokens.signOut()
-            case "another user": await tokens.signIn(Token(access: "bo"))
+            case "another user": await tokens.signIn(Token(accessToken: "bo"))
             default: _ = try await tokens.replacement(for: old)
             }
             let before = disk.load()
-            hung.land(.success(Token(access: "late", refresh: "rotated")))
+            hung.land(.success(Token(accessToken: "late", refreshToken: "rotated")))
             try await clock.sleep(for: .seconds(1))
             #expect(disk.load() == before)
             #expect(tokens.live.current == before)
@@ -144,19 +144,19 @@ struct RefreshTimeoutTests {
     @Test("T17: a token that cannot be saved by the limit is used all the same, and that is reported")
     func saveHangs() async throws {
         let disk = HungSaves()
-        let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(access: "new", refresh: "r2") }
+        let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(accessToken: "new", refreshToken: "r2") }
         let events = tokens.events
         try await clock.play {
             await tokens.signIn(old)
             disk.hangs.value = true
-            let call = Task(executorPreference: clock.executor) { try? await tokens.replacement(for: old).access }
+            let call = Task(executorPreference: clock.executor) { try? await tokens.replacement(for: old).accessToken }
             #expect(await ends(call, within: .seconds(61), on: clock) == "new")
             let problem = TokenPersistenceError(.other, "the session could not be saved within 60 s")
             #expect(await first(3, of: events) == [.signedIn, .notSaved(problem), .refreshed])
             // When the disk is back, the session is saved after all.
             disk.back.land(.success(()))
             await tokens.waitUntilSaved()
-            #expect(disk.saved.load()?.token.access == "new")
+            #expect(disk.saved.load()?.token.accessToken == "new")
         }
     }
 
@@ -169,12 +169,12 @@ struct RefreshTimeoutTests {
             let call = replacing(tokens)
             try await clock.sleep(for: .seconds(1))
             let change = Task(executorPreference: clock.executor) {
-                if signsIn { await tokens.signIn(Token(access: "bo")) } else { await tokens.signOut() }
+                if signsIn { await tokens.signIn(Token(accessToken: "bo")) } else { await tokens.signOut() }
                 return clock.elapsed
             }
             #expect(await ends(change, on: clock) == .seconds(1))
             #expect(await call.value.error?.reason == (signsIn ? .otherSession : .signedOut))
-            #expect(disk.load()?.token.access == (signsIn ? "bo" : nil))
+            #expect(disk.load()?.token.accessToken == (signsIn ? "bo" : nil))
             hung.land(.failure(.reset))
         }
     }

@@ -18,11 +18,11 @@ struct RevocationTests {
         TokenStore(persistence: disk, refreshTimeout: .seconds(30), time: clock) { [clock, refreshes] old in
             try await clock.sleep(for: .seconds(10))
             refreshes.update { $0 += 1 }
-            return Token(access: old.access + "'", refresh: "r")
+            return Token(accessToken: old.accessToken + "'", refreshToken: "r")
         } revoke: { [clock, revoked] token in
             try await clock.sleep(for: revoking)
             if let problem { throw problem }
-            revoked.value.append(token.access)
+            revoked.value.append(token.accessToken)
         }
     }
 
@@ -31,7 +31,7 @@ struct RevocationTests {
         let tokens = store()
         let events = tokens.events
         try await clock.play {
-            await tokens.signIn(Token(access: "ann"))
+            await tokens.signIn(Token(accessToken: "ann"))
             await tokens.signOut()
             #expect(clock.elapsed == .zero)
             #expect(await tokens.isSignedIn == false)
@@ -48,19 +48,19 @@ struct RevocationTests {
     func duringRefresh(withSignIn: Bool) async throws {
         let tokens = store()
         try await clock.play {
-            let old = Token(access: "ann", refresh: "r")
+            let old = Token(accessToken: "ann", refreshToken: "r")
             await tokens.signIn(old)
             async let waiting = failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
             try await clock.sleep(for: .seconds(1))
             await tokens.signOut()
             // T7: somebody else uses the store by then.
-            if withSignIn { await tokens.signIn(Token(access: "bo")) }
+            if withSignIn { await tokens.signIn(Token(accessToken: "bo")) }
             #expect(await waiting?.reason == .signedOut)
             #expect(clock.elapsed == .seconds(1), "the waiter does not wait for the closure")
             await tokens.waitUntilSaved()
             #expect(clock.elapsed == .seconds(15))
             #expect(revoked.value == ["ann", "ann'"])
-            #expect(disk.load()?.token.access == (withSignIn ? "bo" : nil))
+            #expect(disk.load()?.token.accessToken == (withSignIn ? "bo" : nil))
         }
     }
 
@@ -69,7 +69,7 @@ struct RevocationTests {
         let tokens = store(failing: .reset)
         let events = tokens.events
         try await clock.play {
-            await tokens.signIn(Token(access: "ann"))
+            await tokens.signIn(Token(accessToken: "ann"))
             await tokens.signOut()
             #expect(await first(3, of: events) == [.signedIn, .signedOut, .notRevoked(.reset)])
         }
@@ -85,7 +85,7 @@ struct RevocationTests {
         }
         let events = tokens.events
         try await clock.play {
-            await tokens.signIn(Token(access: "ann"))
+            await tokens.signIn(Token(accessToken: "ann"))
             await tokens.signOut()
             await tokens.waitUntilSaved()
             #expect(clock.elapsed == .seconds(30))
@@ -101,10 +101,10 @@ struct RevocationTests {
         let tokens = TokenStore(persistence: disk, refreshTimeout: .seconds(30), time: clock) { _ in
             try await hung.value()
         } revoke: { [revoked] token in
-            revoked.value.append(token.access)
+            revoked.value.append(token.accessToken)
         }
         try await clock.play {
-            let old = Token(access: "ann", refresh: "r")
+            let old = Token(accessToken: "ann", refreshToken: "r")
             await tokens.signIn(old)
             async let waiting = failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
             try await clock.sleep(for: .seconds(1))
@@ -118,7 +118,7 @@ struct RevocationTests {
 
     @Test("a saved session that was not loaded yet is loaded, and revoked")
     func notLoaded() async throws {
-        disk.save(SavedSession(id: UUID(), token: Token(access: "ann"), received: clock.date))
+        disk.save(SavedSession(id: UUID(), token: Token(accessToken: "ann"), received: clock.date))
         let tokens = store()
         try await clock.play {
             await tokens.signOut()
@@ -133,11 +133,11 @@ struct RevocationTests {
         let tokens = TokenStore(persistence: disk, time: clock) { _ in
             throw ServiceError.sessionExpired(SessionExpiry(.refreshRefused))
         } revoke: { [revoked] token in
-            revoked.value.append(token.access)
+            revoked.value.append(token.accessToken)
         }
         try await clock.play {
-            await tokens.signIn(Token(access: "ann"))
-            let bo = Token(access: "bo", refresh: "r")
+            await tokens.signIn(Token(accessToken: "ann"))
+            let bo = Token(accessToken: "bo", refreshToken: "r")
             await tokens.signIn(bo)
             _ = await failure { () async throws(ServiceError) in try await tokens.replacement(for: bo) }
             #expect(await tokens.isSignedIn == false)
@@ -158,7 +158,7 @@ struct RevocationTests {
         }
         client.value = testClient(network, clock) { $0.tokens = tokens }
         try await clock.play {
-            await tokens.signIn(Token(access: "ann"))
+            await tokens.signIn(Token(accessToken: "ann"))
             await tokens.signOut()
             try await clock.sleep(for: .seconds(1))
             await client.value?.shutdown()

@@ -14,7 +14,8 @@ struct SavedElsewhereTests {
         TokenStore(persistence: shared.seat(), time: clock) { [clock] old in
             try await clock.sleep(for: .seconds(1))
             refreshes.update { $0 += 1 }
-            return Token(access: old.access + "'", refresh: "r", expiry: clock.date.addingTimeInterval(600))
+            return Token(
+                accessToken: old.accessToken + "'", refreshToken: "r", expiry: clock.date.addingTimeInterval(600))
         }
     }
 
@@ -24,10 +25,10 @@ struct SavedElsewhereTests {
         let events = here.events
         try await clock.play {
             #expect(await here.isSignedIn == false)
-            await there.signIn(Token(access: "ann"))
+            await there.signIn(Token(accessToken: "ann"))
             try await clock.sleep(for: .milliseconds(1))
             let session = try #require(here.presentSession)
-            #expect(try await here.token().access == "ann")
+            #expect(try await here.token().accessToken == "ann")
             let ends = Noted<[ServiceError]>([])
             let watch = here.watch(session) { error in ends.update { $0.append(error) } }
             await there.signOut()
@@ -43,15 +44,15 @@ struct SavedElsewhereTests {
     func otherUser() async throws {
         let (here, there) = (store(), store())
         try await clock.play {
-            await here.signIn(Token(access: "ann"))
+            await here.signIn(Token(accessToken: "ann"))
             let session = try #require(here.presentSession)
-            await there.signIn(Token(access: "bo"))
+            await there.signIn(Token(accessToken: "bo"))
             try await clock.sleep(for: .milliseconds(1))
             let error = await failure { () async throws(ServiceError) in
                 try await here.token(of: session, in: CallScope())
             }
             #expect(error?.reason == .otherSession)
-            #expect(try await here.token().access == "bo")
+            #expect(try await here.token().accessToken == "bo")
         }
     }
 
@@ -60,12 +61,12 @@ struct SavedElsewhereTests {
         let refreshes = Noted(0)
         let (here, there) = (store(refreshes), store(refreshes))
         try await clock.play {
-            let old = Token(access: "ann", refresh: "r", expiry: clock.date.addingTimeInterval(600))
+            let old = Token(accessToken: "ann", refreshToken: "r", expiry: clock.date.addingTimeInterval(600))
             await here.signIn(old)
             _ = try await there.replacement(for: old)
             try await clock.sleep(for: .milliseconds(1))
             let loads = shared.loads
-            #expect(try await here.token().access == "ann'")
+            #expect(try await here.token().accessToken == "ann'")
             #expect(shared.loads == loads, "it has been loaded already")
         }
         #expect(refreshes.value == 1)
@@ -76,11 +77,11 @@ struct SavedElsewhereTests {
         let fails = Noted(true)
         let here = TokenStore(persistence: shared.seat(), time: clock) { _ in
             if fails.value { throw ServiceError.reset }
-            return Token(access: "here")
+            return Token(accessToken: "here")
         }
         let there = store()
         try await clock.play {
-            let old = Token(access: "ann", refresh: "r", expiry: clock.date.addingTimeInterval(10))
+            let old = Token(accessToken: "ann", refreshToken: "r", expiry: clock.date.addingTimeInterval(10))
             await here.signIn(old)
             try await clock.sleep(for: .seconds(11))
             // Failures make the delay longer than the refresh elsewhere takes.
@@ -100,7 +101,7 @@ struct SavedElsewhereTests {
         var here: TokenStore? = store()
         weak let released = here
         await clock.run { [here] in
-            await here?.signIn(Token(access: "ann"))
+            await here?.signIn(Token(accessToken: "ann"))
             #expect(shared.listeners == 1)
         }
         here = nil
@@ -115,7 +116,7 @@ struct SavedElsewhereTests {
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         let events = tokens.events
         try await clock.play {
-            await tokens.signIn(Token(access: "ann"))
+            await tokens.signIn(Token(accessToken: "ann"))
             let problem = TokenPersistenceError(.unreadable, "torn")
             disk.base.failLoads(with: problem)
             disk.announce()

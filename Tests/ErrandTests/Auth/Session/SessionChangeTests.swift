@@ -41,8 +41,8 @@ struct SessionChangeTests {
             for call in calls { #expect(await call.value?.reason == .otherSession) }
             #expect(try await scene.me() == "bo")
             try await clock.sleep(for: .seconds(10))
-            #expect(scene.disk.load()?.token.access == "bo.0")
-            #expect(try await tokens.token().access == "bo.0")
+            #expect(scene.disk.load()?.token.accessToken == "bo.0")
+            #expect(try await tokens.token().accessToken == "bo.0")
         }
         #expect(scene.sentTokens == ["bo.0"])
     }
@@ -138,10 +138,10 @@ struct SessionChangeTests {
         let disk = CountingPersistence()
         let tokens = TokenStore(persistence: disk, time: clock) { _ in
             await Task(executorPreference: clock.executor) { try? await clock.sleep(for: .seconds(5)) }.value
-            return Token(access: "ann.1")
+            return Token(accessToken: "ann.1")
         }
         try await clock.play {
-            let old = Token(access: "ann.0")
+            let old = Token(accessToken: "ann.0")
             await tokens.signIn(old)
             async let waiting = failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
             try await clock.sleep(for: .seconds(1))
@@ -149,7 +149,7 @@ struct SessionChangeTests {
             #expect(await waiting?.reason == .signedOut)
             #expect(clock.elapsed == .seconds(1), "the waiter does not wait for the closure")
             await leaving
-            await tokens.signIn(Token(access: "bo.0"))
+            await tokens.signIn(Token(accessToken: "bo.0"))
         }
         #expect(disk.saves == ["ann.0", nil, "bo.0"])
     }

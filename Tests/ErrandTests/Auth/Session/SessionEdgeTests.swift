@@ -16,7 +16,7 @@ struct SessionEdgeTests {
             await tokens.signIn(server.signIn("bob"))
             disk.put(nil)
             let newer = try await tokens.replacement(for: server.token("bob", 0))
-            #expect(newer.access == "bob.1")
+            #expect(newer.accessToken == "bob.1")
             #expect(await tokens.isSignedIn)
         }
     }
@@ -32,15 +32,15 @@ struct SessionEdgeTests {
             let session = try #require(tokens.presentSession)
             _ = try await tokens.replacement(for: old)
             // This call read the token before it was replaced, and enters the store afterwards.
-            let flight = try await tokens.startRefresh(of: session, rejecting: old.access)
-            #expect(try flight.outcome?.get().access == "ann.1")
+            let flight = try await tokens.startRefresh(of: session, rejecting: old.accessToken)
+            #expect(try flight.outcome?.get().accessToken == "ann.1")
         }
         #expect(server.refreshes.count == 1)
     }
 
     @Test("the largest possible revision stays as it is, and does not trap")
     func largestRevision() {
-        let session = SavedSession(id: UUID(), revision: .max, token: Token(access: "a"), received: Date())
-        #expect(session.continued(with: Token(access: "b"), at: Date()).revision == .max)
+        let session = SavedSession(id: UUID(), revision: .max, token: Token(accessToken: "a"), received: Date())
+        #expect(session.continued(with: Token(accessToken: "b"), at: Date()).revision == .max)
     }
 }

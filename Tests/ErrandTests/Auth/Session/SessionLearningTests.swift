@@ -12,12 +12,12 @@ struct SessionLearningTests {
     private let bob: SavedSession
 
     init() {
-        ann = SavedSession(id: UUID(), token: Token(access: "ann.0"), received: date)
-        bob = SavedSession(id: UUID(), token: Token(access: "bob.0"), received: date)
+        ann = SavedSession(id: UUID(), token: Token(accessToken: "ann.0"), received: date)
+        bob = SavedSession(id: UUID(), token: Token(accessToken: "bob.0"), received: date)
     }
 
     private func newer(_ revision: Int, age: Double = 0) -> SavedSession {
-        let token = Token(access: "ann.\(revision)", expiry: date.addingTimeInterval(3600 - age))
+        let token = Token(accessToken: "ann.\(revision)", expiry: date.addingTimeInterval(3600 - age))
         return SavedSession(
             id: ann.id, revision: revision, token: token, received: date.addingTimeInterval(-age))
     }

@@ -35,10 +35,10 @@ struct SessionStateTests {
         #expect(refused(tokens: 5).isCapped)
         var state = refused(tokens: 4)
         let newest = newToken(&state, 5)
-        state.accept(newest.access)
+        state.accept(newest.accessToken)
         #expect(!state.isCapped)
-        state.refuseReplay(with: newest.access, at: .zero)
-        state.refuseReplay(with: newest.access, at: .zero)
+        state.refuseReplay(with: newest.accessToken, at: .zero)
+        state.refuseReplay(with: newest.accessToken, at: .zero)
         #expect(state.isCapped)
     }
 
@@ -56,14 +56,15 @@ struct SessionStateTests {
         var state = State.good
         for number in 1...tokens {
             let token = newToken(&state, number)
-            if accepting { state.accept(token.access) }
-            state.refuse(token.access, of: ann.id, at: .zero)
+            if accepting { state.accept(token.accessToken) }
+            state.refuse(token.accessToken, of: ann.id, at: .zero)
         }
         return state
     }
 
     private func newToken(_ state: inout State, _ number: Int) -> Token {
-        let session = SavedSession(id: ann.id, revision: number, token: Token(access: "ann.\(number)"), received: date)
+        let session = SavedSession(
+            id: ann.id, revision: number, token: Token(accessToken: "ann.\(number)"), received: date)
         _ = state.startRefresh(number, of: ann.id)
         _ = state.complete(number, with: session, at: .zero)
         return session.token
@@ -108,13 +109,14 @@ private let oldAnn = saved(ann.id, "ann.0", age: 3600)
 private let newerButExpired = saved(ann.id, "ann.1", revision: 1, age: 3600)
 /// The clock is two hours ahead of the server's, which has issued the token a minute ago, for an hour.
 private let newerByOtherClock = SavedSession(
-    id: ann.id, revision: 1, token: Token(access: "ann.1", refresh: "r", expiry: date.addingTimeInterval(-3660)),
+    id: ann.id, revision: 1,
+    token: Token(accessToken: "ann.1", refreshToken: "r", expiry: date.addingTimeInterval(-3660)),
     received: date.addingTimeInterval(-60))
 
 /// Returns a session whose token is valid for an hour.
 private func saved(_ id: UUID, _ access: String, revision: Int = 0, age: Double = 0) -> SavedSession {
     let received = date.addingTimeInterval(-age)
-    let token = Token(access: access, refresh: "r", expiry: received.addingTimeInterval(3600))
+    let token = Token(accessToken: access, refreshToken: "r", expiry: received.addingTimeInterval(3600))
     return SavedSession(id: id, revision: revision, token: token, received: received)
 }
 
@@ -124,7 +126,7 @@ extension SessionState<Int> {
     fileprivate static var good: Self { unread.after { _ = $0.signIn(ann) } }
     fileprivate static var aging: Self { unread.after { _ = $0.signIn(agingAnn) } }
     fileprivate static var expired: Self { unread.after { _ = $0.signIn(oldAnn) } }
-    fileprivate static var refused: Self { good.after { $0.refuse(ann.token.access, of: ann.id, at: .zero) } }
+    fileprivate static var refused: Self { good.after { $0.refuse(ann.token.accessToken, of: ann.id, at: .zero) } }
     /// Calls wait for refresh 1.
     fileprivate static var beingReplaced: Self { expired.refreshing }
     /// The same, and the session is saved.
@@ -235,16 +237,16 @@ private let signIns: [Transition] = [
 private let answers: [Transition] = [
     Transition(
         "T1: a 401 with the token of the session, while a refresh runs beside", .good.refreshing,
-        noting { $0.refuse(ann.token.access, of: ann.id, at: .zero) }, .beingReplaced(1), of: ann),
+        noting { $0.refuse(ann.token.accessToken, of: ann.id, at: .zero) }, .beingReplaced(1), of: ann),
     Transition(
         "T2: a 401 with a token that was replaced",
         .beingReplaced.after { _ = $0.complete(1, with: newer, at: .zero) }.after {
             _ = $0.startRefresh(2, of: ann.id)
         },
-        noting { $0.refuse(ann.token.access, of: ann.id, at: .zero) }, .good(newer.token), of: newer),
+        noting { $0.refuse(ann.token.accessToken, of: ann.id, at: .zero) }, .good(newer.token), of: newer),
     Transition(
         "T7: a 401 of a call of the session before", .good.refreshing,
-        noting { $0.refuse(ann.token.access, of: bob.id, at: .zero) }, .good(ann.token), of: ann),
+        noting { $0.refuse(ann.token.accessToken, of: bob.id, at: .zero) }, .good(ann.token), of: ann),
 ]
 
 private let refreshes: [Transition] = [

@@ -66,9 +66,9 @@ private struct SessionWalk {
             signedOut = state.session?.id ?? signedOut
             return state.signOut()
         case 2: state.load(disk)
-        case 3: state.accept(anySession().token.access)
-        case 4: state.refuse(anySession().token.access, of: id, at: now)
-        case 5: state.refuseReplay(with: anySession().token.access, at: now)
+        case 3: state.accept(anySession().token.accessToken)
+        case 4: state.refuse(anySession().token.accessToken, of: id, at: now)
+        case 5: state.refuseReplay(with: anySession().token.accessToken, at: now)
         case 6, 7:
             latest += 1
             return state.startRefresh(latest, of: id)
@@ -124,7 +124,7 @@ private struct SessionWalk {
                 disk = state.session
                 if random.chance(90) { state.noteSaved(state.session) }
             case .revoke(let token):
-                if state.session.map({ token.access.hasPrefix($0.id.uuidString) }) ?? false {
+                if state.session.map({ token.accessToken.hasPrefix($0.id.uuidString) }) ?? false {
                     note("T6: a token of the current session is revoked")
                 }
             case .send: break
@@ -149,7 +149,7 @@ private struct SessionWalk {
             switch state.status(of: session.id, at: date) {
             case .ended: if session.id == state.session?.id { note("the session has ended") }
             case .good(let token), .aging(let token):
-                if token.access.prefix(36) != session.id.uuidString { note("T7: the token of another session") }
+                if token.accessToken.prefix(36) != session.id.uuidString { note("T7: the token of another session") }
             case .expired: if running != nil { note("T1: a second refresh is asked for") }
             case .beingReplaced(let refresh): if running?.refresh != refresh { note("a wait without an end") }
             }
@@ -183,7 +183,7 @@ private struct SessionWalk {
     private mutating func session(_ id: UUID, revision: Int) -> SavedSession {
         let lifetime = Double(random.int(-10...300))
         let token = Token(
-            access: "\(id.uuidString).\(revision).\(random.int(0...1))", expiry: date.addingTimeInterval(lifetime))
+            accessToken: "\(id.uuidString).\(revision).\(random.int(0...1))", expiry: date.addingTimeInterval(lifetime))
         return SavedSession(id: id, revision: revision, token: token, received: date)
     }
 

@@ -8,9 +8,9 @@ import Testing
 
     @Test("a watch of a session that has ended already is told at once why", arguments: [true, false])
     func ended(bySignOut: Bool) async throws {
-        await tokens.signIn(Token(access: "ann"))
+        await tokens.signIn(Token(accessToken: "ann"))
         let session = try #require(tokens.presentSession)
-        if bySignOut { await tokens.signOut() } else { await tokens.signIn(Token(access: "bo")) }
+        if bySignOut { await tokens.signOut() } else { await tokens.signIn(Token(accessToken: "bo")) }
         let told = Noted<[ServiceError]>([])
         let watch = tokens.watch(session) { error in told.update { $0.append(error) } }
         #expect(told.value == [.sessionExpired(SessionExpiry(bySignOut ? .signedOut : .otherSession))])
@@ -20,7 +20,7 @@ import Testing
     @Test("a watch of the present session is told when it ends, and not after it was cancelled")
     func present() async throws {
         let told = Noted<[String]>([])
-        await tokens.signIn(Token(access: "ann"))
+        await tokens.signIn(Token(accessToken: "ann"))
         let session = try #require(tokens.presentSession)
         let (stays, goes) = (
             tokens.watch(session) { _ in told.update { $0.append("stays") } },

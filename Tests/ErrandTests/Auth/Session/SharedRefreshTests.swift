@@ -84,7 +84,7 @@ struct SharedRefreshTests {
             await scene.tokens.signIn(first)
             let second = try await scene.tokens.replacement(for: first)
             let third = try await scene.tokens.replacement(for: second)
-            #expect(third.access == "ann.2")
+            #expect(third.accessToken == "ann.2")
             #expect(try await scene.tokens.replacement(for: first) == third)
             #expect(try await scene.tokens.replacement(for: second) == third)
         }
@@ -101,7 +101,7 @@ struct SharedRefreshTests {
             let waiters = (0..<10).map { _ in
                 Task(executorPreference: clock.executor) { () async throws -> (String, Instant) in
                     do {
-                        return (try await tokens.token().access, clock.now)
+                        return (try await tokens.token().accessToken, clock.now)
                     } catch ServiceError.cancelled {
                         return ("cancelled", clock.now)
                     }
@@ -133,9 +133,9 @@ struct SharedRefreshTests {
             try await clock.sleep(for: .seconds(1))
             for call in calls { call.cancel() }
             for call in calls { #expect(await call.value == .cancelled) }
-            #expect(scene.disk.load()?.token.access == "ann.0")
+            #expect(scene.disk.load()?.token.accessToken == "ann.0")
             try await clock.sleep(for: .seconds(5))
-            #expect(scene.disk.load()?.token.refresh == "refresh.ann.1", "the rotated refresh token was lost")
+            #expect(scene.disk.load()?.token.refreshToken == "refresh.ann.1", "the rotated refresh token was lost")
             #expect(try await scene.me() == "ann")
         }
         #expect(scene.server.refreshes.count == 1)
@@ -155,13 +155,13 @@ struct SharedRefreshTests {
                 let isGood = request.headers["Authorization"] == "Bearer new"
                 return HTTPResponse(status: isGood ? 200 : 401, body: .bytes(Data(#""ann""#.utf8)))
             })
-        let tokens = TokenStore(time: clock) { _ in Token(access: try await login.run(.post("token"))) }
+        let tokens = TokenStore(time: clock) { _ in Token(accessToken: try await login.run(.post("token"))) }
         let client = testClient(network, clock) {
             $0.limiter = limiter
             $0.tokens = tokens
         }
         try await clock.play {
-            await tokens.signIn(Token(access: "old"))
+            await tokens.signIn(Token(accessToken: "old"))
             try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<20 { group.addTask { try await client.run(.me) } }
                 for try await name in group { #expect(name == "ann") }

@@ -30,7 +30,7 @@ struct ShortLifeTests {
         let (clock, network, issued) = (TestClock(), scripted(), Noted(0))
         let tokens = TokenStore(time: clock) { _ in
             issued.update { $0 += 1 }
-            return Token(access: "\(clock.now.nanoseconds)")
+            return Token(accessToken: "\(clock.now.nanoseconds)")
         }
         network.on(.get, "/me") { request in
             let born = Int64(request.headers["Authorization"]?.dropFirst("Bearer ".count) ?? "") ?? 0
@@ -39,7 +39,7 @@ struct ShortLifeTests {
         }
         let client = testClient(network, clock) { $0.tokens = tokens }
         try await clock.play {
-            await tokens.signIn(Token(access: "0"))
+            await tokens.signIn(Token(accessToken: "0"))
             for _ in 0..<3000 {
                 _ = try await client.run(.me)
                 try await clock.sleep(for: .milliseconds(100))

@@ -15,7 +15,7 @@ struct ShutdownTests {
     init() {
         disk = SlowPersistence(clock, takes: .seconds(1))
         login = testClient(network, clock) { $0.timeout = .seconds(600) }
-        old = Token(access: "old", refresh: "r", expiry: clock.date)
+        old = Token(accessToken: "old", refreshToken: "r", expiry: clock.date)
     }
 
     /// Returns a store whose refresh makes one call, or two.
@@ -23,7 +23,7 @@ struct ShutdownTests {
         TokenStore(persistence: disk, refreshTimeout: timeout, time: clock) { [login] _ in
             var access = ""
             for _ in 0..<calls { access = try await login.run(.post("token")) }
-            return Token(access: access, refresh: "rotated")
+            return Token(accessToken: access, refreshToken: "rotated")
         }
     }
 
@@ -42,7 +42,7 @@ struct ShutdownTests {
         let tokens = TokenStore(persistence: disk, time: clock) { _ in
             var access = ""
             for _ in 0..<calls { access = try await later.client().run(.post("token")) }
-            return Token(access: access, refresh: "rotated")
+            return Token(accessToken: access, refreshToken: "rotated")
         }
         let client = testClient(network, clock) { $0.tokens = tokens }
         later.set(isOneClient ? client : login)
@@ -61,7 +61,7 @@ struct ShutdownTests {
             #expect(start.duration(to: clock.now) == .seconds(3 * calls - 1))
             #expect(network.sent.count == calls)
             await tokens.waitUntilSaved()
-            #expect(disk.saved.load()?.token.refresh == "rotated")
+            #expect(disk.saved.load()?.token.refreshToken == "rotated")
             #expect(start.duration(to: clock.now) == .seconds(3 * calls))
             let closed = isOneClient ? client : login
             let error = await failure { () async throws(ServiceError) in try await closed.run(.me) }
@@ -106,11 +106,11 @@ struct ShutdownTests {
         network.on(.get, "/me", .silence)
         let tokens = TokenStore(time: clock) { [login, clock] _ in
             Task(executorPreference: clock.executor) { try await login.run(.me) }
-            return Token(access: try await login.run(.post("token")))
+            return Token(accessToken: try await login.run(.post("token")))
         }
         try await clock.play {
             await tokens.signIn(old)
-            let call = Task(executorPreference: clock.executor) { try? await tokens.token().access }
+            let call = Task(executorPreference: clock.executor) { try? await tokens.token().accessToken }
             try await clock.sleep(for: .seconds(1))
             let end = Task(executorPreference: clock.executor) {
                 await login.shutdown()
@@ -146,12 +146,12 @@ struct ShutdownTests {
         let own = Noted<TokenStore?>(nil)
         let tokens = TokenStore(time: clock) { _ in
             await own.value?.waitUntilSaved()
-            return Token(access: "new")
+            return Token(accessToken: "new")
         }
         own.value = tokens
         try await clock.play {
             await tokens.signIn(old)
-            let call = Task(executorPreference: clock.executor) { try? await tokens.token().access }
+            let call = Task(executorPreference: clock.executor) { try? await tokens.token().accessToken }
             #expect(await ends(call, within: .seconds(1), on: clock) == "new")
         }
         own.value = nil

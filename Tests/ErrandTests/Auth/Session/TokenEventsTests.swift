@@ -7,12 +7,12 @@ struct TokenEventsTests {
     @Test("each listener gets all events from its beginning on, in order, and the streams end with the store")
     func listeners() async throws {
         let clock = TestClock()
-        var tokens: TokenStore? = TokenStore(time: clock) { _ in Token(access: "new") }
+        var tokens: TokenStore? = TokenStore(time: clock) { _ in Token(accessToken: "new") }
         let early = try #require(tokens).events
         let store = try #require(tokens)
         try await clock.play {
-            await store.signIn(Token(access: "old"))
-            _ = try await store.replacement(for: Token(access: "old"))
+            await store.signIn(Token(accessToken: "old"))
+            _ = try await store.replacement(for: Token(accessToken: "old"))
         }
         let late = try #require(tokens).events
         await tokens?.signOut()

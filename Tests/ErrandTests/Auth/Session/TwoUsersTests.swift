@@ -17,7 +17,7 @@ struct TwoUsersTests {
             await scene.tokens.signIn(scene.server.signIn("bo"))
             await scene.tokens.signOut(of: old)
             #expect(await scene.tokens.isSignedIn)
-            #expect(scene.disk.load()?.token.access == "bo.0")
+            #expect(scene.disk.load()?.token.accessToken == "bo.0")
         }
     }
 
@@ -26,7 +26,7 @@ struct TwoUsersTests {
         var state = SessionState<Int>(leeway: 0)
         let (id, start) = (UUID(), Date(timeIntervalSince1970: 0))
         func session(_ number: Int) -> SavedSession {
-            SavedSession(id: id, revision: number, token: Token(access: "\(number)"), received: start)
+            SavedSession(id: id, revision: number, token: Token(accessToken: "\(number)"), received: start)
         }
         _ = state.signIn(session(0))
         for number in 1...20 {
@@ -44,13 +44,13 @@ struct TwoUsersTests {
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         let events = tokens.events
         try await clock.play {
-            await tokens.signIn(Token(access: "ann"))
-            #expect(disk.load()?.token.access == "ann")
+            await tokens.signIn(Token(accessToken: "ann"))
+            #expect(disk.load()?.token.accessToken == "ann")
             disk.isFull.store(true, ordering: .relaxed)
-            await tokens.signIn(Token(access: "bo"))
+            await tokens.signIn(Token(accessToken: "bo"))
             #expect(disk.load() == nil)
             let present = try await tokens.token()
-            #expect(present.access == "bo")
+            #expect(present.accessToken == "bo")
             #expect(
                 await first(3, of: events)
                     == [.signedIn, .signedIn, .notSaved(TokenPersistenceError(.unwritable, "full"))])
@@ -63,13 +63,13 @@ struct TwoUsersTests {
     func signOutFirst() async throws {
         let clock = TestClock()
         let disk = MemoryTokenPersistence()
-        disk.save(SavedSession(id: UUID(), token: Token(access: "ann"), received: clock.date))
+        disk.save(SavedSession(id: UUID(), token: Token(accessToken: "ann"), received: clock.date))
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         let events = tokens.events
         try await clock.play {
             await tokens.signOut()
             #expect(disk.load() == nil)
-            await tokens.signIn(Token(access: "bo"))
+            await tokens.signIn(Token(accessToken: "bo"))
             #expect(await first(2, of: events) == [.signedOut, .signedIn])
         }
     }
@@ -78,10 +78,10 @@ struct TwoUsersTests {
     func signOutDuringSave() async throws {
         let clock = TestClock()
         let disk = StubbornPersistence(clock)
-        let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(access: "new") }
+        let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(accessToken: "new") }
         let events = tokens.events
         try await clock.play {
-            let old = Token(access: "old")
+            let old = Token(accessToken: "old")
             await tokens.signIn(old)
             let call = Task(executorPreference: clock.executor) {
                 await failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
@@ -90,7 +90,7 @@ struct TwoUsersTests {
             await tokens.signOut()
             #expect(await call.value?.reason == .signedOut)
             #expect(disk.saved.load() == nil)
-            await tokens.signIn(Token(access: "bo"))
+            await tokens.signIn(Token(accessToken: "bo"))
             #expect(await first(3, of: events) == [.signedIn, .signedOut, .signedIn])
         }
     }
@@ -105,13 +105,13 @@ struct TwoUsersTests {
             Task(executorPreference: clock.executor) {
                 while disk.saving != "new" { try await clock.sleep(for: .milliseconds(10)) }
                 let token = try? await store.value?.token()
-                answer.yield(token?.access ?? "nothing")
+                answer.yield(token?.accessToken ?? "nothing")
             }
-            return Token(access: "new")
+            return Token(accessToken: "new")
         }
         store.update { $0 = tokens }
         try await clock.play {
-            let old = Token(access: "old", expiry: clock.date)
+            let old = Token(accessToken: "old", expiry: clock.date)
             await tokens.signIn(old)
             _ = try await tokens.token()
             #expect(await first(1, of: asked) == ["new"])
@@ -147,7 +147,7 @@ private final class StubbornPersistence: TokenPersistence {
     func load() -> SavedSession? { saved.load() }
 
     func save(_ session: SavedSession?) async {
-        present.update { $0 = session?.token.access }
+        present.update { $0 = session?.token.accessToken }
         let clock = clock
         await Task(executorPreference: clock.executor) { try? await clock.sleep(for: .seconds(1)) }.value
         saved.save(session)

@@ -21,7 +21,7 @@ struct CurlHTTP2Tests {
     }
 
     private func client(_ server: HTTP2Server, _ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
-        var configuration = Configuration(ServerEnvironment("nginx", server.url))
+        var configuration = Configuration(ServerEnvironment(name: "nginx", baseURL: server.url))
         configuration.transport = transport
         configuration.rateLimit = .unlimited
         configuration.retry = .never

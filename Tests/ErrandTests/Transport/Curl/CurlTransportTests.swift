@@ -14,7 +14,7 @@ import Testing
     }
 
     private func client(_ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
-        var configuration = Configuration(ServerEnvironment("loopback", server.baseURL))
+        var configuration = Configuration(ServerEnvironment(name: "loopback", baseURL: server.baseURL))
         configuration.rateLimit = .unlimited
         configuration.retry = .never
         // Real time: a busy machine must not fail the test.

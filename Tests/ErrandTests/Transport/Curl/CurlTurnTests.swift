@@ -182,9 +182,9 @@ import Testing
         let issuer = client()
         let tokens = TokenStore { _ in
             _ = try await issuer.run(Endpoint<Int>.post("token"))
-            return Token(access: "new")
+            return Token(accessToken: "new")
         }
-        await tokens.signIn(Token(access: "old"))
+        await tokens.signIn(Token(accessToken: "old"))
         let client = client { $0.tokens = tokens }
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<50 { group.addTask { try await client.run(Endpoint<Int>.get("signed")) } }
