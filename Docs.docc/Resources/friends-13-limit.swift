@@ -24,7 +24,7 @@ struct FriendsTests {
         network.on(.get, "/api/v1/friends", .json(#"[{"id": 2, "name": "Ben"}, {"name": "Nobody"}]"#))
         let friends = try await service.friends()
         #expect(friends.elements == [Friend(id: 2, name: "Ben")])
-        #expect(friends.leftOut == 1)
+        #expect(friends.skippedCount == 1)
         #expect(network.sent.map(\.request.url.target) == ["/api/v1/friends?application_token=app&user_id=1"])
     }
 

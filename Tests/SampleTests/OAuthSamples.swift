@@ -54,7 +54,7 @@ struct OAuthSamples {
 
     private func lossy(_ client: APIClient) async throws {
         let users = try await client.run(Endpoint<LossyList<User>>.get("users").unwrapping("users"))
-        if users.leftOut > 0 { print("\(users.leftOut) users could not be read: \(users.reasons)") }
+        if users.skippedCount > 0 { print("\(users.skippedCount) users could not be read: \(users.failures)") }
     }
 
     private func archive(_ friends: [User]) async throws {

@@ -16,7 +16,7 @@ extension Endpoint where Response == Social.User {
 @MainActor @Observable
 private final class Screen {
     var friends: [Social.User] = []
-    var leftOut = 0
+    var skippedCount = 0
     var message: String?
     var loads = 0
     private let service: Social.FriendsService
@@ -32,7 +32,7 @@ private final class Screen {
         let service = service
         do throws(ServiceError) {
             let list = try await latest.run { try await service.friends() }
-            (friends, leftOut, message) = (list.elements, list.leftOut, nil)
+            (friends, skippedCount, message) = (list.elements, list.skippedCount, nil)
         } catch .cancelled {
             // A later load has begun, or the screen is gone.
         } catch {

@@ -1,21 +1,21 @@
 /// A list that skips the elements it cannot decode.
 ///
 ///     let users = try await client.run(Endpoint<LossyList<User>>.get("users").unwrapping("users"))
-///     if users.leftOut > 0 { print("\(users.leftOut) users could not be read: \(users.reasons)") }
+///     if users.skippedCount > 0 { print("\(users.skippedCount) users could not be read: \(users.failures)") }
 ///
 /// It is a collection of the decoded elements, in order. A response that is not a list is still an error. Two lists are
 /// equal if their elements are. It is encoded as a plain list.
 public struct LossyList<Element: Decodable & Sendable>: Sendable {
-    /// A server that breaks one element usually breaks all of them in the same way: the first five reasons are enough.
-    private static var mostReasons: Int { 5 }
+    /// A server that breaks one element usually breaks all of them in the same way: the first five failures are enough.
+    private static var mostFailures: Int { 5 }
 
     /// The decoded elements.
     public private(set) var elements: [Element]
     /// The number of elements that could not be decoded.
-    public private(set) var leftOut = 0
+    public private(set) var skippedCount = 0
     /// The reasons why the first five of those could not be decoded: the path, the expected type, and the kind of value
     /// that was found. They do not contain the values themselves.
-    public private(set) var reasons: [DecodingFailure] = []
+    public private(set) var failures: [DecodingFailure] = []
 
     /// Creates a list from which nothing was left out.
     public init(_ elements: [Element] = []) {
@@ -34,15 +34,15 @@ public struct LossyList<Element: Decodable & Sendable>: Sendable {
     }
 
     private mutating func leaveOut(_ error: any Error, at place: @autoclosure () -> String) {
-        leftOut += 1
-        guard reasons.count < Self.mostReasons else { return }
-        reasons.append(DecodingFailure(leavingOut: Element.self, at: place(), error))
+        skippedCount += 1
+        guard failures.count < Self.mostFailures else { return }
+        failures.append(DecodingFailure(leavingOut: Element.self, at: place(), error))
     }
 }
 
 /// A list that may lack some of its elements.
 protocol PartialList {
-    var leftOut: Int { get }
+    var skippedCount: Int { get }
 }
 
 extension LossyList: PartialList {}

@@ -171,7 +171,7 @@ extension Pages {
 
 extension Collection {
     /// Whether a page with these elements is empty: it has none, and skipped none that could not be decoded.
-    var isEmptyPage: Bool { isEmpty && ((self as? any PartialList)?.leftOut ?? 0) == 0 }
+    var isEmptyPage: Bool { isEmpty && ((self as? any PartialList)?.skippedCount ?? 0) == 0 }
 }
 
 /// Detects cycles in a list with Brent's algorithm: it keeps one position, and compares each new one with it.

@@ -11,13 +11,13 @@ extension StreamedResponse {
     ///     for try await line in try await client.stream(.get("logs")).lines { print(line) }
     ///
     /// Like ``chunks``, the body can be iterated once.
-    public var lines: Lines { lines(upTo: Self.lineLimit) }
+    public var lines: Lines { lines(maximumLength: Self.lineLimit) }
 
     private static let lineLimit = 1 << 20
 
     /// Returns the body as lines of text of at most `limit` bytes, 1 MiB by default. A longer line is `.transport` of
     /// the kind `.tooLarge`.
-    public func lines(upTo limit: Int) -> Lines {
+    public func lines(maximumLength limit: Int) -> Lines {
         Lines(chunks: chunks, limit: limit)
     }
 

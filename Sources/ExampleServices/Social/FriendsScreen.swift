@@ -9,7 +9,7 @@ extension Social {
         /// The friends of the last successful load.
         public private(set) var friends: [User] = []
         /// The number of friends that the last successful load could not read.
-        public private(set) var leftOut = 0
+        public private(set) var skippedCount = 0
         /// The error message of the last load, for the user.
         public private(set) var message: String?
         /// Whether a load is running; show the spinner as long as it is.
@@ -17,10 +17,10 @@ extension Social {
 
         /// A message about what is missing from the list; `nil` if it is complete.
         public var note: String? {
-            switch leftOut {
+            switch skippedCount {
             case 0: nil
             case 1: "One friend could not be shown"
-            default: "\(leftOut) friends could not be shown"
+            default: "\(skippedCount) friends could not be shown"
             }
         }
 
@@ -41,7 +41,7 @@ extension Social {
             let service = service
             do throws(ServiceError) {
                 let list = try await latest.run { try await service.friends() }
-                (friends, leftOut, message) = (list.elements, list.leftOut, nil)
+                (friends, skippedCount, message) = (list.elements, list.skippedCount, nil)
             } catch .cancelled {
                 // The screen is gone, or a later load decides what it shows.
             } catch {

@@ -95,7 +95,7 @@ struct StreamSecretsTests: EventScene {
         try await checkingEvents { client in
             for limit in [10, 10_000] {
                 let response = try await client.stream(endpoint("log") as Endpoint<Data>)
-                let lines = response.lines(upTo: limit)
+                let lines = response.lines(maximumLength: limit)
                 let error = await #expect(throws: ServiceError.self) {
                     let rows = StreamedResponse.Rows<[String: [String: Int]]>(
                         lines: lines, decoding: response.decoding)

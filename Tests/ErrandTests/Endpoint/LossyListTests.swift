@@ -25,9 +25,9 @@ struct LossyListTests {
         ] {
             let list = try Self.list("[\(json)]", of: User.self)
             #expect(list.map(\.id) == [1, 2])
-            #expect(list.leftOut == 1)
-            #expect(list.reasons.count == 1)
-            #expect(list.reasons.first?.path.hasPrefix("[\(index)]") == true)
+            #expect(list.skippedCount == 1)
+            #expect(list.failures.count == 1)
+            #expect(list.failures.first?.path.hasPrefix("[\(index)]") == true)
         }
     }
 
@@ -35,9 +35,9 @@ struct LossyListTests {
     func extremes() throws {
         let all = try Self.list("[\(Self.broken.joined(separator: ","))]", of: User.self)
         #expect(all.isEmpty)
-        #expect(all.leftOut == Self.broken.count)
+        #expect(all.skippedCount == Self.broken.count)
         let none = try Self.list("[]", of: User.self)
-        #expect(none.isEmpty && none.leftOut == 0 && none.reasons.isEmpty)
+        #expect(none.isEmpty && none.skippedCount == 0 && none.failures.isEmpty)
     }
 
     @Test("the first five reasons are kept; they give the position and the kind, and none of the content")
@@ -55,14 +55,14 @@ struct LossyListTests {
             #"[{},{"id":"\#(secret)"},{"id":null},{"id":1,"kind":"\#(secret)"},"\#(secret)",{"id":2},7,7]"#,
             of: Item.self)
         #expect(list.map(\.id) == [2])
-        #expect(list.leftOut == 7)
-        #expect(list.reasons.map(\.path) == ["[0].id", "[1].id", "[2].id", "[3].kind", "[4]"])
-        #expect(list.reasons.prefix(3).map(\.found) == ["nothing", "a value of another type", "null"])
-        #expect(list.reasons.prefix(3).map(\.expected) == ["a value", "Int", "Int"])
-        #expect(!printed(list.reasons).contains(secret))
+        #expect(list.skippedCount == 7)
+        #expect(list.failures.map(\.path) == ["[0].id", "[1].id", "[2].id", "[3].kind", "[4]"])
+        #expect(list.failures.prefix(3).map(\.found) == ["nothing", "a value of another type", "null"])
+        #expect(list.failures.prefix(3).map(\.expected) == ["a value", "Int", "Int"])
+        #expect(!printed(list.failures).contains(secret))
         let strict = try Self.list(#"["\#(secret)"]"#, of: Strict.self)
-        #expect(strict.reasons.first?.found.contains("Odd") == true)
-        #expect(!printed(strict.reasons).contains(secret))
+        #expect(strict.failures.first?.found.contains("Odd") == true)
+        #expect(!printed(strict.failures).contains(secret))
     }
 
     @Test("a value that is not a list is still an error", arguments: ["{}", "null", "7", #""[1]""#, "[1", "", "[1 2]"])
@@ -75,9 +75,9 @@ struct LossyListTests {
         #expect(try Array(Self.list("[1,null,2]", of: Int?.self)) == [1, nil, 2])
         let lists = try Self.list(#"[[1,"x",2],[],null,7,[null,3]]"#, of: LossyList<Int>.self)
         #expect(lists.map(Array.init) == [[1, 2], [], [3]])
-        #expect(lists.leftOut == 2)
-        #expect(lists.map(\.leftOut) == [1, 0, 1])
-        #expect(lists.first?.reasons.first?.path == "[0][1]")
+        #expect(lists.skippedCount == 2)
+        #expect(lists.map(\.skippedCount) == [1, 0, 1])
+        #expect(lists.first?.failures.first?.path == "[0][1]")
         #expect(try Array(Self.list(#"[["a"],[1],["b"]]"#, of: [String].self)) == [["a"], ["b"]])
     }
 
@@ -96,8 +96,8 @@ struct LossyListTests {
         let reply = ScriptedReply.json(#"{"users":[{"id":1},{"name":"x"},null,{"id":4}]}"#)
         let list = try await outcome(reply, as: LossyList<User>.self, below: "users").get()
         #expect(list == [User(id: 1), User(id: 4)])
-        #expect(list.leftOut == 2)
-        #expect(list.reasons.map(\.path) == ["users[1].id", "users[2]"])
+        #expect(list.skippedCount == 2)
+        #expect(list.failures.map(\.path) == ["users[1].id", "users[2]"])
     }
 
     @Test("it is a collection, equal by its elements, and encodes as a plain list")
@@ -115,7 +115,7 @@ struct LossyListTests {
         let json = "[" + Array(repeating: #"{"id":1},"x""#, count: 50_000).joined(separator: ",") + "]"
         let list = try Self.list(json, of: User.self)
         #expect(list.count == 50_000)
-        #expect(list.leftOut == 50_000)
-        #expect(list.reasons.count == 5)
+        #expect(list.skippedCount == 50_000)
+        #expect(list.failures.count == 5)
     }
 }

@@ -101,7 +101,7 @@ struct EventEndTests: EventScene {
         let thrown = Noted<ServiceError?>(nil)
         let ends = try await ends { client in
             let response = try await client.stream(.get("log"))
-            var lines = response.lines(upTo: isLong ? 3 : 100).makeAsyncIterator()
+            var lines = response.lines(maximumLength: isLong ? 3 : 100).makeAsyncIterator()
             if isLong {
                 thrown.value = try await #require(throws: ServiceError.self) { try await lines.next() }
             } else {

@@ -34,7 +34,7 @@ import Testing
 
     @Test("a line that is too long is an error, which ends the sequence")
     func limit() async throws {
-        var lines = try await response(["short\n", String(repeating: "x", count: 11)]).lines(upTo: 10)
+        var lines = try await response(["short\n", String(repeating: "x", count: 11)]).lines(maximumLength: 10)
             .makeAsyncIterator()
         #expect(try await lines.next() == "short")
         let error = await #expect(throws: ServiceError.self) { try await lines.next() }

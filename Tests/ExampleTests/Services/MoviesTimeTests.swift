@@ -85,7 +85,7 @@ import Testing
             .get, "/7/recommendations?api_key=k",
             .json(#"{"page": 1, "total_pages": 1, "total_results": 2, "results": [\#(films.joined(separator: ","))]}"#))
         let list = try await service.recommended(for: 7)
-        #expect(list.map(\.id) == [1, 2] && list.leftOut == 0)
+        #expect(list.map(\.id) == [1, 2] && list.skippedCount == 0)
         #expect(list.allSatisfy { $0.releaseDate == nil })
     }
 

@@ -64,9 +64,9 @@ import Testing
         let screen = Social.FriendsScreen(service)
         await screen.load()
         #expect(screen.friends.map(\.id) == [1])
-        #expect(screen.leftOut == count && screen.note == note)
+        #expect(screen.skippedCount == count && screen.note == note)
         await screen.load()
-        #expect(screen.leftOut == 0 && screen.note == nil)
+        #expect(screen.skippedCount == 0 && screen.note == nil)
     }
 
     @Test("a view that shows the screen is told of each change")
