@@ -64,7 +64,7 @@ import Testing
         let body = RequestBody.stream(length: 2, contentType: "text/plain", stream)
         let error = await #expect(throws: ServiceError.self) { try await client().run(.put("x", body: body)) }
         guard case .transport(let failure) = error else { throw try #require(error) }
-        #expect(failure.kind == .middleware && failure.message.contains("2 bytes"))
+        #expect(failure.kind == .requestBody && failure.message.contains("2 bytes"))
         #expect(network.sent.isEmpty)
     }
 

@@ -111,7 +111,7 @@ final class StreamingTransport: Transport {
             }
         } catch  where !(error is ServiceError || error is CancellationError) {
             // What the stream throws is the fault of the code that made it.
-            throw ServiceError.transport(TransportFailure(.middleware, "the stream failed"))
+            throw ServiceError.transport(TransportFailure(.requestBody, "the stream failed"))
         }
         guard count == body.length ?? count else { throw ServiceError.wrongLength(of: body) }
         if !last.isEmpty { try await send(last) }

@@ -13,7 +13,7 @@ public final class LatestOnly: Sendable {
     public init() {}
 
     /// Cancels the running operation, if any, and runs `operation`. An error that is not a `ServiceError` becomes
-    /// `.transport` of the kind `.middleware`; so does a `CancellationError` if nothing was cancelled.
+    /// `.transport` of the kind `.other`; so does a `CancellationError` if nothing was cancelled.
     public func run<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws(ServiceError) -> Value {
@@ -31,7 +31,7 @@ public final class LatestOnly: Sendable {
                         return try await operation()
                     } catch {
                         throw ServiceError(error) {
-                            .transport(TransportFailure(.middleware, "the operation threw \(foreignName(of: $0))"))
+                            .transport(TransportFailure(.other, "the operation threw \(foreignName(of: $0))"))
                         }
                     }
                 })

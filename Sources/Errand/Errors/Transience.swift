@@ -45,7 +45,7 @@ extension TransportFailure.Kind {
         switch self {
         case .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated, .outOfResources, .storage: true
         case .untrustedCertificate, .malformed, .tooLarge, .unsupported, .unavailable, .file, .digestMismatch,
-            .middleware, .other:
+            .requestBody, .middleware, .other:
             false
         }
     }

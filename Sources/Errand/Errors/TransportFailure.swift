@@ -36,9 +36,11 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
         case file
         /// The file that was downloaded does not have the digest that the server or the caller names.
         case digestMismatch
-        /// A middleware, or other code of yours, threw an error of its own.
+        /// The stream of the request's body threw an error of its own, or does not have the length that it promised.
+        case requestBody
+        /// A middleware threw an error of its own.
         case middleware
-        /// Anything else.
+        /// Anything else, such as an error of its own that a closure of yours threw.
         case other
 
         /// Whether the server may have received the request despite such a failure.
@@ -47,7 +49,8 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
             case .dns, .refused, .unreachable, .tls, .untrustedCertificate, .proxy, .unsupported, .unavailable,
                 .outOfResources, .storage:
                 false
-            case .reset, .truncated, .malformed, .tooLarge, .file, .digestMismatch, .middleware, .other: true
+            case .reset, .truncated, .malformed, .tooLarge, .file, .digestMismatch, .requestBody, .middleware, .other:
+                true
             }
         }
     }
@@ -92,6 +95,7 @@ extension TransportFailure.Kind {
         case .storage: "The saved session cannot be used now; try again"
         case .file: "A file on this device cannot be used"
         case .digestMismatch: "The downloaded file does not match its digest; try again later"
+        case .requestBody: "The body of the request could not be read"
         case .middleware: "The app's own handling of the call failed"
         case .other: "The call failed"
         }
@@ -112,10 +116,10 @@ extension ServiceError {
     /// The error for a stream that is not as long as it was said to be.
     package static func wrongLength(of body: HTTPBody) -> ServiceError {
         let message = "the stream of the request's body does not have the \(body.length ?? 0) bytes that it promised"
-        return .transport(TransportFailure(.middleware, message))
+        return .transport(TransportFailure(.requestBody, message))
     }
 
     static func streamFailed(_ name: String) -> ServiceError {
-        .transport(TransportFailure(.middleware, "the stream of the request's body threw \(name)"))
+        .transport(TransportFailure(.requestBody, "the stream of the request's body threw \(name)"))
     }
 }

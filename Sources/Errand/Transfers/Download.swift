@@ -72,7 +72,7 @@ extension APIClient {
     ///
     /// - Parameters:
     ///   - endpoint: Returns the call. It must return promptly after cancellation. An error of its own that is no
-    ///     ``ServiceError`` is `.transport` of the kind `.middleware`.
+    ///     ``ServiceError`` is `.transport` of the kind `.other`.
     ///   - path: The path of the file.
     ///   - resuming: Whether to go on after what an earlier download has left.
     ///   - digest: A digest that the file must have.

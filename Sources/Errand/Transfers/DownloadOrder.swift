@@ -41,7 +41,7 @@ struct DownloadOrder: Sendable {
             } catch {
                 throw ServiceError(error) { error in
                     let message = "the closure that names the address of a download threw \(foreignName(of: error))"
-                    return .transport(TransportFailure(.middleware, message, mayHaveReachedServer: false))
+                    return .transport(TransportFailure(.other, message, mayHaveReachedServer: false))
                 }
             }
         }

@@ -100,8 +100,8 @@ extension TransportConformance {
             scene.server.on(.put, "/x", .status(204).always)
             let body = HTTPBody.stream(length: length, stream(of: chunks, then: failing ? BrokenStream() : nil))
             let outcome = try await scene.outcome(of: scene.request(.put, body: body))
-            guard case .failure(.transport(let failure)) = outcome, failure.kind == .middleware else {
-                throw ConformanceScene.surprise(".transport(middleware)", outcome)
+            guard case .failure(.transport(let failure)) = outcome, failure.kind == .requestBody else {
+                throw ConformanceScene.surprise(".transport(requestBody)", outcome)
             }
             try await scene.expectNoConnection()
             try scene.expect("requests", scene.server.received.count, is: 0)

@@ -72,10 +72,10 @@ import Testing
         let latest = latest
         let error = await #expect(throws: ServiceError.self) { try await latest.run { throw Odd() } }
         guard case .transport(let failure) = error else { throw try #require(error) }
-        #expect(failure.kind == .middleware && failure.message.hasSuffix("Odd"))
+        #expect(failure.kind == .other && failure.message.hasSuffix("Odd"))
         #expect(!String(reflecting: failure).contains("hunter2"))
         let words = "the operation threw Swift.CancellationError"
-        await #expect(throws: ServiceError.transport(TransportFailure(.middleware, words))) {
+        await #expect(throws: ServiceError.transport(TransportFailure(.other, words))) {
             try await latest.run { throw CancellationError() }
         }
         await #expect(throws: ServiceError.noInternetConnection) {

@@ -169,7 +169,7 @@ struct ServiceErrorTests {
             .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated, .outOfResources, .storage,
         ]
         let ambiguous: Set<TransportFailure.Kind> = [
-            .reset, .truncated, .malformed, .tooLarge, .file, .digestMismatch, .middleware, .other,
+            .reset, .truncated, .malformed, .tooLarge, .file, .digestMismatch, .requestBody, .middleware, .other,
         ]
         let error = ServiceError.transport(TransportFailure(kind))
         #expect(error.isTransient == transient.contains(kind))

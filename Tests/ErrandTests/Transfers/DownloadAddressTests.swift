@@ -121,7 +121,7 @@ import Testing
             try await scene.client.download(asking: { throw Own() }, to: scene.target)
         }
         guard case .transport(let failure) = other else { throw try #require(other) }
-        #expect(failure.kind == .middleware && failure.message.contains("Own") && !failure.mayHaveReachedServer)
+        #expect(failure.kind == .other && failure.message.contains("Own") && !failure.mayHaveReachedServer)
         let passed = await #expect(throws: ServiceError.self) {
             try await scene.client.download(asking: { throw ServiceError.signInRequired }, to: scene.target)
         }

@@ -34,7 +34,7 @@ import Testing
             default: (HTTPBody.stream(length: 150, chunks([hundred, hundred])), "150 bytes")
             }
         let failure = try await failure(sending: body)
-        #expect(failure.kind == .middleware)
+        #expect(failure.kind == .requestBody)
         #expect(failure.message.contains(words), "\(failure.message)")
         #expect(server.received.isEmpty)
     }
@@ -55,7 +55,7 @@ import Testing
         server.onAny { _ in .json("1") }
         let stream = hasBytes ? chunks([Data(), Data("a".utf8)]) : chunks([], then: NoMore())
         let failure = try await failure(sending: .stream(length: 0, stream))
-        #expect(failure.kind == .middleware && !failure.mayHaveReachedServer)
+        #expect(failure.kind == .requestBody && !failure.mayHaveReachedServer)
         #expect(failure.message.contains(hasBytes ? "the 0 bytes" : "NoMore"), "\(failure.message)")
         #expect(server.connections == 0)
     }
