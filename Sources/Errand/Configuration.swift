@@ -47,8 +47,8 @@ public struct Configuration: Sendable {
     /// and each pause while a body arrives or leaves. A replay and each redirect are sends of their own.
     ///
     /// A large body may take any time as long as it moves; ``deadline`` limits the whole call. With zero, nothing is
-    /// sent. For no limit, use a few hundred years.
-    public var timeout: Duration = .seconds(30)
+    /// sent; with `nil`, there is no limit.
+    public var timeout: Duration? = .seconds(30)
     /// The time limit of a whole call: waits, token refreshes, backoff, all attempts and decoding; `nil`, no limit, by
     /// default.
     public var deadline: Duration?
@@ -117,7 +117,8 @@ public struct Configuration: Sendable {
 
     /// Returns the rules of one call: its own options, or else the configuration's.
     func rules(for options: CallOptions) -> CallRules {
-        let (timeout, deadline) = (options.timeout ?? timeout, options.deadline ?? deadline)
+        let timeout = options.timeout.map(\.duration) ?? timeout
+        let deadline = options.deadline.map(\.duration) ?? deadline
         let retry = options.retry ?? retry
         return CallRules(
             authentication: options.authentication ?? (tokens == nil ? .none : .required), timeout: timeout,
@@ -125,8 +126,8 @@ public struct Configuration: Sendable {
             permits: options.permits, problem: problem(timeout, deadline) ?? retry.problem)
     }
 
-    private func problem(_ timeout: Duration, _ deadline: Duration?) -> String? {
-        if timeout < .zero { return "a negative timeout of \(timeout.displayText)" }
+    private func problem(_ timeout: Duration?, _ deadline: Duration?) -> String? {
+        if let timeout, timeout < .zero { return "a negative timeout of \(timeout.displayText)" }
         if let deadline, deadline < .zero { return "a negative deadline of \(deadline.displayText)" }
         guard case .wait(let limit) = offline, limit < .zero else { return nil }
         return "a negative wait of \(limit.displayText) for the network"
@@ -152,7 +153,8 @@ extension CallOptions.IdempotencyKey {
 extension Configuration: CustomStringConvertible, CustomReflectable {
     /// The server, the rate limit, the timeout and the number of attempts, without secrets.
     public var description: String {
-        "\(environment), \(limiter?.limit ?? rateLimit), timeout \(timeout.displayText), \(retry.attempts) attempts"
+        let timeout = timeout?.displayText ?? "none"
+        return "\(environment), \(limiter?.limit ?? rateLimit), timeout \(timeout), \(retry.attempts) attempts"
     }
     /// A mirror that shows only the description: headers and parameters may be secret.
     public var customMirror: Mirror { Mirror(self, children: ["rules": description]) }

@@ -87,14 +87,15 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     }
 
     /// Returns the same call with this limit on the silence within each send: the time until the head of the response
-    /// is complete, and each pause while a body arrives or leaves.
-    public func timeout(_ limit: Duration) -> Self {
-        with { $0.options.timeout = limit }
+    /// is complete, and each pause while a body arrives or leaves. With `nil`, there is no limit.
+    public func timeout(_ limit: Duration?) -> Self {
+        with { $0.options.timeout = .init(duration: limit) }
     }
 
     /// Returns the same call with this time limit for everything: waits, token refreshes, backoff and all attempts.
-    public func deadline(_ limit: Duration) -> Self {
-        with { $0.options.deadline = limit }
+    /// With `nil`, there is no limit.
+    public func deadline(_ limit: Duration?) -> Self {
+        with { $0.options.deadline = .init(duration: limit) }
     }
 
     /// Returns the same call with this retry policy.

@@ -2,8 +2,8 @@
 public struct CallRules: Sendable {
     /// Whether the call is signed.
     public let authentication: CallOptions.Authentication
-    /// The longest silence within each send.
-    public let timeout: Duration
+    /// The longest silence within each send; `nil` if there is no limit.
+    public let timeout: Duration?
     /// The time limit of the whole call; `nil` if there is none.
     public let deadline: Duration?
     /// The policy for retries.
@@ -17,7 +17,7 @@ public struct CallRules: Sendable {
 
     /// Creates rules. The defaults are those of a client with the default configuration and without tokens.
     public init(
-        authentication: CallOptions.Authentication = .none, timeout: Duration = .seconds(30),
+        authentication: CallOptions.Authentication = .none, timeout: Duration? = .seconds(30),
         deadline: Duration? = nil, retry: RetryPolicy = .standard, idempotencyKey: String? = nil, permits: Int = 1
     ) {
         self.init(
@@ -33,7 +33,7 @@ public struct CallRules: Sendable {
     }
 
     init(
-        authentication: CallOptions.Authentication, timeout: Duration, deadline: Duration?, retry: RetryPolicy,
+        authentication: CallOptions.Authentication, timeout: Duration?, deadline: Duration?, retry: RetryPolicy,
         idempotencyKey: String?, permits: Int, problem: String?
     ) {
         self.authentication = authentication

@@ -78,10 +78,11 @@ extension Interruptible {
         return try await scope.run(in: inner, operation)
     }
 
-    /// Runs an operation that ends along with it or when the timeout has passed.
+    /// Runs an operation that ends along with it or when the timeout, if there is one, has passed.
     func run<Value: Sendable>(
-        timeout: Duration, _ operation: (CallScope) async throws(ServiceError) -> Value
+        timeout: Duration?, _ operation: (CallScope) async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
+        guard let timeout else { return try await run(in: CallScope(), operation) }
         let (inner, now) = (CallScope(), time.now)
         let end = now.advanced(by: timeout)
         guard end > now else { throw Task.isCancelled ? .cancelled : timedOut(.attempt) }
@@ -118,8 +119,8 @@ extension Interruptible {
     }
 
     func timedOut(_ bound: Timeout.Bound) -> ServiceError {
-        let limit = bound == .attempt ? rules.timeout : rules.deadline ?? .zero
+        let limit = bound == .attempt ? rules.timeout : rules.deadline
         return .timedOut(
-            Timeout(bound, limit: limit, phase: phase, mayHaveReachedServer: mayHaveActed ? true : nil))
+            Timeout(bound, limit: limit ?? .zero, phase: phase, mayHaveReachedServer: mayHaveActed ? true : nil))
     }
 }

@@ -18,7 +18,7 @@ struct Explanation {
 
         signed:      \(signing)
         rate limit:  \(configuration.limiter?.limit ?? configuration.rateLimit); an attempt takes \(rules.permits)
-        timeout:     \(rules.timeout.displayText) for each attempt
+        timeout:     \(rules.timeout.map { "\($0.displayText) for each attempt" } ?? "none")
         deadline:    \(rules.deadline?.displayText ?? "none")
         retry:       \(retrying)
         """

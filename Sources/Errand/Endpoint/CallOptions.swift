@@ -18,12 +18,23 @@ public struct CallOptions: Sendable {
         case fixed(String)
     }
 
+    /// A time limit of a call that replaces the configuration's.
+    public struct TimeLimit: Sendable, Hashable {
+        /// The limit; `nil` if there is none.
+        public let duration: Duration?
+
+        /// Returns that limit.
+        public static func limit(_ duration: Duration) -> TimeLimit { TimeLimit(duration: duration) }
+        /// No limit.
+        public static let unlimited = TimeLimit(duration: nil)
+    }
+
     /// Whether the call is signed; `nil` by default: `.required` if the client has tokens, otherwise `.none`.
     public var authentication: Authentication?
     /// The longest silence within each send; `nil` by default: that of the configuration.
-    public var timeout: Duration?
+    public var timeout: TimeLimit?
     /// The time limit of the whole call; `nil` by default: that of the configuration.
-    public var deadline: Duration?
+    public var deadline: TimeLimit?
     /// The policy for retries; `nil` by default: that of the configuration.
     public var retry: RetryPolicy?
     /// The key that makes the call safe to repeat; `nil`, no key, by default.

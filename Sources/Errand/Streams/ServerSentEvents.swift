@@ -47,7 +47,7 @@ extension APIClient {
         endpoint.headers["Accept"] = "text/event-stream"
         // As browsers do. `no-store` keeps a cache from storing the answer, but not from giving one that it has.
         endpoint.headers["Cache-Control"] = endpoint.headers["Cache-Control"] ?? "no-cache"
-        endpoint.options.timeout = endpoint.options.timeout ?? .seconds(60)
+        endpoint.options.timeout = endpoint.options.timeout ?? .limit(.seconds(60))
         let (time, call) = (configuration.time, endpoint)
         return ServerSentEvents(
             open: { lastID, reach, end, pause async throws(ServiceError) in
@@ -56,14 +56,14 @@ extension APIClient {
                 // is left out: the server has chosen it, so the call is not to blame.
                 let id = lastID.trimmed
                 if !id.isEmpty, HTTPSyntax.isFieldValue(id) { call.headers["Last-Event-ID"] = id }
-                if let end { call.options.deadline = max(.zero, time.now.duration(to: end)) }
+                if let end { call.options.deadline = .limit(max(.zero, time.now.duration(to: end))) }
                 // The next connection is the retry, after a pause that grows. More of them at once would press a server
                 // that is down, and use up the retries of the client's other calls.
                 if pause != nil { call.options.retry = .never }
                 return try await self.open(call, after: pause, eventIDs: reach)
             },
             time: time, longestPause: configuration.longestServerPause, lastID: lastID,
-            deadline: endpoint.options.deadline ?? configuration.deadline,
+            deadline: endpoint.options.deadline.map(\.duration) ?? configuration.deadline,
             passingStatuses: (endpoint.options.retry ?? configuration.retry).statuses,
             isResumed: endpoint.method == .get)
     }

@@ -1,6 +1,7 @@
 /// One send: its scope, its timeout, its permit and its phases.
 ///
-/// It is stopped when it has been silent for as long as its timeout. The deadline of its call has an alarm of its own.
+/// It is stopped when it has been silent for as long as its timeout, if it has one. The deadline of its call has an
+/// alarm of its own.
 ///
 /// Silence is the time to the head of the response, and each pause while a body arrives or leaves. An alarm for each
 /// piece of a body would cost more than the piece. So progress only records the time, and an alarm that fires after
@@ -20,7 +21,7 @@ final class Send: Sendable {
     }
 
     let scope = CallScope()
-    let timeout: Duration
+    let timeout: Duration?
     let time: any TimeSource
     private let deadline: Instant
     let reporter: any PhaseReporter
@@ -28,7 +29,7 @@ final class Send: Sendable {
     private let state = Lock(State())
 
     init(
-        timeout: Duration, until deadline: Instant = .distantFuture, time: any TimeSource, reporter: any PhaseReporter,
+        timeout: Duration?, until deadline: Instant = .distantFuture, time: any TimeSource, reporter: any PhaseReporter,
         permit: (any SendPermit)? = nil
     ) {
         self.timeout = timeout
@@ -45,6 +46,7 @@ final class Send: Sendable {
             state.start = start
             state.lastProgress = start
         }
+        guard let timeout else { return }
         guard timeout > .zero else { throw reporter.timedOut(.attempt) }
         setAlarm(at: start.advanced(by: timeout))
     }
@@ -102,7 +104,7 @@ final class Send: Sendable {
     private func fire() {
         let now = time.now
         let end: Instant? = state.withLock { state in
-            guard !state.isOver else { return nil }
+            guard let timeout, !state.isOver else { return nil }
             return (state.isQueued ? now : state.lastProgress).advanced(by: timeout)
         }
         guard let end else { return }

@@ -48,8 +48,9 @@ public struct TransportContext: Sendable {
     public var delivery: Delivery
     /// The limit on the body in decompressed bytes. A larger body is `.transport` of the kind `.tooLarge`.
     public var bodyLimit: Int
-    /// The limit on the silence of this send. The client stops a send that exceeds it, so a transport need not.
-    public var timeout: Duration
+    /// The limit on the silence of this send; `nil` if there is none. The client stops a send that exceeds it, so a
+    /// transport need not.
+    public var timeout: Duration?
     /// The client's time source.
     public var time: any TimeSource
     private let send: Send
@@ -60,7 +61,7 @@ public struct TransportContext: Sendable {
 
     /// Creates a context. A client creates one for each send; your own code needs this only to call a transport itself.
     public init(
-        delivery: Delivery = .whole, bodyLimit: Int = 64 << 20, timeout: Duration = .seconds(30),
+        delivery: Delivery = .whole, bodyLimit: Int = 64 << 20, timeout: Duration? = .seconds(30),
         time: any TimeSource = .system, report: @escaping @Sendable (Phase) -> Void = { _ in }
     ) {
         self.delivery = delivery
@@ -130,11 +131,11 @@ public struct TransportContext: Sendable {
 }
 
 private final class PhaseClosure: PhaseReporter {
-    private let timeout: Duration
+    private let timeout: Duration?
     private let report: @Sendable (Phase) -> Void
     private let phase = Lock(Phase.preparing)
 
-    init(timeout: Duration, report: @escaping @Sendable (Phase) -> Void) {
+    init(timeout: Duration?, report: @escaping @Sendable (Phase) -> Void) {
         self.timeout = timeout
         self.report = report
     }
@@ -150,7 +151,7 @@ private final class PhaseClosure: PhaseReporter {
     func noteWait(forPermit wait: Duration) {}
 
     func timedOut(_ bound: Timeout.Bound) -> ServiceError {
-        .timedOut(Timeout(bound, limit: timeout, phase: phase.withLock { $0 }))
+        .timedOut(Timeout(bound, limit: timeout ?? .zero, phase: phase.withLock { $0 }))
     }
 }
 

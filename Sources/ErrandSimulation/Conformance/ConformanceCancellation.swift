@@ -61,6 +61,8 @@ extension TransportConformance {
             try await scene.expectNoConnection()
             let value = try await client.run(Endpoint<Int>.get("x").timeout(.seconds(10_000_000_000)))
             try scene.expect("the answer", value, is: 1)
+            let unlimited = try await client.run(Endpoint<Int>.get("x").timeout(nil))
+            try scene.expect("the answer without a timeout", unlimited, is: 1)
             let sent = scene.server.received.count
             let zero = try await scene.failure("a timeout") { () async throws(ServiceError) in
                 try await client.run(Endpoint<Int>.get("x").timeout(.zero))

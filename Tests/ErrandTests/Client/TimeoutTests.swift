@@ -51,6 +51,49 @@ import Testing
         }
     }
 
+    @Test("C23: without a timeout nothing ends a send, whether the client or the endpoint has none")
+    func noTimeout() async throws {
+        network.onAny { ScriptedReply.json("1").after(.seconds(1_000_000_000)).always }
+        let endless = testClient(network, clock) { $0.timeout = nil }
+        let limited = testClient(network, clock) { $0.timeout = .seconds(3) }
+        for (client, endpoint) in [(endless, Endpoint<Int>.get("x")), (limited, .get("x").timeout(nil))] {
+            #expect(try await clock.run { try await client.run(endpoint) } == 1)
+            #expect(client.explain(endpoint).contains("timeout:     none\n"))
+        }
+        let (error, at) = await failure(.get("x").timeout(.seconds(2)).retry(.never), of: endless)
+        #expect(error == .timedOut(Timeout(.attempt, limit: .seconds(2), phase: .waitingForResponse)))
+        #expect(at == .seconds(2_000_000_002))
+        #expect(endless.description.contains("timeout none,") && limited.description.contains("timeout 3 s,"))
+        #expect(clock.sleepers == 0)
+    }
+
+    @Test("C17: without a timeout a silent send ends at the deadline, and an endpoint can do without that too")
+    func noDeadline() async throws {
+        network.onAny { ScriptedReply.json("1").after(.seconds(60)).always }
+        let client = testClient(network, clock) { ($0.timeout, $0.deadline) = (nil, .seconds(3)) }
+        let (error, at) = await failure(.get("x"), of: client)
+        #expect(error == .timedOut(Timeout(.deadline, limit: .seconds(3), phase: .waitingForResponse)))
+        #expect(at == .seconds(3))
+        #expect(try await clock.run { try await client.run(Endpoint<Int>.get("x").deadline(nil)) } == 1)
+    }
+
+    @Test("C23: a pause in the body of a stream may last, if there is no timeout")
+    func streamWithoutTimeout() async throws {
+        network.onAny { ScriptedReply.chunks([Data("a\n".utf8)], every: .seconds(600)).thenSilence }
+        let client = testClient(network, clock) { ($0.timeout, $0.deadline) = (nil, .seconds(1000)) }
+        let (lines, error) = await clock.run {
+            var lines: [String] = []
+            do throws(ServiceError) {
+                for try await line in try await client.stream(.get("x")).lines { lines.append(line) }
+                return (lines, ServiceError?.none)
+            } catch {
+                return (lines, error)
+            }
+        }
+        #expect(lines == ["a"])
+        #expect(error == .timedOut(Timeout(.deadline, limit: .seconds(1000), phase: .receiving)))
+    }
+
     @Test("negative limits are reported before anything is sent")
     func negative() async {
         let client = testClient(network, clock)

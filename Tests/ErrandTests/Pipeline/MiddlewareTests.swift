@@ -133,7 +133,7 @@ struct MiddlewareTests {
             var diary: Diary
             func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
                 let rules = context.rules
-                diary.note("\(context.id) \(rules.timeout) \(rules.permits) \(rules.idempotencyKey ?? "-")")
+                diary.note("\(context.id) \(rules.timeout ?? .zero) \(rules.permits) \(rules.idempotencyKey ?? "-")")
                 diary.note("\(context.time.now.duration(to: context.deadline))")
                 return try await next(request, context)
             }

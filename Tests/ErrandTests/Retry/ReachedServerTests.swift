@@ -28,9 +28,7 @@ struct ReachedServerTests {
         let network = scripted()
         network.onAny { replies }
         let client = testClient(network, clock, configure)
-        var endpoint = Endpoint<NoContent>(method, "pay").idempotencyKey("k")
-        endpoint.options.deadline = deadline
-        let call = endpoint
+        let call = Endpoint<NoContent>(method, "pay").idempotencyKey("k").deadline(deadline)
         let outcome = await clock.run {
             await Result { () async throws(ServiceError) in try await client.run(call) }
         }

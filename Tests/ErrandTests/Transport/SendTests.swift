@@ -5,7 +5,7 @@ import Testing
 @Suite("The silence within a send", .timeLimit(.minutes(1))) struct SendTests {
     private let clock = TestClock()
 
-    private func begun(_ timeout: Duration = .seconds(30)) throws -> Send {
+    private func begun(_ timeout: Duration? = .seconds(30)) throws -> Send {
         let call = CallContext(rules: CallRules(timeout: timeout), time: clock).transmission
         let send = Send(timeout: timeout, time: clock, reporter: call)
         try send.begin()
@@ -39,6 +39,15 @@ import Testing
         #expect(send.scope.reason == nil)
         await clock.advance(by: .seconds(10))
         #expect(send.scope.reason == .timedOut(Timeout(.attempt, limit: .seconds(30), phase: .waitingForResponse)))
+    }
+
+    @Test("without a timeout, silence stops nothing, and there is no alarm")
+    func unlimited() async throws {
+        let send = try begun(nil)
+        #expect(clock.alarmCount == 0)
+        send.note(.waitingForResponse)
+        await clock.advance(by: .seconds(1_000_000))
+        #expect(send.scope.reason == nil)
     }
 
     @Test("after its end a send stops nothing, and leaves no alarm")
