@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// A call of a REST API as a plain value: the request, its options, and the type of the response.
 ///
 ///     extension Endpoint where Response == [User] {
@@ -68,6 +74,13 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     ) {
         self.init(method, EndpointPath(ofURL: url), query: query, headers: headers, body: body)
         target = .url(url)
+    }
+
+    /// Creates an endpoint for a URL from a response of the server.
+    public init(
+        _ method: HTTPMethod, url: URL, query: QueryItems = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
+    ) {
+        self.init(method, url: url.absoluteString, query: query, headers: headers, body: body)
     }
 
     /// Creates an endpoint whose method determines the place of its parameters: the query with GET, HEAD, DELETE and
@@ -153,6 +166,11 @@ extension Endpoint {
     ///
     ///     let repositories: [Repository] = try await client.run(.get(url: user.repositoriesURL))
     public static func get(url: String, headers: HTTPHeaders = [:]) -> Self {
+        Self(.get, url: url, headers: headers)
+    }
+
+    /// Creates an endpoint that requests a URL from a response of the server.
+    public static func get(url: URL, headers: HTTPHeaders = [:]) -> Self {
         Self(.get, url: url, headers: headers)
     }
 

@@ -96,7 +96,7 @@ struct CookbookCallSamples {
 
     private func all(_ client: APIClient) async throws -> [Film] {
         var films: [Film] = []
-        for try await film in client.items(of: .popular, \.results, by: .number("page", total: \.totalPages)) {
+        for try await film in client.items(of: .popular, in: \.results, by: .number("page", total: \.totalPages)) {
             films.append(film)
         }
         return films
@@ -104,7 +104,7 @@ struct CookbookCallSamples {
 
     private func three(_ client: APIClient) async throws -> [Film] {
         var films: [Film] = []
-        for try await film in client.items(of: .popular, \.results, by: .number("page", total: \.totalPages)) {
+        for try await film in client.items(of: .popular, in: \.results, by: .number("page", total: \.totalPages)) {
             films.append(film)
             if films.count == 3 { break }
         }

@@ -48,7 +48,7 @@ struct PagingSamples {
         var shown: [Int] = []
         func show(_ film: Film) { shown.append(film.id) }
         let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
-        for try await film in client.items(of: .popular, \.results, by: byNumber) {
+        for try await film in client.items(of: .popular, in: \.results, by: byNumber) {
             show(film)
         }
         #expect(shown == [1, 2, 3, 4])
@@ -70,7 +70,7 @@ struct PagingSamples {
     func ways() async throws {
         let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
         let byCursor: Paging<PinPage> = .cursor("cursor", next: \.nextCursor)
-        let byLastID: Paging<PinPage> = .lastID("max_id", \.items.last?.id)
+        let byLastID: Paging<PinPage> = .cursor("max_id", next: \.items.last?.id)
         let byHeader: Paging<[User]> = .link
         let byURL: Paging<PinPage> = .nextURL(\.next)
         let network = scripted()
@@ -79,10 +79,10 @@ struct PagingSamples {
         network.on(.get, "/popular?page=1") { .json(#"{"results": [], "totalPages": 0}"#) }
         let client = testClient(network)
         for paging in [byCursor, byLastID, byURL] {
-            for try await _ in client.items(of: .pins, \.items, by: paging) {}
+            for try await _ in client.items(of: .pins, in: \.items, by: paging) {}
         }
         for try await _ in client.items(of: .friends, by: byHeader) {}
-        for try await _ in client.items(of: .popular, \.results, by: byNumber) {}
+        for try await _ in client.items(of: .popular, in: \.results, by: byNumber) {}
         #expect(network.sent.count == 5)
     }
 
@@ -92,8 +92,8 @@ struct PagingSamples {
         network.on(.get, "/pins") { ScriptedReply.json(#"{"items": []}"#).times(3) }
         network.on(.get, "/friends") { .json("[]") }
         let client = testClient(network)
-        for try await _ in client.items(of: .pins, \.items, by: .cursor("cursor", next: \.nextCursor)) {}
-        for try await _ in client.items(of: .pins, \.items, by: .lastID("max_id", \.items.last?.id)) {}
+        for try await _ in client.items(of: .pins, in: \.items, by: .cursor("cursor", next: \.nextCursor)) {}
+        for try await _ in client.items(of: .pins, in: \.items, by: .cursor("max_id", next: \.items.last?.id)) {}
         for try await _ in client.pages(of: .pins, by: .nextURL(\.next)) {}
         for try await _ in client.items(of: .friends, by: .link) {}
     }
@@ -114,7 +114,7 @@ struct PagingSamples {
         let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
         func readOn() async {
             do {
-                let films = client.items(of: .popular, \.results, by: byNumber, from: saved)
+                let films = client.items(of: .popular, in: \.results, by: byNumber, from: saved)
                 for try await film in films {
                     show(film)
                 }

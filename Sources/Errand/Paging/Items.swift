@@ -2,7 +2,7 @@ extension APIClient {
     /// Returns the elements of a paged list, one after the other; each page is requested when it is needed.
     ///
     ///     let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
-    ///     for try await film in client.items(of: .popular, \.results, by: byNumber) {
+    ///     for try await film in client.items(of: .popular, in: \.results, by: byNumber) {
     ///         show(film)
     ///     }
     ///
@@ -16,7 +16,7 @@ extension APIClient {
     ///     elements you already received.
     ///   - pageLimit: The greatest number of pages, 1,000 by default. A longer list counts as endless.
     public nonisolated func items<Response, List: Collection & SendableMetatype>(
-        of endpoint: Endpoint<Response>, _ list: @escaping @Sendable (Response) -> List, by paging: Paging<Response>,
+        of endpoint: Endpoint<Response>, in list: @escaping @Sendable (Response) -> List, by paging: Paging<Response>,
         from position: PagePosition = .start, pageLimit: Int = 1_000
     ) -> Items<Response, List> {
         let pages = Pages(client: self, endpoint: endpoint, paging: paging, start: position, limit: pageLimit) {
@@ -30,7 +30,7 @@ extension APIClient {
         of endpoint: Endpoint<Response>, by paging: Paging<Response>, from position: PagePosition = .start,
         pageLimit: Int = 1_000
     ) -> Items<Response, Response> {
-        items(of: endpoint, { $0 }, by: paging, from: position, pageLimit: pageLimit)
+        items(of: endpoint, in: { $0 }, by: paging, from: position, pageLimit: pageLimit)
     }
 }
 

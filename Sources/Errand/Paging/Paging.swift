@@ -8,7 +8,7 @@ public import Foundation
 ///
 ///     let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
 ///     let byCursor: Paging<PinPage> = .cursor("cursor", next: \.nextCursor)
-///     let byLastID: Paging<PinPage> = .lastID("max_id", \.items.last?.id)
+///     let byLastID: Paging<PinPage> = .cursor("max_id", next: \.items.last?.id)
 ///     let byHeader: Paging<[User]> = .link
 ///     let byURL: Paging<PinPage> = .nextURL(\.next)
 ///
@@ -48,23 +48,15 @@ public struct Paging<Response: Decodable & Sendable>: Sendable {
         number(name, from: first, untilEmpty: { $0 })
     }
 
-    /// Pages by a cursor in the parameter `name`; each response contains the cursor of the next page.
+    /// Pages by a cursor in the parameter `name`: the one that each response contains for the next page, or the
+    /// identifier of its last element.
     ///
-    /// The list ends with a response whose cursor is `nil` or empty.
+    /// The list ends with a response whose cursor is `nil` or empty. With an identifier, the server must not return that
+    /// element again: if it does, return the identifier before it.
     public static func cursor<Cursor: QueryValue>(
         _ name: String, next: @escaping @Sendable (Response) -> Cursor?
     ) -> Paging {
         Paging(style: .text(name) { next($0)?.queryTexts.first })
-    }
-
-    /// Pages by the identifier of the last received element, in the parameter `name`.
-    ///
-    /// The list ends with a page that has none. The server must not return that element again: if it does, return the
-    /// identifier before it.
-    public static func lastID<ID: QueryValue>(
-        _ name: String, _ last: @escaping @Sendable (Response) -> ID?
-    ) -> Paging {
-        cursor(name, next: last)
     }
 
     /// Pages by the link with `rel="next"` in the `Link` header of the response (RFC 8288). The list ends without one.

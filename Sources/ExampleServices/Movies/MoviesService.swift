@@ -17,7 +17,7 @@ extension Movies {
 
         /// The films in cinemas, film by film.
         public func newMovies(from position: PagePosition = .start) -> Items<MoviePage, LossyList<Movie>> {
-            client.items(of: .newMovies(), \.results, by: .number("page", total: \.totalPages), from: position)
+            client.items(of: .newMovies(), in: \.results, by: .number("page", total: \.totalPages), from: position)
         }
 
         /// Returns recommendations for viewers of a film.

@@ -15,13 +15,13 @@ extension Pins.Service {
     /// The followers of a user, page by page, as far as the caller reads.
     public func followers(of id: Pins.User.ID, from position: PagePosition = .start) -> Items<[Pins.User], [Pins.User]>
     {
-        client.items(of: .users("users/\(id)/followers"), by: .lastID("max_id", \.last?.userID), from: position)
+        client.items(of: .users("users/\(id)/followers"), by: .cursor("max_id", next: \.last?.userID), from: position)
     }
 
     /// The users that a user follows, page by page, as far as the caller reads.
     public func following(of id: Pins.User.ID, from position: PagePosition = .start) -> Items<[Pins.User], [Pins.User]>
     {
-        client.items(of: .users("users/\(id)/following"), by: .lastID("max_id", \.last?.userID), from: position)
+        client.items(of: .users("users/\(id)/following"), by: .cursor("max_id", next: \.last?.userID), from: position)
     }
 }
 

@@ -4,12 +4,12 @@ public import Errand
 extension Pins.Service {
     /// The pins of all users.
     public func pins(from position: PagePosition = .start) -> Items<[Pins.Pin], [Pins.Pin]> {
-        client.items(of: .pins("pins"), by: .lastID("max_id", \.last?.pinID), from: position)
+        client.items(of: .pins("pins"), by: .cursor("max_id", next: \.last?.pinID), from: position)
     }
 
     /// The pins of a user.
     public func pins(of id: Pins.User.ID, from position: PagePosition = .start) -> Items<[Pins.Pin], [Pins.Pin]> {
-        client.items(of: .pins("users/\(id)/pins"), by: .lastID("max_id", \.last?.pinID), from: position)
+        client.items(of: .pins("users/\(id)/pins"), by: .cursor("max_id", next: \.last?.pinID), from: position)
     }
 
     /// Returns the pin with that number.
@@ -40,7 +40,7 @@ extension Pins.Service {
         on pin: Pins.Pin.ID, from position: PagePosition = .start
     ) -> Items<[Pins.Comment], [Pins.Comment]> {
         let first = Endpoint<[Pins.Comment]>.get("pins/\(pin)/comments", query: ["count": 20]).unwrapping("comments")
-        return client.items(of: first, by: .lastID("max_id", \.last?.commentID), from: position)
+        return client.items(of: first, by: .cursor("max_id", next: \.last?.commentID), from: position)
     }
 
     /// Adds a comment to a pin.

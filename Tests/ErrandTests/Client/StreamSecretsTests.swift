@@ -139,7 +139,7 @@ struct StreamSecretsTests: EventScene {
         network.page("/feed?sort=new", Feed(next: "a b" + String(repeating: "x", count: 100_000)))
         let client = client { $0.secretNames = ["X-Partner"] }
         for _ in 0..<2 {
-            let reading = await Reading(client.items(of: .feed, \.items, by: .nextURL(\.next)))
+            let reading = await Reading(client.items(of: .feed, in: \.items, by: .nextURL(\.next)))
             let error = try #require(reading.error)
             check(error.error, "a position")
             expectNoSecret("\(error)", "a position")

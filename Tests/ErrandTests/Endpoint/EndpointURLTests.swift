@@ -1,6 +1,7 @@
 import Errand
 import ErrandTestSupport
 import ErrandTesting
+import FoundationEssentials
 import Testing
 
 @Suite("An endpoint for a URL that the server has given")
@@ -37,6 +38,35 @@ struct EndpointURLTests {
         try await client.run(endpoint)
         let request = try #require(network.sent.first?.request)
         #expect(request.method == .put && request.url.query == "a=1&b=3&key=k" && request.headers["X-A"] == "1")
+    }
+
+    @Test(
+        "a URL value is called like its text, absolute or relative",
+        arguments: [
+            ("https://api.test/other/7?page=2", "/other/7?page=2", "&"), ("users/7", "/v1/users/7", "?"),
+            ("/a%20b", "/a%20b", "?"),
+        ])
+    func values(text: String, target: String, separator: String) async throws {
+        network.onAny { ScriptedReply.json("1").times(2) }
+        let url = try #require(URL(string: text))
+        #expect(try await client.run(Endpoint<Int>.get(url: url, headers: ["X-A": "1"])) == 1)
+        #expect(try await client.run(Endpoint<Int>(.put, url: url, query: ["b": 3], body: .json([1]))) == 1)
+        let called = "https://api.test\(target)\(separator)"
+        #expect(network.sent.map(\.request.url.absoluteString) == ["\(called)key=k", "\(called)b=3&key=k"])
+        #expect(network.sent.map(\.request.method) == [.get, .put] && network.sent[0].request.headers["X-A"] == "1")
+    }
+
+    @Test("a URL value that is relative to another is resolved against that one, and of another origin it is refused")
+    func relativeValues() async throws {
+        network.onAny { .json("1") }
+        let base = try #require(URL(string: "https://api.test/other/"))
+        let own = try #require(URL(string: "7", relativeTo: base))
+        #expect(try await client.run(Endpoint<Int>.get(url: own)) == 1)
+        #expect(network.sent.map(\.request.url.path) == ["/other/7"])
+        let foreign = try #require(URL(string: "https://evil.test/x"))
+        let error = await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get(url: foreign)) }
+        guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
+        #expect(invalid.subject == .url && network.sent.count == 1)
     }
 
     @Test(

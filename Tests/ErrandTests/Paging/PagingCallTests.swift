@@ -13,7 +13,7 @@ struct PagingCallTests {
         let (clock, network) = (TestClock(), scripted())
         network.on(.get, "/feed") { ScriptedReply.encoding(Feed(items: [1], total: 12)).times(12) }
         let client = testClient(network, clock) { $0.rateLimit = .requests(5, per: .seconds(1)) }
-        let reading = await clock.run { await Reading(client.items(of: .feed, \.items, by: byNumber)) }
+        let reading = await clock.run { await Reading(client.items(of: .feed, in: \.items, by: byNumber)) }
         #expect(reading.had.count == 12)
         #expect(network.sent.map(\.at) == (0..<12).map { .zero.advanced(by: .seconds($0 / 5)) })
     }
@@ -32,7 +32,7 @@ struct PagingCallTests {
         let tokens = TokenStore(time: clock) { _ in Token(accessToken: "new") }
         await tokens.signIn(Token(accessToken: "old", refreshToken: "r"))
         let client = testClient(network, clock) { $0.tokens = tokens }
-        let reading = await clock.run { await Reading(client.items(of: .feed, \.items, by: .nextURL(\.next))) }
+        let reading = await clock.run { await Reading(client.items(of: .feed, in: \.items, by: .nextURL(\.next))) }
         #expect(reading.had == [1, 2] && reading.error == nil)
         let signs = network.sent.map { $0.request.headers["Authorization"] }
         #expect(signs == ["Bearer old", "Bearer old", "Bearer old", "Bearer new"])
@@ -45,7 +45,7 @@ struct PagingCallTests {
         let tokens = TokenStore(time: clock) { _ in Token(accessToken: "new") }
         await tokens.signIn(Token(accessToken: "ann"))
         let client = testClient(network, clock) { $0.tokens = tokens }
-        var items = client.items(of: .feed, \.items, by: .nextURL(\.next)).makeAsyncIterator()
+        var items = client.items(of: .feed, in: \.items, by: .nextURL(\.next)).makeAsyncIterator()
         #expect(try await items.next() == 1)
         if isFollowed { await tokens.signIn(Token(accessToken: "bo")) } else { await tokens.signOut() }
         let reason: SessionExpiry.Reason = isFollowed ? .otherSession : .signedOut
@@ -62,7 +62,7 @@ struct PagingCallTests {
         let network = scripted()
         network.on(.get, "/feed") { ScriptedReply.encoding(Feed(items: [1, 2], total: 9)).always }
         let client = testClient(network, TestClock())
-        let list = client.items(of: .feed, \.items, by: byNumber)
+        let list = client.items(of: .feed, in: \.items, by: byNumber)
         var items = list.makeAsyncIterator()
         #expect(network.sent.isEmpty)
         for count in [1, 1, 2, 2, 3] {
@@ -102,7 +102,7 @@ struct PagingCallTests {
                 return ["n": calls.value]
             }
         }
-        let reading = await Reading(client.items(of: .feed, \.items, by: .nextURL(\.next)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .nextURL(\.next)))
         #expect(reading.had == [1, 2] && reading.error == nil)
         try network.verify()
     }
@@ -114,7 +114,7 @@ struct PagingCallTests {
         network.on(.get, "/feed?v=2&c=2&k=1", .encoding(Feed(items: [2])))
         let client = testClient(network, TestClock()) { $0.parameters = ["v": 1, "k": 1] }
         let endpoint: Endpoint<Feed> = .get("feed", query: ["v": 2])
-        let reading = await Reading(client.items(of: endpoint, \.items, by: .nextURL(\.next)))
+        let reading = await Reading(client.items(of: endpoint, in: \.items, by: .nextURL(\.next)))
         #expect(reading.had == [1, 2] && reading.error == nil)
     }
 
@@ -125,7 +125,7 @@ struct PagingCallTests {
         network.on(.post, "/search?v=1&c=2", .encoding(Feed(items: [2])))
         let client = testClient(network, TestClock()) { $0.parameters = ["v": 1] }
         let endpoint = Endpoint<Feed>(.post, "search", parameters: ["q": "x"])
-        let reading = await Reading(client.items(of: endpoint, \.items, by: .nextURL(\.next)))
+        let reading = await Reading(client.items(of: endpoint, in: \.items, by: .nextURL(\.next)))
         #expect(reading.had == [1, 2] && reading.error == nil)
     }
 
@@ -134,7 +134,7 @@ struct PagingCallTests {
         let network = scripted()
         network.on(.get, "/feed", .encoding(Feed(items: [1], next: "/feed?k=1&sort=new")))
         let client = testClient(network, TestClock()) { $0.parameters = ["k": 1] }
-        let reading = await Reading(client.items(of: .feed, \.items, by: .nextURL(\.next)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .nextURL(\.next)))
         #expect(reading.had == [1] && reading.fault == .repeated)
     }
 
@@ -149,7 +149,7 @@ struct PagingCallTests {
             stage.configure(&$0, clock)
         }
         let start = try JSONDecoder().decode(PagePosition.self, from: Data(#"{"number": 4, "taken": 2}"#.utf8))
-        let list = client.items(of: .feed, \.items, by: byNumber, from: start)
+        let list = client.items(of: .feed, in: \.items, by: byNumber, from: start)
         await clock.run {
             let task = Task(executorPreference: clock.executor) { await Reading(list) }
             try? await clock.sleep(until: .zero.advanced(by: .seconds(20)))
@@ -167,7 +167,7 @@ struct PagingCallTests {
         let network = scripted()
         network.on(.get, "/feed") { .encoding(Feed(items: [1, 2, 3], total: 2)) }
         let client = testClient(network, TestClock())
-        let list = client.items(of: .feed, \.items, by: byNumber)
+        let list = client.items(of: .feed, in: \.items, by: byNumber)
         let task = Task {
             await Reading(list) { _ in withUnsafeCurrentTask { $0?.cancel() } }
         }

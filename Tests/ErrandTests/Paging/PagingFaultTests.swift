@@ -14,7 +14,7 @@ struct PagingFaultTests {
         if !isFirst { network.page("/feed?sort=new", Feed(items: [1], next: "/feed?c=2")) }
         let own = isFirst ? "/feed?sort=new" : "/feed?c=2"
         network.page(own, Feed(items: [2], next: "https://api.test\(own)"))
-        let reading = await Reading(client.items(of: .feed, \.items, by: .nextURL(\.next)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .nextURL(\.next)))
         #expect(reading.had == (isFirst ? [2] : [1, 2]))
         #expect(reading.fault == .repeated)
         try network.verify()
@@ -24,7 +24,7 @@ struct PagingFaultTests {
     func repeatedCursor() async throws {
         network.page("/feed?sort=new", Feed(items: [1], cursor: "a"))
         network.page("/feed?sort=new&after=a", Feed(items: [2], cursor: "a"))
-        let reading = await Reading(client.items(of: .feed, \.items, by: .cursor("after", next: \.cursor)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .cursor("after", next: \.cursor)))
         #expect(reading.had == [1, 2])
         #expect(reading.fault == .repeated)
         #expect(reading.error?.localizedDescription == "The server's list returned to an earlier page: after 2 pages")
@@ -39,7 +39,7 @@ struct PagingFaultTests {
             return HTTPResponse(
                 status: 200, body: .bytes(try JSONEncoder().encode(Feed(items: [cursor], cursor: "\(next)"))))
         }
-        let reading = await Reading(client.items(of: .feed, \.items, by: .cursor("after", next: \.cursor)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .cursor("after", next: \.cursor)))
         #expect(reading.fault == .repeated)
         // By then every page was read, and none more than a few times.
         #expect(Set(reading.had).count == max(beginning + length, 2) || beginning + length == 1)
@@ -51,7 +51,7 @@ struct PagingFaultTests {
         network.page("/feed?sort=new", Feed(items: [0], next: "/a"))
         network.page("/a", Feed(items: [1], next: "/b"))
         network.page("/b", Feed(items: [2], next: "/a"))
-        let reading = await Reading(client.items(of: .feed, \.items, by: .nextURL(\.next)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .nextURL(\.next)))
         #expect(reading.had == [0, 1, 2] && reading.fault == .repeated)
         try network.verify()
     }
@@ -64,11 +64,11 @@ struct PagingFaultTests {
         ])
     func otherOrigin(next: String) async throws {
         network.page("/feed?sort=new", Feed(items: [1], next: next))
-        let reading = await Reading(client.items(of: .feed, \.items, by: .nextURL(\.next)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .nextURL(\.next)))
         #expect(reading.had == [1] && reading.fault == .otherOrigin)
         // The same with a saved position.
         let position = try #require(reading.error?.position)
-        let again = await Reading(client.items(of: .feed, \.items, by: .nextURL(\.next), from: position))
+        let again = await Reading(client.items(of: .feed, in: \.items, by: .nextURL(\.next), from: position))
         #expect(again.had.isEmpty && again.fault == .otherOrigin)
         #expect(network.sent.count == 1)
     }
@@ -78,7 +78,7 @@ struct PagingFaultTests {
         network.on(.get, "/feed", .status(302, headers: ["Location": "https://cdn.test/feed"]))
         network.on(.get, "https://cdn.test/feed", .encoding(Feed(items: [1], next: "https://api.test/secrets")))
         let reading = await Reading(
-            client.items(of: Endpoint<Feed>.get("feed"), \.items, by: .nextURL(\.next)))
+            client.items(of: Endpoint<Feed>.get("feed"), in: \.items, by: .nextURL(\.next)))
         #expect(reading.had == [1] && reading.fault == .otherOrigin)
         #expect(network.sent.count == 2)
     }
@@ -88,7 +88,7 @@ struct PagingFaultTests {
         network.on(.get, "/feed", .status(302, headers: ["Location": "/v2/feed"]))
         network.page("/v2/feed", Feed(items: [1], next: "more"))
         network.page("/v2/more", Feed(items: [2]))
-        let reading = await Reading(client.items(of: Endpoint<Feed>.get("feed"), \.items, by: .nextURL(\.next)))
+        let reading = await Reading(client.items(of: Endpoint<Feed>.get("feed"), in: \.items, by: .nextURL(\.next)))
         #expect(reading.had == [1, 2] && reading.error == nil)
     }
 
@@ -96,7 +96,7 @@ struct PagingFaultTests {
         "an invalid URL fails", arguments: ["a b", "https://", "ftp://api.test/x", "https://api.test/%zz", "x\u{0}"])
     func unreadable(next: String) async throws {
         network.page("/feed?sort=new", Feed(items: [1], next: next))
-        let reading = await Reading(client.items(of: .feed, \.items, by: .nextURL(\.next)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .nextURL(\.next)))
         #expect(reading.had == [1] && reading.fault == .unreadable)
         #expect(network.sent.count == 1)
     }
@@ -105,10 +105,10 @@ struct PagingFaultTests {
     func tooMany() async throws {
         network.on(.get, "/feed") { ScriptedReply.encoding(Feed(items: [1], total: 5)).times(5) }
         let ways: Paging<Feed> = .number("page", total: \.total)
-        let reading = await Reading(client.items(of: .feed, \.items, by: ways, pageLimit: 3))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: ways, pageLimit: 3))
         #expect(reading.had.count == 3 && reading.fault == .tooManyPages)
         let position = try #require(reading.error?.position)
-        let rest = await Reading(client.items(of: .feed, \.items, by: ways, from: position, pageLimit: 2))
+        let rest = await Reading(client.items(of: .feed, in: \.items, by: ways, from: position, pageLimit: 2))
         #expect(rest.had.count == 2 && rest.error == nil)
         try network.verify()
     }
@@ -116,7 +116,7 @@ struct PagingFaultTests {
     @Test("the default limit is a thousand pages")
     func usualLimit() async throws {
         network.on(.get, "/feed") { ScriptedReply.encoding(Feed(items: [1], total: .max)).always }
-        let reading = await Reading(client.items(of: .feed, \.items, by: .number("page", total: \.total)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .number("page", total: \.total)))
         #expect(reading.had.count == 1000 && reading.fault == .tooManyPages)
     }
 
@@ -124,7 +124,7 @@ struct PagingFaultTests {
     func missingTotal() async throws {
         network.page("/feed?sort=new&page=1", Feed(items: [1], total: 3))
         network.page("/feed?sort=new&page=2", Feed(items: [2]))
-        let reading = await Reading(client.items(of: .feed, \.items, by: .number("page", total: \.total)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .number("page", total: \.total)))
         #expect(reading.had == [1, 2] && reading.fault == .missingTotal)
         try network.verify()
     }

@@ -32,7 +32,7 @@ struct PagingPositionTests {
     func ways(index: Int) async throws {
         let ways: [(Paging<Feed>, String)] = [
             (.cursor("after", next: \.cursor), "/feed?sort=new&after=x"),
-            (.lastID("max", \.items.last), "/feed?sort=new&max=1"),
+            (.cursor("max", next: \.items.last), "/feed?sort=new&max=1"),
             (.nextURL(\.next), "/deep/er?q=%20"),
         ]
         let (way, second) = ways[index]
@@ -48,13 +48,13 @@ struct PagingPositionTests {
     func middle() async throws {
         network.on(.get, "/feed?sort=new&page=1") { ScriptedReply.encoding(Feed(items: [1, 2, 3], total: 2)).times(2) }
         network.page("/feed?sort=new&page=2", Feed(items: [4], total: 2))
-        var items = client.items(of: .feed, \.items, by: byNumber).makeAsyncIterator()
+        var items = client.items(of: .feed, in: \.items, by: byNumber).makeAsyncIterator()
         #expect(items.position == .start)
         #expect(try await items.next() == 1)
         #expect(try await items.next() == 2)
         let position = try saved(#require(items.position))
         #expect("\(position)" == "the beginning, 2 taken")
-        let rest = await Reading(client.items(of: .feed, \.items, by: byNumber, from: position))
+        let rest = await Reading(client.items(of: .feed, in: \.items, by: byNumber, from: position))
         #expect(rest.had == [3, 4] && rest.error == nil)
     }
 
@@ -62,7 +62,7 @@ struct PagingPositionTests {
     func edges() async throws {
         network.page("/feed?sort=new&page=1", Feed(items: [1], total: 2))
         network.page("/feed?sort=new&page=2", Feed(items: [2], total: 2))
-        var items = client.items(of: .feed, \.items, by: byNumber).makeAsyncIterator()
+        var items = client.items(of: .feed, in: \.items, by: byNumber).makeAsyncIterator()
         _ = try await items.next()
         #expect(items.position.map { "\($0)" } == "page 2")
         _ = try await items.next()
@@ -79,9 +79,9 @@ struct PagingPositionTests {
             ScriptedReply.encoding(Feed(items: [1, 2], total: 1))
         }
         let start = try JSONDecoder().decode(PagePosition.self, from: Data(#"{"taken": 1}"#.utf8))
-        let failed = await Reading(client.items(of: .feed, \.items, by: byNumber, from: start))
+        let failed = await Reading(client.items(of: .feed, in: \.items, by: byNumber, from: start))
         #expect(failed.error?.position == start)
-        let rest = await Reading(client.items(of: .feed, \.items, by: byNumber, from: start))
+        let rest = await Reading(client.items(of: .feed, in: \.items, by: byNumber, from: start))
         #expect(rest.had == [2])
     }
 
@@ -90,7 +90,7 @@ struct PagingPositionTests {
         network.page("/feed?sort=new&page=1", Feed(items: [1], total: 2))
         network.page("/feed?sort=new&page=2", Feed(items: [2], total: 2))
         let start = try JSONDecoder().decode(PagePosition.self, from: Data(#"{"number": 1, "taken": 5}"#.utf8))
-        let rest = await Reading(client.items(of: .feed, \.items, by: byNumber, from: start))
+        let rest = await Reading(client.items(of: .feed, in: \.items, by: byNumber, from: start))
         #expect(rest.had == [2] && rest.error == nil)
     }
 
@@ -106,7 +106,7 @@ struct PagingPositionTests {
     @Test("each loop starts at the beginning")
     func twice() async throws {
         network.on(.get, "/feed") { ScriptedReply.encoding(Feed(items: [1], total: 1)).times(2) }
-        let items = client.items(of: .feed, \.items, by: byNumber)
+        let items = client.items(of: .feed, in: \.items, by: byNumber)
         #expect(await Reading(items).had == [1])
         #expect(await Reading(items).had == [1])
         try network.verify()
@@ -136,7 +136,7 @@ struct PagingPositionTests {
         let position = try JSONDecoder().decode(PagePosition.self, from: Data(#"{"taken": -3}"#.utf8))
         #expect(position == .start)
         network.page("/feed?sort=new&page=1", Feed(items: [1, 2], total: 1))
-        let reading = await Reading(client.items(of: .feed, \.items, by: byNumber, from: position))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: byNumber, from: position))
         #expect(reading.had == [1, 2] && reading.error == nil)
     }
 

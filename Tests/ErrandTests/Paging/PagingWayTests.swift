@@ -14,7 +14,7 @@ struct PagingWayTests {
         network.page("/feed?sort=new&page=1", Feed(items: [1, 2], total: 3))
         network.page("/feed?sort=new&page=2", Feed(items: [3], total: 3))
         network.page("/feed?sort=new&page=3", Feed(items: [4], total: 3))
-        let reading = await Reading(client.items(of: .feed, \.items, by: .number("page", total: \.total)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .number("page", total: \.total)))
         #expect(reading.had == [1, 2, 3, 4] && reading.error == nil)
         try network.verify()
     }
@@ -24,7 +24,8 @@ struct PagingWayTests {
         let endpoint: Endpoint<Feed> = .get("feed", query: ["page": 7, "a": 1])
         network.page("/feed?a=1&page=0", Feed(items: [1], total: 2))
         network.page("/feed?a=1&page=1", Feed(items: [2], total: 2))
-        let reading = await Reading(client.items(of: endpoint, \.items, by: .number("page", from: 0, total: \.total)))
+        let reading = await Reading(
+            client.items(of: endpoint, in: \.items, by: .number("page", from: 0, total: \.total)))
         #expect(reading.had == [1, 2] && reading.error == nil)
         try network.verify()
     }
@@ -36,7 +37,7 @@ struct PagingWayTests {
             ScriptedReply.encoding(Feed(items: [1], total: 2))
             ScriptedReply.encoding(Feed(items: [2], total: 2))
         }
-        let reading = await Reading(client.items(of: endpoint, \.items, by: .number("page", total: \.total)))
+        let reading = await Reading(client.items(of: endpoint, in: \.items, by: .number("page", total: \.total)))
         #expect(reading.had == [1, 2] && reading.error == nil)
         struct Sent: Decodable, Equatable { var q: String, page: Int }
         let bodies = try network.sent.map { try JSONDecoder().decode(Sent.self, from: $0.body) }
@@ -46,7 +47,7 @@ struct PagingWayTests {
     @Test("a total of zero or less ends it with the first page", arguments: [0, -5, 1, Int.min])
     func smallTotal(total: Int) async throws {
         network.page("/feed?sort=new&page=1", Feed(items: [1], total: total))
-        let reading = await Reading(client.items(of: .feed, \.items, by: .number("page", total: \.total)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .number("page", total: \.total)))
         #expect(reading.had == [1] && reading.error == nil)
     }
 
@@ -55,10 +56,11 @@ struct PagingWayTests {
         network.page("/feed?sort=new&page=1", Feed(items: [1], total: 9))
         network.page("/feed?sort=new&page=2", Feed(items: [], total: 9))
         let ways: Paging<Feed> = .number("page", total: \.total)
-        let reading = await Reading(client.items(of: .feed, \.items, by: ways))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: ways))
         #expect(reading.had == [1] && reading.error == nil)
         network.page("/feed?sort=new&page=40", Feed(items: [5], total: 9))
-        let beyond = await Reading(client.items(of: .feed, \.items, by: ways, from: try position(#"{"number": 40}"#)))
+        let beyond = await Reading(
+            client.items(of: .feed, in: \.items, by: ways, from: try position(#"{"number": 40}"#)))
         #expect(beyond.had == [5] && beyond.error == nil)
         try network.verify()
     }
@@ -70,7 +72,7 @@ struct PagingWayTests {
         network.on(.get, "/feed") { ScriptedReply.encoding(Feed(items: [1], total: total)).always }
         let ways: Paging<Feed> = .number("page", total: \.total)
         let start = try position(#"{"number": \#(number)}"#)
-        let reading = await Reading(client.items(of: .feed, \.items, by: ways, from: start))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: ways, from: start))
         #expect(reading.had == [1] && reading.error == nil)
     }
 
@@ -103,7 +105,7 @@ struct PagingWayTests {
         network.page("/feed?sort=new", Feed(items: [1], cursor: "a b&c"))
         network.page("/feed?sort=new&after=a%20b%26c", Feed(items: [], cursor: "d"))
         network.page("/feed?sort=new&after=d", Feed(items: [2], cursor: end))
-        let reading = await Reading(client.items(of: .feed, \.items, by: .cursor("after", next: \.cursor)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .cursor("after", next: \.cursor)))
         #expect(reading.had == [1, 2] && reading.error == nil)
         try network.verify()
     }
@@ -113,7 +115,7 @@ struct PagingWayTests {
         network.page("/feed?sort=new", Feed(items: [9, 8]))
         network.page("/feed?sort=new&max_id=8", Feed(items: [7]))
         network.page("/feed?sort=new&max_id=7", Feed(items: []))
-        let reading = await Reading(client.items(of: .feed, \.items, by: .lastID("max_id", \.items.last)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .cursor("max_id", next: \.items.last)))
         #expect(reading.had == [9, 8, 7] && reading.error == nil)
         try network.verify()
     }
@@ -123,7 +125,7 @@ struct PagingWayTests {
         network.page("/feed?sort=new", Feed(), headers: ["Link": #"<https://api.test/other/1?p=2>; rel="next""#])
         network.page("/other/1?p=2", Feed(), headers: ["link": #"<../x>; rel=prev"#, "Link": "<?p=3>; rel=next"])
         network.page("/other/1?p=3", Feed(), headers: ["Link": #"<?p=1>; rel="first""#])
-        let reading = await Reading(client.items(of: .feed, \.items, by: .link))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .link))
         #expect(reading.had == [0, 0, 0] && reading.error == nil)
         try network.verify()
     }
@@ -136,7 +138,7 @@ struct PagingWayTests {
             network.page("/feed?c=2", Feed(items: [2], next: "/more"))
             network.page("/more", Feed(items: [3], next: ""))
         }
-        let reading = await Reading(client.items(of: .feed, \.items, by: .nextURL(\.next)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .nextURL(\.next)))
         #expect(reading.had == [1, 2, 3] && reading.error == nil)
         network.on(.get, "/typed") { .json(#"{"next": "https://api.test/typed/2"}"#) }
         network.on(.get, "/typed/2") { .json("{}") }
@@ -150,7 +152,7 @@ struct PagingWayTests {
     func emptyForEver() async throws {
         network.page("/feed?sort=new", Feed(items: [1], cursor: "end"))
         network.page("/feed?sort=new&after=end", Feed(cursor: "end"))
-        let reading = await Reading(client.items(of: .feed, \.items, by: .cursor("after", next: \.cursor)))
+        let reading = await Reading(client.items(of: .feed, in: \.items, by: .cursor("after", next: \.cursor)))
         #expect(reading.had == [1] && reading.error == nil)
         try network.verify()
     }
