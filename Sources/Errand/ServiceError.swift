@@ -63,17 +63,11 @@ extension ServiceError {
 
     /// Whether the server may have received the request, and acted on it, in any attempt of the call. It is `false` for
     /// `.noInternetConnection`: only a request that reads may have been sent before, such as a GET.
-    public var mayHaveReachedServer: Bool {
-        switch self {
-        case .noInternetConnection, .signInRequired: false
-        case .invalidRequest(let invalid): invalid.mayHaveReachedServer
-        case .sessionExpired(let expiry): expiry.mayHaveReachedServer
-        case .rateLimited(let limited): limited.mayHaveReachedServer
-        case .timedOut(let timeout): timeout.mayHaveReachedServer
-        case .transport(let failure): failure.mayHaveReachedServer
-        case .cancelled, .rejected, .serverFailure, .decodingFailed, .paging: true
-        }
-    }
+    public var mayHaveReachedServer: Bool { payload?.call.mayHaveReachedServer ?? (self == .cancelled) }
+
+    /// The method and the path of the call that failed, such as `GET users/7`; `nil` for a case without a payload, and
+    /// for an error that no client has thrown. If a token could not be refreshed, it is the call for the refresh.
+    public var call: String? { payload?.call.name.value }
 }
 
 extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
@@ -88,7 +82,7 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
     /// ```text
     /// GET users/7: rejected(404: There is no such user)
     /// ```
-    public var description: String { "\(call.map { "\($0): " } ?? "")\(payload)".printable }
+    public var description: String { "\(call.map { "\($0): " } ?? "")\(summary)".printable }
 
     /// The same line.
     public var debugDescription: String { description }
@@ -97,20 +91,13 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
         switch self {
         case .cancelled: "The call was cancelled"
         case .noInternetConnection: "No internet connection"
-        case .timedOut(let timeout): timeout.description
-        case .invalidRequest(let invalid): invalid.description
         case .signInRequired: "You need to sign in first"
-        case .sessionExpired(let expiry): expiry.description
-        case .rateLimited(let limited): limited.description
-        case .rejected(let rejection), .serverFailure(let rejection): rejection.description
-        case .decodingFailed(let failure): failure.description
-        case .transport(let failure): failure.description
-        case .paging(let fault): fault.description
+        default: payload?.description ?? ""
         }
     }
 
-    /// The case with its payload.
-    var payload: String {
+    /// The case with its payload, as text.
+    var summary: String {
         switch self {
         case .cancelled: "cancelled"
         case .noInternetConnection: "noInternetConnection"
@@ -127,62 +114,3 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
         }
     }
 }
-
-/// An error of the library that adds something to a `ServiceError`.
-protocol ServiceErrorWrapper: Error {
-    var error: ServiceError { get }
-}
-
-extension ServiceError {
-    /// Translates an error of foreign code where it enters the library; `otherwise` maps any other error.
-    ///
-    /// A `CancellationError` means `.cancelled` only in a cancelled task, which is also how a running call is stopped.
-    /// Foreign code may throw one for reasons of its own, and apps show nothing for `.cancelled`: then it counts as any
-    /// other error.
-    init(_ error: any Error, otherwise: (any Error) -> ServiceError) {
-        switch error {
-        case let error as ServiceError: self = error
-        case let error as any ServiceErrorWrapper: self = error.error
-        case is CancellationError where Task.isCancelled: self = .cancelled
-        default: self = otherwise(error)
-        }
-    }
-}
-
-extension ServiceError {
-    /// Returns the same error for a call on which the server may have acted before.
-    func markedAsSent(_ method: HTTPMethod) -> ServiceError {
-        switch self {
-        case .invalidRequest(var invalid):
-            invalid.mayHaveReachedServer = true
-            return .invalidRequest(invalid)
-        case .timedOut(var timeout):
-            timeout.mayHaveReachedServer = true
-            return .timedOut(timeout)
-        case .rateLimited(var limited):
-            limited.mayHaveReachedServer = true
-            return .rateLimited(limited)
-        case .sessionExpired(var expiry):
-            expiry.mayHaveReachedServer = true
-            return .sessionExpired(expiry)
-        case .transport(var failure):
-            failure.mayHaveReachedServer = true
-            return .transport(failure)
-        // That case says that nothing was sent. If the request only reads, the missing network is what matters.
-        case .noInternetConnection where !method.isSafe:
-            return .transport(TransportFailure(.unreachable, "no internet connection", mayHaveReachedServer: true))
-        default: return self
-        }
-    }
-}
-
-/// Returns the name of an error of foreign code: its type, and its case if it is an enum. Its payload is left out,
-/// because it may be secret.
-func foreignName(of error: any Error) -> String {
-    let mirror = Mirror(reflecting: error)
-    let name = String(reflecting: type(of: error))
-    guard mirror.displayStyle == .enum else { return name }
-    return "\(name).\(mirror.children.first?.label ?? String(describing: error))"
-}
-
-extension ServiceError: CancellationFailure {}

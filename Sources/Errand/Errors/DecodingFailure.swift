@@ -1,5 +1,5 @@
 /// The difference between a response and the endpoint's response type.
-public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible {
+public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible, ErrorPayload {
     /// The path in the response: `users[3].id`; empty for the response as a whole.
     public let path: String
     /// What was expected there.
@@ -10,7 +10,7 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible {
     public let snippet: String
     /// The status of the response.
     public let status: Int?
-    var call = Uncompared<String>()
+    var call = FailedCall(mayHaveReachedServer: true)
     /// Advice on what to do; `nil` if there is none.
     var advice = Uncompared<String>()
 

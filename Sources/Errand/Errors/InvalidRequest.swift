@@ -1,5 +1,5 @@
 /// The reason why a request, or an operation on a client or a response, is invalid.
-public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
+public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible, ErrorPayload {
     /// The part that is wrong.
     @nonexhaustive public enum Subject: String, Sendable, Hashable, CaseIterable {
         /// A URL: the client's base URL, or the one a redirect names.
@@ -34,14 +34,14 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible {
     /// Whether the server may have received an earlier request of the same call, and acted on it. It is `false` unless
     /// a middleware made a retry, a replay, or the request after a redirect invalid, or the body of a response was read
     /// twice.
-    public internal(set) var mayHaveReachedServer: Bool
-    var call = Uncompared<String>()
+    public var mayHaveReachedServer: Bool { call.mayHaveReachedServer }
+    var call: FailedCall
 
     /// Creates a description of what is wrong.
     public init(_ subject: Subject, _ reason: String, mayHaveReachedServer: Bool = false) {
         self.subject = subject
         self.reason = reason
-        self.mayHaveReachedServer = mayHaveReachedServer
+        call = FailedCall(mayHaveReachedServer: mayHaveReachedServer)
     }
 
     /// A sentence for people.

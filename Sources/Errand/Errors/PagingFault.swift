@@ -1,5 +1,5 @@
 /// The reason why a paged list cannot be continued, although every call has succeeded.
-public struct PagingFault: Sendable, Hashable, CustomStringConvertible {
+public struct PagingFault: Sendable, Hashable, CustomStringConvertible, ErrorPayload {
     /// The kinds of fault.
     @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The next page is one that was read before: the list has a cycle.
@@ -18,7 +18,7 @@ public struct PagingFault: Sendable, Hashable, CustomStringConvertible {
     public let kind: Kind
     /// What happened, in words.
     public let message: String
-    var call = Uncompared<String>()
+    var call = FailedCall(mayHaveReachedServer: true)
 
     /// Creates a fault.
     public init(_ kind: Kind, _ message: String = "") {

@@ -1,5 +1,5 @@
 /// A call that exceeds a rate limit: the server's, or the client's own.
-public struct RateLimited: Sendable, Hashable, CustomStringConvertible {
+public struct RateLimited: Sendable, Hashable, CustomStringConvertible, ErrorPayload {
     /// How long to wait; `nil` if it is not known.
     public let retryAfter: Duration?
     /// The status of the response; `nil` if the client's own limit applied.
@@ -7,8 +7,8 @@ public struct RateLimited: Sendable, Hashable, CustomStringConvertible {
     /// The server's message.
     public let message: String?
     /// Whether the server may have received the request, and acted on it: there was a response, or an earlier attempt.
-    public internal(set) var mayHaveReachedServer: Bool
-    var call = Uncompared<String>()
+    public var mayHaveReachedServer: Bool { call.mayHaveReachedServer }
+    var call: FailedCall
 
     /// Creates an error. By default the status determines whether the request may have reached the server.
     public init(
@@ -17,7 +17,7 @@ public struct RateLimited: Sendable, Hashable, CustomStringConvertible {
         self.retryAfter = retryAfter
         self.status = status
         self.message = message
-        self.mayHaveReachedServer = mayHaveReachedServer ?? (status != nil)
+        call = FailedCall(mayHaveReachedServer: mayHaveReachedServer ?? (status != nil))
     }
 
     /// A sentence for people.

@@ -21,7 +21,7 @@ public struct Rejection: Sendable, Hashable {
     public let body: Data
     /// How long the server asks the client to wait; `nil` if it does not.
     public let retryAfter: Duration?
-    var call = Uncompared<String>()
+    var call = FailedCall(mayHaveReachedServer: true)
     /// Decodes with the decoder of the client that received the response.
     var decode = Uncompared<@Sendable (any Decodable.Type, Data) throws -> any Decodable>()
     /// Makes a path in the body safe to show: its names may repeat what the call has sent.
@@ -59,7 +59,7 @@ public struct Rejection: Sendable, Hashable {
                 return .decodingFailed(
                     DecodingFailure(path: path, expected: cause.expected, found: cause.found, status: status))
             }
-            throw call.value.map(error.naming) ?? error
+            throw call.name.value.map(error.naming) ?? error
         }
     }
 
@@ -69,7 +69,7 @@ public struct Rejection: Sendable, Hashable {
     }
 }
 
-extension Rejection: CustomStringConvertible, CustomReflectable {
+extension Rejection: ErrorPayload, CustomStringConvertible, CustomReflectable {
     /// A sentence for people: the server's message if there is one.
     public var description: String {
         if let message { return message.printable }

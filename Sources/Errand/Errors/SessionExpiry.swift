@@ -1,5 +1,5 @@
 /// The reason why the session of a call has ended, or cannot be used.
-public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible {
+public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible, ErrorPayload {
     /// The kinds of reasons.
     @nonexhaustive public enum Reason: String, Sendable, Hashable, CaseIterable {
         /// The server refused to refresh the access token. The user has to sign in again.
@@ -25,15 +25,15 @@ public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible {
     public let status: Int?
     /// Whether the server may have acted on the call: on an earlier attempt, or on the last one if the session ended
     /// while its response was awaited or read. A last attempt that was not sent, or received a 401, does not count.
-    public internal(set) var mayHaveReachedServer: Bool
-    var call = Uncompared<String>()
+    public var mayHaveReachedServer: Bool { call.mayHaveReachedServer }
+    var call: FailedCall
 
     /// Creates a reason.
     public init(_ reason: Reason, message: String? = nil, status: Int? = nil, mayHaveReachedServer: Bool = false) {
         self.reason = reason
         self.message = message
         self.status = status
-        self.mayHaveReachedServer = mayHaveReachedServer
+        call = FailedCall(mayHaveReachedServer: mayHaveReachedServer)
     }
 
     /// A sentence for people.

@@ -1,5 +1,5 @@
 /// The time limit that was exceeded, and the phase of the call at that moment.
-public struct Timeout: Sendable, Hashable, CustomStringConvertible {
+public struct Timeout: Sendable, Hashable, CustomStringConvertible, ErrorPayload {
     /// The kinds of time limits.
     @nonexhaustive public enum Bound: Sendable, Hashable {
         /// One send, during which nothing arrived or left for as long as the endpoint's or the client's `timeout`.
@@ -13,19 +13,19 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible {
     /// The kind of limit.
     public let bound: Bound
     /// The limit.
-    public let limit: Duration
+    public internal(set) var limit: Duration
     /// The phase of the call when the limit was exceeded.
     public let phase: Phase
     /// Whether the server may have received the request, and acted on it.
-    public internal(set) var mayHaveReachedServer: Bool
-    var call = Uncompared<String>()
+    public var mayHaveReachedServer: Bool { call.mayHaveReachedServer }
+    var call: FailedCall
 
     /// Creates a timeout. By default the phase determines whether the request may have reached the server.
     public init(_ bound: Bound, limit: Duration, phase: Phase, mayHaveReachedServer: Bool? = nil) {
         self.bound = bound
         self.limit = limit
         self.phase = phase
-        self.mayHaveReachedServer = mayHaveReachedServer ?? phase.comesAfterSending
+        call = FailedCall(mayHaveReachedServer: mayHaveReachedServer ?? phase.comesAfterSending)
     }
 
     /// A sentence for people.

@@ -1,5 +1,5 @@
 /// A failure between the client and the server.
-public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
+public struct TransportFailure: Sendable, Hashable, CustomStringConvertible, ErrorPayload {
     /// The kinds of failure.
     @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The host name could not be resolved.
@@ -60,14 +60,14 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
     /// What happened, in words.
     public let message: String
     /// Whether the server may have received the request, and acted on it.
-    public internal(set) var mayHaveReachedServer: Bool
-    var call = Uncompared<String>()
+    public var mayHaveReachedServer: Bool { call.mayHaveReachedServer }
+    var call: FailedCall
 
     /// Creates a failure. By default the kind determines whether the request may have reached the server.
     public init(_ kind: Kind, _ message: String = "", mayHaveReachedServer: Bool? = nil) {
         self.kind = kind
         self.message = message
-        self.mayHaveReachedServer = mayHaveReachedServer ?? kind.mayComeAfterSending
+        call = FailedCall(mayHaveReachedServer: mayHaveReachedServer ?? kind.mayComeAfterSending)
     }
 
     /// A sentence for people.

@@ -30,15 +30,15 @@ public struct LogFormatter: Sendable {
                 + (timings.map { " (\($0))" } ?? "")
         case .ignoredPause(let pause):
             "ignored the server's demand for a pause of \(pause.displayText), which is too long"
-        case .failed(let error, let pause): "failed after \(pause.displayText): \(error.payload.printable)"
+        case .failed(let error, let pause): "failed after \(pause.displayText): \(error.summary.printable)"
         case .redirected(let status, let url): "redirected (\(status)) to \(url)"
         case .retrying(.status(let status), let pause): "trying again in \(pause.displayText), because of \(status)"
         case .retrying(.failure(let error), let pause):
-            "trying again in \(pause.displayText): \(error.payload.printable)"
+            "trying again in \(pause.displayText): \(error.summary.printable)"
         case .warned(let text): "warning: \(text)"
         case .succeeded(let attempts, let pause): "succeeded after \(pause.displayText), attempts: \(attempts)"
         case .ended(let error, let attempts, let pause):
-            "ended after \(pause.displayText), attempts: \(attempts): \(error.payload.printable)"
+            "ended after \(pause.displayText), attempts: \(attempts): \(error.summary.printable)"
         }
     }
 }

@@ -178,7 +178,7 @@ public final class CurlTransport: StoppableTransport {
         } catch {
             var error = ServiceError(error) { .streamFailed(foreignName(of: $0)) }
             if case .transport(var failure) = error {
-                failure.mayHaveReachedServer = false
+                failure.call.mayHaveReachedServer = false
                 error = .transport(failure)
             }
             throw error
