@@ -42,7 +42,7 @@ public struct ArchiveError: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String { message }
 }
 
-extension ArchiveError: StorageFailure {
+extension ArchiveError {
     /// Most kinds have the same names. Without its folder, a file cannot be written.
     init(_ error: StorageError) {
         self.init(Kind(rawValue: error.kind.rawValue) ?? .unwritable, error.message)

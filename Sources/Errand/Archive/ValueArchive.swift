@@ -137,6 +137,8 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
     private func onDisk<Value: Sendable>(
         _ work: @escaping @Sendable () throws(StorageError) -> Value
     ) async throws(ArchiveError) -> Value {
-        try await ArchiveError.translating { () async throws(StorageError) in try await file.onDisk(work) }
+        try await StorageError.translating(to: ArchiveError.init) { () async throws(StorageError) in
+            try await file.onDisk(work)
+        }
     }
 }

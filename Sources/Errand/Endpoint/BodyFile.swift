@@ -18,16 +18,16 @@ struct BodyFile: Sendable {
     /// Looks at the file, which blocks. Throws `.invalidRequest` if it cannot be read, or if its length is not known.
     init(_ place: FilePlace) throws(ServiceError) {
         path = try place.path
-        do throws(FileProblem) {
+        do throws(StorageError) {
             let file = try SentFile(path)
             defer { file.close() }
             original = try file.status()
             // The files of `/proc` have bytes, but no length.
             if original.length == 0, try file.hasBytes() {
-                throw FileProblem("\(HTTPSyntax.quoted(path)) has no known length; send it as a stream")
+                throw StorageError(.notAFile, "\(HTTPSyntax.quoted(path)) has no known length; send it as a stream")
             }
         } catch {
-            throw .invalidRequest(InvalidRequest(.file, error.reason))
+            throw .badFile(error.message)
         }
     }
 
@@ -48,7 +48,7 @@ struct BodyFile: Sendable {
                 path,
                 {
                     try await DiskThreads.run(by: time, at: path) { () throws(ServiceError) in
-                        try translating { () throws(FileProblem) in try open().close() }
+                        try translating { () throws(StorageError) in try open().close() }
                     }
                 }
             ))
@@ -56,25 +56,24 @@ struct BodyFile: Sendable {
     }
 
     /// Runs `body`, and translates what is wrong with the file while it is sent.
-    fileprivate func translating<Value>(_ body: () throws(FileProblem) -> Value) throws(ServiceError) -> Value {
-        do throws(FileProblem) {
+    fileprivate func translating<Value>(_ body: () throws(StorageError) -> Value) throws(ServiceError) -> Value {
+        do throws(StorageError) {
             return try body()
         } catch {
-            let message = "\(error.reason). The body of the request was not sent completely"
-            throw .transport(TransportFailure(.file, message))
+            throw .unusableFile("\(error.message). The body of the request was not sent completely")
         }
     }
 
-    fileprivate func open() throws(FileProblem) -> SentFile {
+    fileprivate func open() throws(StorageError) -> SentFile {
         let file = try SentFile(path)
         try check(file)
         return file
     }
 
-    fileprivate func check(_ file: SentFile) throws(FileProblem) {
+    fileprivate func check(_ file: SentFile) throws(StorageError) {
         let status = try file.status()
         guard status.links > 0 else {
-            throw FileProblem("the file \(HTTPSyntax.quoted(path)) was deleted or replaced while it was sent")
+            throw StorageError(sending: path, "was deleted or replaced while it was sent")
         }
         guard status.isUnchanged(since: original) else { throw .changed(path) }
     }
@@ -103,14 +102,14 @@ private final class BodyFileReader: Sendable {
     func next() throws(ServiceError) -> Data? {
         try state.withLock { state -> Result<Data?, ServiceError> in
             do throws(ServiceError) {
-                return .success(try file.translating { () throws(FileProblem) in try next(&state) })
+                return .success(try file.translating { () throws(StorageError) in try next(&state) })
             } catch {
                 return .failure(error)
             }
         }.get()
     }
 
-    private func next(_ state: inout State) throws(FileProblem) -> Data? {
+    private func next(_ state: inout State) throws(StorageError) -> Data? {
         let count = min(HTTPBody.pieceSize, file.length - state.position)
         guard count > 0 else { return nil }
         let opened = if let opened = state.opened { opened } else { try file.open() }
@@ -123,26 +122,23 @@ private final class BodyFileReader: Sendable {
     }
 }
 
-/// What is wrong with a file.
-private struct FileProblem: Error {
-    let reason: String
-
-    init(_ reason: String) {
-        self.reason = reason
+extension StorageError {
+    fileprivate init(_ kind: Kind = .unreadable, sending path: String, _ what: String) {
+        self.init(kind, "the file \(HTTPSyntax.quoted(path)) \(what)")
     }
 
-    static func changed(_ path: String) -> FileProblem {
-        FileProblem("the file \(HTTPSyntax.quoted(path)) has changed since the call began")
+    fileprivate static func changed(_ path: String) -> StorageError {
+        StorageError(sending: path, "has changed since the call began")
     }
 
     /// Runs `body`, and translates an error of the system.
-    static func translating<Value>(
+    fileprivate static func translating<Value>(
         _ what: String, _ path: String, _ body: () throws(SystemError) -> Value
-    ) throws(FileProblem) -> Value {
+    ) throws(StorageError) -> Value {
         do throws(SystemError) {
             return try body()
         } catch {
-            throw FileProblem("the file \(HTTPSyntax.quoted(path)) \(what): \(error.words)")
+            throw StorageError(sending: path, "\(what): \(error.words)")
         }
     }
 }
@@ -158,8 +154,8 @@ extension FileStatus {
 private struct SentFile {
     private let file: OpenFile
 
-    init(_ path: String) throws(FileProblem) {
-        file = try FileProblem.translating("cannot be opened", path) { () throws(SystemError) in
+    init(_ path: String) throws(StorageError) {
+        file = try StorageError.translating("cannot be opened", path) { () throws(SystemError) in
             try OpenFile(path, .reading)
         }
     }
@@ -170,28 +166,29 @@ private struct SentFile {
     }
 
     /// Whether there is anything to read.
-    func hasBytes() throws(FileProblem) -> Bool {
-        try FileProblem.translating("cannot be read", file.path) { () throws(SystemError) in
+    func hasBytes() throws(StorageError) -> Bool {
+        try StorageError.translating("cannot be read", file.path) { () throws(SystemError) in
             try !file.read(upTo: 1, at: 0).isEmpty
         }
     }
 
-    func status() throws(FileProblem) -> FileStatus {
-        let status = try FileProblem.translating("cannot be read", file.path) { () throws(SystemError) in
+    func status() throws(StorageError) -> FileStatus {
+        let status = try StorageError.translating("cannot be read", file.path) { () throws(SystemError) in
             try file.status()
         }
         let name = HTTPSyntax.quoted(file.path)
         switch status.kind {
         case .file: return status
-        case .folder: throw FileProblem("\(name) is a folder, not a file")
-        case .link, .other: throw FileProblem("\(name) is not a regular file, so its length is not known; stream it")
+        case .folder: throw StorageError(.notAFile, "\(name) is a folder, not a file")
+        case .link, .other:
+            throw StorageError(.notAFile, "\(name) is not a regular file, so its length is not known; stream it")
         }
     }
 
     /// Reads exactly that many bytes into the beginning of the buffer, which it enlarges if necessary.
-    func read(_ count: Int, at position: Int, into buffer: inout Data) throws(FileProblem) {
+    func read(_ count: Int, at position: Int, into buffer: inout Data) throws(StorageError) {
         if buffer.count < count { buffer = Data(count: count) }
-        let filled = try FileProblem.translating("cannot be read", file.path) { () throws(SystemError) in
+        let filled = try StorageError.translating("cannot be read", file.path) { () throws(SystemError) in
             try buffer.withUnsafeMutableBytes { bytes -> Result<Int, SystemError> in
                 let room = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
                 return Result { () throws(SystemError) in try file.fill(room, at: position) }

@@ -25,7 +25,7 @@ struct BodyFiles: Sendable {
 
     /// Returns the file at that place. Throws what was wrong with it.
     subscript(place: FilePlace) -> Result<BodyFile, ServiceError> {
-        files[place] ?? .failure(.invalidRequest(InvalidRequest(.file, "\(place) is not part of the body")))
+        files[place] ?? .failure(.badFile("\(place) is not part of the body"))
     }
 
     private static func look(at place: FilePlace) -> Result<BodyFile, ServiceError> {

@@ -15,13 +15,11 @@ package enum FilePlace: Sendable, Hashable, CustomStringConvertible {
             case .path(let path): return path
             case .url(let url):
                 guard url.isFileURL else {
-                    let reason = "\(HTTPSyntax.quoted(url.absoluteString)) is not the URL of a file"
-                    throw .invalidRequest(InvalidRequest(.file, reason))
+                    throw .badFile("\(HTTPSyntax.quoted(url.absoluteString)) is not the URL of a file")
                 }
                 // The path alone would name another file, on this machine (RFC 8089, 2).
                 if let host = url.host(), !["", "localhost"].contains(host.lowercased()) {
-                    let reason = "\(HTTPSyntax.quoted(url.absoluteString)) is a file of \(host), not of this machine"
-                    throw .invalidRequest(InvalidRequest(.file, reason))
+                    throw .badFile("\(HTTPSyntax.quoted(url.absoluteString)) is a file of \(host), not of this machine")
                 }
                 return url.path
             }

@@ -4,36 +4,6 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-// What HTTP does not allow, as an error of a call. HTTP lies below the errors and has one of its own, so what throws a
-// `ServiceError` stands here.
-
-extension ServiceError {
-    static func badURL(_ text: String, _ reason: String) -> ServiceError {
-        ServiceError(HTTPFault.url(text, reason), hiding: .standard)
-    }
-
-    /// Runs `body`, and translates its HTTP fault, without what the redactor hides.
-    static func checking<Value>(
-        hiding redactor: @autoclosure () -> Redactor = .standard, _ body: () throws(HTTPFault) -> Value
-    ) throws(ServiceError) -> Value {
-        do throws(HTTPFault) {
-            return try body()
-        } catch {
-            throw ServiceError(error, hiding: redactor())
-        }
-    }
-
-    private init(_ fault: HTTPFault, hiding redactor: Redactor) {
-        let subject: InvalidRequest.Subject =
-            switch fault.part {
-            case .url: .url
-            case .method: .method
-            case .header: .header
-            }
-        self = .invalidRequest(InvalidRequest(subject, fault.reason(hiding: redactor)))
-    }
-}
-
 extension HTTPURL {
     /// Parses an absolute URL. Throws `.invalidRequest` with what is wrong. Drops a fragment; refuses credentials.
     public init(_ text: String) throws(ServiceError) {

@@ -18,18 +18,15 @@ extension StorageError: CancellationFailure {
     static var cancelled: StorageError { StorageError(.cancelled, "the task was cancelled") }
 }
 
-/// A public error into which storage errors are translated.
-protocol StorageFailure: Error {
-    init(_ error: StorageError)
-}
-
-extension StorageFailure {
-    /// Translates what a private file or a lock throws.
-    static func translating<Value>(_ body: () async throws(StorageError) -> Value) async throws(Self) -> Value {
+extension StorageError {
+    /// Runs `body`, and translates what a private file or a lock throws.
+    static func translating<Value, Failure: Error>(
+        to failure: (StorageError) -> Failure, _ body: () async throws(StorageError) -> Value
+    ) async throws(Failure) -> Value {
         do throws(StorageError) {
             return try await body()
         } catch {
-            throw Self(error)
+            throw failure(error)
         }
     }
 }

@@ -1,15 +1,5 @@
 /// What can go wrong with a download beside what goes wrong with any call.
 extension ServiceError {
-    /// A path that a download cannot write to.
-    static func badFile(_ reason: String) -> ServiceError {
-        .invalidRequest(InvalidRequest(.file, reason))
-    }
-
-    /// A file that could not be read or written during a call.
-    static func unusableFile(_ reason: String) -> ServiceError {
-        .transport(TransportFailure(.file, reason))
-    }
-
     var isDigestMismatch: Bool {
         if case .transport(let failure) = self { failure.kind == .digestMismatch } else { false }
     }

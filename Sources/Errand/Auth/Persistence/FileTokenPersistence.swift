@@ -58,7 +58,7 @@ public struct FileTokenPersistence: TokenPersistence {
     /// If the task is cancelled while the disk does not answer, it throws an error of the kind
     /// ``TokenPersistenceError/Kind/other``.
     public func load() async throws(TokenPersistenceError) -> SavedSession? {
-        try await TokenPersistenceError.translating { () async throws(StorageError) in
+        try await StorageError.translating(to: TokenPersistenceError.init) { () async throws(StorageError) in
             try await file.onDisk { () throws(StorageError) in try savedSession() }
         }
     }
@@ -105,7 +105,7 @@ public struct FileTokenPersistence: TokenPersistence {
         } catch {
             throw TokenPersistenceError(.other, "the session cannot be encoded")
         }
-        return try await TokenPersistenceError.translating { () async throws(StorageError) in
+        return try await StorageError.translating(to: TokenPersistenceError.init) { () async throws(StorageError) in
             try await DiskThreads.finish(at: file.path) { [file] () throws(StorageError) in
                 guard try isExpected() else { return false }
                 if let data { try file.write(data) } else { try file.remove() }
@@ -132,7 +132,7 @@ extension PrivateFile {
     func exclusively(
         within timeout: Duration, _ body: @Sendable (SessionLock) async -> Void
     ) async throws(TokenPersistenceError) {
-        let lock = try await TokenPersistenceError.translating { () async throws(StorageError) in
+        let lock = try await StorageError.translating(to: TokenPersistenceError.init) { () async throws(StorageError) in
             try await FileLock.acquire(beside: self, within: timeout)
         }
         // The system takes no lock away from a process that runs.

@@ -138,7 +138,7 @@ public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConv
     public var description: String { message }
 }
 
-extension TokenPersistenceError: StorageFailure {
+extension TokenPersistenceError {
     /// All kinds have the same names.
     init(_ error: StorageError) {
         self.init(Kind(rawValue: error.kind.rawValue) ?? .other, error.message)
