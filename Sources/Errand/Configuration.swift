@@ -93,7 +93,7 @@ public struct Configuration: Sendable {
     public var time: any TimeSource = .system
 
     private static let defaultLimitNotice = Notice(
-        "calls wait, because a client sends 5 requests per second unless told otherwise; set `rateLimit`, or "
+        "calls wait, because a client sends 5 requests per second by default; set `rateLimit`, or "
             + "`.unlimited` if the server has no limit")
 
     /// Creates the default configuration for that server.
@@ -107,7 +107,7 @@ public struct Configuration: Sendable {
         if let problem = limiter?.limit.problem { return problem }
         if longestServerPause < .zero {
             let pause = longestServerPause.displayText
-            return "a negative longest pause of \(pause); use zero to ignore what a server asks for"
+            return "a negative longest pause of \(pause); use zero to ignore the pauses that a server requests"
         }
         if responseByteLimit <= 0 {
             return "a limit of \(responseByteLimit) bytes for a response; it must be 1 or more"

@@ -38,7 +38,7 @@ import XCTest
             try? await clock.sleep(for: .seconds(5))
             #expect(clock.elapsed == .seconds(5))
         } matching: { issue in
-            "\(issue.comments)".contains("A TestClock stands at 0 ms")
+            "\(issue.comments)".contains("A TestClock is at 0 ms")
         }
     }
 }

@@ -21,7 +21,7 @@ import Testing
         let friends = try await client.run(Endpoint<[String]>.get("friends"))
         #expect(friends == [])
         let text = try #require(reports.value.first).description
-        #expect(text.contains("A TestClock stands at 0 ms."))
+        #expect(text.contains("A TestClock is at 0 ms."))
         #expect(text.contains("\n    the pause before a retry, until 2 s\n"))
         #expect(text.contains("advance(by:)"))
         #expect(reports.value.count == 1)

@@ -100,7 +100,7 @@ struct ErrorSamples {
         for await event in events {
             if let error = event.failure { show(advice(on: error)) }
         }
-        #expect(shown == ["The server responded with 404 (Not Found); what was asked for is not there"])
+        #expect(shown == ["The server responded with 404 (Not Found); there is no such resource"])
     }
 
     @Test("names of one's own are secret")

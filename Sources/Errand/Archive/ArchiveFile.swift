@@ -50,14 +50,14 @@ enum ArchiveFile {
         }
         if saved < version, migrate == nil {
             return .failure(
-                Problem(kind: .oldVersion, words: "is of version \(saved), and nothing says how to read it"))
+                Problem(kind: .oldVersion, words: "has version \(saved), and the archive has no migration"))
         }
         do {
             let migration = saved < version ? migrate.map { migrate in { try migrate($0, saved) } } : nil
             return .success(try JSONDecoder().decode(Loaded<Model>.self, from: data, configuration: migration).model)
         } catch {
             guard saved < version else { return .failure(Problem(kind: .damaged, words: "is damaged")) }
-            let words = "is of version \(saved) and cannot be brought to \(version): \(foreignName(of: error))"
+            let words = "has version \(saved) and cannot be migrated to \(version): \(foreignName(of: error))"
             return .failure(Problem(kind: .oldVersion, words: words))
         }
     }

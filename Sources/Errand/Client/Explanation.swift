@@ -57,9 +57,9 @@ struct Explanation {
     private var retrying: String {
         guard rules.retry.attempts > 1 else { return "no, there is one attempt" }
         let times = "\(rules.retry.attempts) attempts"
-        if request.method.isIdempotent { return "\(times), because \(request.method) can be repeated without harm" }
+        if request.method.isIdempotent { return "\(times), because \(request.method) is idempotent" }
         if request.isRepeatable { return "\(times), because the call has an idempotency key" }
-        let reason = "\(request.method) without an idempotency key might be done twice"
+        let reason = "\(request.method) without an idempotency key might take effect twice"
         return "\(times), but only if it is certain that nothing was sent: \(reason)"
     }
 

@@ -49,7 +49,7 @@ struct ResponseInterpreter: Sendable {
             }
             throw failure(
                 "", acceptedContentTypes.first ?? "nothing", found,
-                "to decode it all the same, add it to `acceptedContentTypes`")
+                "to decode it anyway, add it to `acceptedContentTypes`")
         }
         guard !body.isEmpty else { throw failure("", "\(type)", "an empty body") }
         do {

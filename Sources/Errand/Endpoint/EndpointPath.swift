@@ -60,7 +60,7 @@ public struct EndpointPath: Sendable, Hashable {
     private mutating func append(segment: String) {
         guard !segment.isEmpty else {
             return fail(
-                "an empty value was put into the path after \(HTTPSyntax.quoted(text)); it would name something else")
+                "an empty value follows \(HTTPSyntax.quoted(text)) in the path, which would name another resource")
         }
         // A value of one or two dots would be a step in the tree.
         text +=
@@ -82,7 +82,7 @@ public struct EndpointPath: Sendable, Hashable {
         var depth = 0
         for segment in text.split(separator: "/") {
             if segment == ".." { depth -= 1 } else if segment != "." { depth += 1 }
-            if depth < 0 { return fail("the path \(HTTPSyntax.quoted(text)) climbs out of the base URL") }
+            if depth < 0 { return fail("the path \(HTTPSyntax.quoted(text)) leads outside the base URL") }
         }
         text = String(PathSegments.removingDots(text).dropFirst(text.hasPrefix("/") ? 0 : 1))
     }

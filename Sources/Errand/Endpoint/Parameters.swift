@@ -35,7 +35,7 @@ public struct Parameters: Sendable {
         for (name, value) in items {
             guard let value = value as? any QueryValue else {
                 let reason =
-                    "the parameter \(HTTPSyntax.quoted(name)) is a \(type(of: value)), which cannot stand in a query"
+                    "the parameter \(HTTPSyntax.quoted(name)) is a \(type(of: value)), which a query cannot contain"
                 throw .invalidRequest(InvalidRequest(.query, reason))
             }
             query.add(name, value)

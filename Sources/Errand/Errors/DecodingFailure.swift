@@ -51,8 +51,8 @@ extension DecodingFailure {
                 case .valueNotFound(let type, let context): (context.codingPath, type, "null")
                 case .keyNotFound(let key, let context): (context.codingPath + [key], nil, "nothing")
                 case .dataCorrupted(let context):
-                    (context.codingPath, type, isQuoting ? context.debugDescription : "a value that it refuses")
-                default: ([], type, "what \(foreignName(of: error)) refuses")
+                    (context.codingPath, type, isQuoting ? context.debugDescription : "an invalid value")
+                default: ([], type, "a value whose decoding threw \(foreignName(of: error))")
                 }
             self.path = path.joined
             self.expected = expected.map { "\($0)" } ?? "a value"

@@ -36,10 +36,10 @@ extension PagingFault.Kind {
     fileprivate var displayText: String {
         switch self {
         case .repeated: "The server's list returned to an earlier page"
-        case .otherOrigin: "The next page of the list is on another server, which was not asked"
+        case .otherOrigin: "The next page of the list is on another server, and was not requested"
         case .tooManyPages: "The list has too many pages"
         case .missingTotal: "The server does not say how many pages the list has"
-        case .unreadable: "The server does not say properly where the next page of the list is"
+        case .unreadable: "The server's link to the next page of the list is not a valid URL"
         }
     }
 }

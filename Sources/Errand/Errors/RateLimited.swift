@@ -25,7 +25,7 @@ public struct RateLimited: Sendable, Hashable, CustomStringConvertible, ErrorPay
         let advice = retryAfter.map { "try again in \($0.displayText)" } ?? "try again later"
         if let message { return message.printable }
         return status == nil
-            ? "Too many requests at once for the limit and the time that was given; \(advice)"
-            : "The server has had too many requests; \(advice)"
+            ? "The rate limit does not allow this call in time; \(advice)"
+            : "The server has received too many requests; \(advice)"
     }
 }

@@ -78,12 +78,12 @@ extension Rejection: ErrorPayload, CustomStringConvertible, CustomReflectable {
             return "\(response); try again \(retryAfter.map { "in \($0.displayText)" } ?? "later")"
         }
         switch status {
-        case 304: return "\(response); what is there has not changed"
+        case 304: return "\(response); the resource has not changed"
         case 300..<400: return "\(response), a redirect that was not followed"
         case 401: return "\(response); sign in again"
         case 403: return "\(response); you are not allowed to do this"
-        case 404: return "\(response); what was asked for is not there"
-        case 410: return "\(response); this address is out of date"
+        case 404: return "\(response); there is no such resource"
+        case 410: return "\(response); the resource no longer exists"
         default: return response
         }
     }

@@ -42,7 +42,7 @@ public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible, ErrorP
             switch reason {
             case .refreshRefused, .notRefreshable: "Your session has expired; sign in again"
             case .signedOut: "You have signed out"
-            case .otherSession: "Somebody else has signed in meanwhile"
+            case .otherSession: "Another sign-in has replaced your session"
             case .tooManyRefreshes: "The server refuses every new access token; try again later"
             case .unreadable: "Your saved session cannot be read; try again or sign in again"
             }

@@ -83,13 +83,13 @@ extension TransportFailure.Kind {
         case .refused: "The server refuses the connection; try again later"
         case .unreachable: "The server cannot be reached; check the connection"
         case .reset: "The connection to the server broke off; try again"
-        case .tls: "No secure connection to the server could be made"
+        case .tls: "A secure connection to the server could not be established"
         case .untrustedCertificate: "The server's certificate is not trusted"
         case .proxy: "The proxy failed; check its settings"
         case .truncated: "The response broke off before its end; try again"
         case .malformed: "The server responded with something that is not HTTP"
         case .tooLarge: "The server's response is too large"
-        case .unsupported: "This transport cannot do what was asked of it"
+        case .unsupported: "The transport does not support this request"
         case .unavailable: "There is no transport"
         case .outOfResources: "The app has too many connections or files open; try again later"
         case .storage: "The saved session cannot be used now; try again"
@@ -115,7 +115,7 @@ extension ServiceError {
 
     /// The error for a stream that is not as long as it was said to be.
     package static func wrongLength(of body: HTTPBody) -> ServiceError {
-        let message = "the stream of the request's body does not have the \(body.length ?? 0) bytes that it promised"
+        let message = "the stream of the request's body does not have the \(body.length ?? 0) bytes that were announced"
         return .transport(TransportFailure(.requestBody, message))
     }
 

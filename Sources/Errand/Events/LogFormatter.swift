@@ -5,7 +5,7 @@
 ///
 /// ```text
 /// #7 GET users/7/friends  sent GET https://api.example.com/users/7/friends?sort=name (attempt 1)
-/// #7 GET users/7/friends  answered 200 OK, 51 bytes, after 8 ms (HTTP/2, connection used again, first byte after 7 ms)
+/// #7 GET users/7/friends  answered 200 OK, 51 bytes, after 8 ms (HTTP/2, connection reused, first byte after 7 ms)
 /// ```
 public struct LogFormatter: Sendable {
     /// Creates a formatter.
@@ -29,7 +29,7 @@ public struct LogFormatter: Sendable {
             "answered \(status) \(HTTPStatus.reason(status)), \(bytes) bytes, after \(pause.displayText)"
                 + (timings.map { " (\($0))" } ?? "")
         case .ignoredPause(let pause):
-            "ignored the server's demand for a pause of \(pause.displayText), which is too long"
+            "ignored Retry-After of \(pause.displayText); it exceeds the limit"
         case .failed(let error, let pause): "failed after \(pause.displayText): \(error.summary.printable)"
         case .redirected(let status, let url): "redirected (\(status)) to \(url)"
         case .retrying(.status(let status), let pause): "trying again in \(pause.displayText), because of \(status)"

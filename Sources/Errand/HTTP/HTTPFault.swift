@@ -32,6 +32,6 @@ struct HTTPFault: Error {
         let whole = redactor.text(ofURL: text).unicodeScalars
         let shown = whole.prefix(Self.longestText)
         let end = shown.endIndex < whole.endIndex ? "…" : ""
-        return "\(HTTPSyntax.quoted(String(shown)))\(end) is not a URL to call: \(problem)"
+        return "\(HTTPSyntax.quoted(String(shown)))\(end) is not a valid URL: \(problem)"
     }
 }

@@ -169,7 +169,7 @@ extension HTTPURL {
 extension Origin {
     fileprivate init(scheme: String, authority: Substring, of text: String) throws(HTTPFault) {
         guard scheme == "https" || scheme == "http" else { throw .url(text, "its scheme is neither https nor http") }
-        guard !authority.contains("@") else { throw .url(text, "it carries a user name or a password") }
+        guard !authority.contains("@") else { throw .url(text, "it has a user name or a password") }
         var host = authority
         var port: Int?
         let end = authority.hasPrefix("[") ? authority.lastIndex(of: "]") ?? authority.startIndex : authority.startIndex
@@ -187,7 +187,7 @@ extension Origin {
         guard !host.isEmpty else { throw .url(text, "it has no host") }
         // No DNS name is longer, and longer ones have overrun a buffer in libcurl's SOCKS proxy code.
         guard host.utf8.count <= 255 else { throw .url(text, "its host is longer than 255 bytes") }
-        guard Self.isHost(host) else { throw .url(text, "its host has a character that a host cannot have") }
+        guard Self.isHost(host) else { throw .url(text, "its host has an invalid character") }
         self.init(scheme: scheme, host: host.lowercased(), port: port)
     }
 

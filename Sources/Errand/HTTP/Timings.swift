@@ -53,7 +53,7 @@ extension Timings: CustomStringConvertible {
         if let lookedUp { steps.append("looked up after \(lookedUp.displayText)") }
         if let connected { steps.append("connected after \(connected.displayText)") }
         if let encrypted { steps.append("encrypted after \(encrypted.displayText)") }
-        if isConnectionReused == true { steps.append("connection used again") }
+        if isConnectionReused == true { steps.append("connection reused") }
         steps.append("first byte after \(firstByte.displayText)")
         return steps.joined(separator: ", ")
     }

@@ -26,7 +26,7 @@ extension Paging {
                 throw .paging(PagingFault(.unreadable, invalid.reason))
             }
         case (.number, _), (.text, _), (.url, _):
-            throw .badSetting("the position belongs to another way of paging")
+            throw .badSetting("the position belongs to another kind of paging")
         }
     }
 

@@ -71,7 +71,7 @@ final class RequestBuilder: Sendable {
             let base = HTTPURL(origin: origin, path: basePath + "/", query: nil, secretNames: secretNames)
             let url = try base.resolving(text)
             guard url.origin == origin else {
-                let reason = "\(url.origin) is not the server of this client, \(origin); make a client for it"
+                let reason = "\(url.origin) is not the origin of this client, \(origin); create a client for it"
                 throw .invalidRequest(InvalidRequest(.url, reason))
             }
             return url

@@ -44,10 +44,10 @@ public struct RateLimit: Sendable, Hashable {
             }
             // The costs of all waiters in the queue are added up.
             if window.permits > Int(Int32.max) {
-                return "a rate limit of \(window.permits) requests is none; use `.unlimited`"
+                return "a rate limit of \(window.permits) requests is too large; use `.unlimited`"
             }
             if window.period <= .zero {
-                return "a rate limit's period of \(window.period.displayText) is not a length of time"
+                return "a rate limit's period of \(window.period.displayText) must be longer than zero"
             }
         }
         return nil

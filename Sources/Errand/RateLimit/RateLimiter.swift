@@ -142,7 +142,7 @@ public final class RateLimiter: Sendable {
     func problem(withCost cost: Int) -> String? {
         if let problem { return problem }
         if cost <= 0 { return "a cost of \(cost) permits; it must be 1 or more" }
-        return cost <= largestCost ? nil : "a cost of \(cost) permits can never be met by a limit of \(limit)"
+        return cost <= largestCost ? nil : "a cost of \(cost) permits exceeds the limit of \(limit)"
     }
 
     /// Returns the number of permits for that cost. Throws if the cost makes no sense.

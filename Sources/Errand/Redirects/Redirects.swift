@@ -33,7 +33,9 @@ struct Redirects: Layer {
                 guard !visited.contains(following.hop) else {
                     throw Unfollowed("it leads back to a URL that was already requested")
                 }
-                guard visited.count <= Self.limit else { throw Unfollowed("there were \(Self.limit) before it") }
+                guard visited.count <= Self.limit else {
+                    throw Unfollowed("the limit of \(Self.limit) redirects was reached")
+                }
             } catch {
                 throw response.unfollowed(error.reason, hiding: redactor)
             }
@@ -76,7 +78,7 @@ struct Redirects: Layer {
         following response: HTTPResponse, to request: HTTPRequest, hiding redactor: Redactor
     ) throws(Unfollowed) -> HTTPRequest {
         guard let location = response.headers["Location"], !location.isEmpty else {
-            throw Unfollowed("it does not say where to")
+            throw Unfollowed("it has no Location header")
         }
         var following = request
         do throws(ServiceError) {
@@ -105,7 +107,7 @@ struct Redirects: Layer {
         let (old, new) = (request.url.origin, following.url.origin)
         let isEncryptedNow = old.scheme == "http" && new.scheme == "https" && old.host == new.host
         guard following.body == nil || new == old || isEncryptedNow else {
-            throw Unfollowed("it would take the body to another server")
+            throw Unfollowed("it would send the body to another server")
         }
         guard following.body?.isReplayable ?? true else {
             throw Unfollowed("the body can be sent only once")

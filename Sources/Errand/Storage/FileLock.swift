@@ -33,7 +33,7 @@ final class FileLock: Sendable {
             guard case .busy(let version) = outcome else { return outcome.lock }
             guard !patience.isOver(at: version) else {
                 let holder = "another process has held \(file.lockPath) for \(timeout.displayText)"
-                throw file.failure(.locked, "is locked: \(holder); see whether it hangs")
+                throw file.failure(.locked, "is locked: \(holder); check whether that process hangs")
             }
             // The sleep fails only if the task is cancelled.
             guard (try? await Task.sleep(for: pause)) != nil else {

@@ -44,7 +44,7 @@ struct PrivateFile: Sendable {
         guard status.kind == .file else { throw failure(.notAFile, "is not a file") }
         try refuseOthers(status)
         guard status.length <= largest else {
-            let words = "is too large for one"
+            let words = "is larger than \(largest) bytes"
             throw isAlone ? setAside(.damaged, words) : failure(.damaged, words)
         }
         return try orUnreadable { () throws(SystemError) in try file.read(upTo: status.length + 1, at: 0) }
@@ -162,7 +162,7 @@ struct PrivateFile: Sendable {
         }
         guard status.mode & 0o077 == 0 else {
             let problem = "is open to other users (mode \(String(status.mode, radix: 8))) and is not used"
-            throw failure(.notPrivate, "\(problem); remove it, or chmod it to 600 if nobody else has written it")
+            throw failure(.notPrivate, "\(problem); remove it, or chmod it to 600 if no other user has written it")
         }
     }
 
@@ -174,7 +174,7 @@ struct PrivateFile: Sendable {
     private func makeFolder() throws(StorageError) {
         if let folderKind {
             guard folderKind == .folder else {
-                throw failure(.unwritable, "lies in \(folder), which is not a folder")
+                throw failure(.unwritable, "cannot be written: \(folder) is not a folder")
             }
             return
         }
@@ -186,7 +186,7 @@ struct PrivateFile: Sendable {
                 try FileSystem.makeFolder(made)
             } catch {
                 guard error != .fileExists else { continue }
-                throw failure(.unwritable, "cannot be written: the folder \(made) cannot be made: \(error.words)")
+                throw failure(.unwritable, "cannot be written: the folder \(made) cannot be created: \(error.words)")
             }
         }
     }

@@ -261,10 +261,8 @@ extension StreamedResponse {
 extension ServiceError {
     /// The same error, with the deadline that was set: that of a single connection is what was left of it.
     fileprivate func limited(to deadline: Duration?) -> ServiceError {
-        guard case .timedOut(let timeout) = self, timeout.bound == .deadline, let deadline else { return self }
-        var whole = Timeout(
-            .deadline, limit: deadline, phase: timeout.phase, mayHaveReachedServer: timeout.mayHaveReachedServer)
-        whole.call = timeout.call
-        return .timedOut(whole)
+        guard case .timedOut(var timeout) = self, timeout.bound == .deadline, let deadline else { return self }
+        timeout.limit = deadline
+        return .timedOut(timeout)
     }
 }

@@ -24,7 +24,7 @@ extension ServiceError {
     static func compressed(by coding: String) -> ServiceError {
         let coding = HTTPSyntax.quoted(coding)
         let message =
-            "the server has sent the file in the coding \(coding), although it was asked for the file as it is"
+            "the server has sent the file with the content coding \(coding), which was not requested"
         return .transport(TransportFailure(.malformed, message))
     }
 

@@ -65,7 +65,7 @@ final class PartFile: Sendable {
 
     /// Writes bytes at that offset, which is the end of the part.
     func write(_ data: Data, at offset: Int) throws(ServiceError) {
-        guard length == offset else { throw .unusableFile("\(path) has been changed by somebody else") }
+        guard length == offset else { throw .unusableFile("\(path) was changed during the download") }
         try or("written") { () throws(SystemError) in try file.write(data, at: offset) }
         WriteBack.begin(file.descriptor, from: offset, count: data.count)
     }
@@ -91,7 +91,7 @@ final class PartFile: Sendable {
         // It may have become a folder or a link meanwhile.
         _ = try Self.checkedFolder(of: target)
         guard file.isPresent, length == count else {
-            throw .unusableFile("\(path) has been changed or removed by somebody else")
+            throw .unusableFile("\(path) was changed or removed during the download")
         }
         try or("put in place") { () throws(SystemError) in try FileSystem.move(path, to: target) }
         record.syncFolder()
@@ -152,7 +152,7 @@ extension PartFile {
     private static func checkedFolder(of target: String) throws(ServiceError) -> String {
         let name = target.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
         guard !["", ".", ".."].contains(name), !target.utf8.contains(0) else {
-            throw .badFile("\(HTTPSyntax.quoted(target)) names no file")
+            throw .badFile("\(HTTPSyntax.quoted(target)) is not the path of a file")
         }
         let folder = target.dropLast(name.count + 1)
         let path = folder.isEmpty ? target.hasPrefix("/") ? "/" : "." : String(folder)
@@ -180,7 +180,7 @@ extension PartFile {
             // In a folder that cannot be searched, the part cannot be created either, which says so.
             guard error != .noSuchFile, error != .permissionDenied else { return nil }
             // Most often its name is too long, which is found out here and not after the download.
-            throw .badFile("\(target) cannot be looked at: \(error.words)")
+            throw .badFile("\(target) cannot be accessed: \(error.words)")
         }
     }
 
@@ -232,7 +232,7 @@ extension PartFile {
     }
 
     private static func notOwn(_ path: String) -> ServiceError {
-        .badFile("\(path) is not a file of this user's own; remove it")
+        .badFile("\(path) is not a regular file owned by this user; remove it")
     }
 
     /// The greatest number of bytes in the name of a part: a name may have 255, and its record's draft adds 9.

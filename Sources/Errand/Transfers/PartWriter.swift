@@ -87,7 +87,9 @@ struct PartWriter {
                 hash.append(try part.read(from: before.count, upTo: Self.piece))
                 return hash
             }
-            guard hash.count > before.count else { throw .unusableFile("\(part.target).part has been cut meanwhile") }
+            guard hash.count > before.count else {
+                throw .unusableFile("\(part.target).part was truncated during the download")
+            }
         }
         return hash.finalized()
     }

@@ -141,7 +141,8 @@ final class LoopbackCore: Sendable {
             state.received.append(request)
             return state.routes.answer(request) ?? state.others.answer(request)
         }
-        let reply = handler?(request) ?? .status(404, body: Data("nothing was said about \(request.target)".utf8))
+        let reply =
+            handler?(request) ?? .status(404, body: Data("no route matches \(request.method) \(request.target)".utf8))
         return perform(reply.steps(for: request.method), on: socket)
     }
 

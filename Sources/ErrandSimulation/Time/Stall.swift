@@ -78,8 +78,8 @@ extension TestClock {
             return [wait, advice].compactMap(\.self).joined(separator: "\n")
         }
         var lines = [
-            "A TestClock stands at \(elapsed.displayText). Tasks sleep until it advances, but nobody has advanced it "
-                + "for \(stallTimeout.displayText) of real time. What waits:"
+            "A TestClock is at \(elapsed.displayText). Tasks sleep until it advances, but it has not been advanced "
+                + "for \(stallTimeout.displayText) of real time. Waiting:"
         ]
         let most = 8
         lines += pending.prefix(most).map { "    \($0.purpose.reason), \(Self.text(until: $0.instant))" }

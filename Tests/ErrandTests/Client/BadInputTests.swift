@@ -143,7 +143,7 @@ struct BadInputTests {
             (endpoint.deadline(.milliseconds(-5)), "negative deadline of -5 ms"),
             (endpoint.retry(RetryPolicy(attempts: -1)), "retry policy of -1 attempts"),
             (endpoint.permits(0), "cost of 0 permits"), (endpoint.permits(-1), "cost of -1 permits"),
-            (endpoint.permits(6), "can never be met by a limit of 5 per 1 s"),
+            (endpoint.permits(6), "a cost of 6 permits exceeds the limit of 5 per 1 s"),
         ])
     func options(endpoint: Endpoint<Int>, words: String) async throws {
         let invalid = try await refusal(of: endpoint) { $0.rateLimit = .requests(5, per: .seconds(1)) }

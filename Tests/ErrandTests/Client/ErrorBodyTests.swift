@@ -47,7 +47,7 @@ struct ErrorBodyTests {
     func none(body: String) async throws {
         let rejection = try await rejection(body, status: 404)
         #expect(rejection.message == nil)
-        #expect(rejection.description == "The server responded with 404 (Not Found); what was asked for is not there")
+        #expect(rejection.description == "The server responded with 404 (Not Found); there is no such resource")
     }
 
     @Test(

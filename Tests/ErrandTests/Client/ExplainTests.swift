@@ -29,7 +29,7 @@ struct ExplainTests {
                 rate limit:  5 per 1 s; an attempt takes 1
                 timeout:     30 s for each attempt
                 deadline:    none
-                retry:       3 attempts, because GET can be repeated without harm
+                retry:       3 attempts, because GET is idempotent
                 """)
     }
 

@@ -75,7 +75,7 @@ struct EndpointURLTests {
     func foreign(url: String) async throws {
         let error = await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get(url: url)) }
         guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
-        #expect(invalid.subject == .url && invalid.reason.contains("make a client for it"))
+        #expect(invalid.subject == .url && invalid.reason.contains("create a client for it"))
         #expect(network.sent.isEmpty)
     }
 

@@ -43,21 +43,21 @@ struct ServiceErrorTests {
             sentence: "Your session has expired; sign in again (Token revoked)"),
         Row(error: .sessionExpired(SessionExpiry(.signedOut)), sentence: "You have signed out"),
         Row(
-            error: .sessionExpired(SessionExpiry(.otherSession)), sentence: "Somebody else has signed in meanwhile"),
+            error: .sessionExpired(SessionExpiry(.otherSession)), sentence: "Another sign-in has replaced your session"),
         Row(
             error: .rateLimited(RateLimited(retryAfter: .seconds(7), status: 429)), status: 429, isTransient: true,
             mayHaveReachedServer: true, retryAfter: .seconds(7),
-            sentence: "The server has had too many requests; try again in 7 s"),
+            sentence: "The server has received too many requests; try again in 7 s"),
         Row(
             error: .rateLimited(RateLimited(retryAfter: .milliseconds(250))), isTransient: true,
             retryAfter: .milliseconds(250),
-            sentence: "Too many requests at once for the limit and the time that was given; try again in 250 ms"),
+            sentence: "The rate limit does not allow this call in time; try again in 250 ms"),
         Row(
             error: .rateLimited(RateLimited(status: 429, message: "Slow down")), status: 429, isTransient: true,
             mayHaveReachedServer: true, sentence: "Slow down"),
         Row(
             error: .rejected(Rejection(status: 404)), status: 404, mayHaveReachedServer: true,
-            sentence: "The server responded with 404 (Not Found); what was asked for is not there"),
+            sentence: "The server responded with 404 (Not Found); there is no such resource"),
         Row(
             error: .rejected(Rejection(status: 401)), status: 401, mayHaveReachedServer: true,
             sentence: "The server responded with 401 (Unauthorized); sign in again"),
@@ -66,7 +66,7 @@ struct ServiceErrorTests {
             sentence: "The server responded with 403 (Forbidden); you are not allowed to do this"),
         Row(
             error: .rejected(Rejection(status: 410)), status: 410, mayHaveReachedServer: true,
-            sentence: "The server responded with 410 (Gone); this address is out of date"),
+            sentence: "The server responded with 410 (Gone); the resource no longer exists"),
         Row(
             error: .rejected(Rejection(status: 418)), status: 418, mayHaveReachedServer: true,
             sentence: "The server responded with 418 (Client Error)"),
@@ -75,7 +75,7 @@ struct ServiceErrorTests {
             sentence: "The server responded with 408 (Request Timeout); try again later"),
         Row(
             error: .rejected(Rejection(status: 304)), status: 304, mayHaveReachedServer: true,
-            sentence: "The server responded with 304 (Not Modified); what is there has not changed"),
+            sentence: "The server responded with 304 (Not Modified); the resource has not changed"),
         Row(
             error: .rejected(Rejection(status: 422, message: "The name is taken")), status: 422,
             mayHaveReachedServer: true, sentence: "The name is taken"),

@@ -175,7 +175,7 @@ struct RedirectTests {
         } else {
             let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("0")) }
             #expect(error.status == 302)
-            #expect(error.description.contains("10 before it"), "\(error)")
+            #expect(error.description.contains("the limit of 10 redirects was reached"), "\(error)")
         }
         #expect(network.sent.count == 11)
     }

@@ -32,7 +32,7 @@ import Testing
         #expect(try await reason("\(folder)/none/a", in: scene) == "the folder \(folder)/none is missing")
         #expect(try await reason("\(folder)/file/a", in: scene) == "\(folder)/file is not a folder")
         for name in ["", "\(folder)/", "\(folder)/.", "..", "a\0b"] {
-            #expect(try await reason(name, in: scene).hasSuffix("names no file"))
+            #expect(try await reason(name, in: scene).hasSuffix("is not the path of a file"))
         }
         let web = await #expect(throws: ServiceError.self) {
             try await scene.client.download(
@@ -50,7 +50,7 @@ import Testing
         let scene = try DownloadScene()
         scene.serve()
         let target = scene.scratch.path(String(repeating: "x", count: count))
-        #expect(try await reason(target, in: scene) == "\(target) cannot be looked at: File name too long")
+        #expect(try await reason(target, in: scene) == "\(target) cannot be accessed: File name too long")
         #expect(try scene.names == [] && scene.server.received.isEmpty)
     }
 
@@ -129,7 +129,7 @@ import Testing
             try await scene.client.download(.get("app.zip"), to: scene.target)
         }
         guard case .transport(let failure) = error else { throw try #require(error) }
-        #expect(failure.kind == .file && failure.message.contains("changed or removed by somebody else"))
+        #expect(failure.kind == .file && failure.message.contains("changed or removed during the download"))
         #expect(scene.downloaded == nil && scene.part == Data("other".utf8))
     }
 
@@ -150,7 +150,8 @@ import Testing
             try await reason(scene.target, in: scene).hasSuffix("is a symbolic link, which is not followed; remove it"))
         try FileManager.default.removeItem(atPath: "\(scene.target).part")
         try FileManager.default.linkItem(atPath: precious, toPath: "\(scene.target).part")
-        #expect(try await reason(scene.target, in: scene).hasSuffix("is not a file of this user's own; remove it"))
+        #expect(
+            try await reason(scene.target, in: scene).hasSuffix("is not a regular file owned by this user; remove it"))
         #expect(try scene.scratch.read("precious") == "precious")
     }
 

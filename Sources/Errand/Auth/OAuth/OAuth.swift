@@ -127,7 +127,7 @@ public struct OAuth: Sendable {
         let further = own.items + parameters.items.filter { item in !own.items.contains { $0.name == item.name } }
         // RFC 6749, 3.2: a parameter occurs once, and which of two a server would use is not known.
         if let twice = further.first(where: { item in form.items.contains { $0.name == item.name } }) {
-            throw .badSetting("the parameter \(HTTPSyntax.quoted(twice.name)) is there already")
+            throw .badSetting("the parameter \(HTTPSyntax.quoted(twice.name)) is already set")
         }
         form.items += further
         return .post(path, headers: headers, body: .form(form)).authentication(.none)

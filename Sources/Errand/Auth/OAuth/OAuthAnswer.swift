@@ -32,7 +32,7 @@ struct OAuthAnswer: Decodable, Sendable {
         access = try members.decode(String.self, forKey: members.access ?? "access_token")
         // The token becomes part of a header, where a line break would begin another one.
         guard !access.isEmpty, HTTPSyntax.isFieldValue(access) else {
-            throw members.misfit(String.self, "access_token", "what cannot stand in a header")
+            throw members.misfit(String.self, "access_token", "characters that a header cannot contain")
         }
         refresh = try members.text("refresh_token", "refreshToken")
         type = try members.text("token_type", "tokenType")
@@ -61,7 +61,7 @@ extension KeyedDecodingContainer<MemberName> {
         let text = try? decode(String.self, forKey: key)
         let seconds = try text.map(Double.init) ?? decode(Double.self, forKey: key)
         guard let seconds, seconds.isFinite, seconds >= 0 else {
-            throw misfit(Double.self, key, text == nil ? "a negative number" : "a text that is no number of seconds")
+            throw misfit(Double.self, key, text == nil ? "a negative number" : "text that is not a number of seconds")
         }
         return seconds > 0 ? seconds : nil
     }

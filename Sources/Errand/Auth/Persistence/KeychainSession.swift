@@ -87,7 +87,7 @@ struct KeychainSession: TokenPersistence {
         let advice: (kind: TokenPersistenceError.Kind, words: String) =
             switch status {
             case .interactionNotAllowed:
-                (.deviceLocked, "the device is locked, and has to be unlocked first")
+                (.deviceLocked, "the device is locked; unlock it first")
             case .missingEntitlement:
                 (
                     .missingEntitlement,
@@ -95,8 +95,8 @@ struct KeychainSession: TokenPersistence {
                         + (item.accessGroup.map { "the access group \($0)" } ?? "the Keychain")
                         + "; add the capability Keychain Sharing, and sign the program"
                 )
-            case .authenticationFailed: (.other, "the user has refused")
-            case .notAvailable: (.other, "there is no Keychain")
+            case .authenticationFailed: (.other, "the user denied access")
+            case .notAvailable: (.other, "no Keychain is available")
             default: (.other, "it answered \(status.rawValue)")
             }
         return TokenPersistenceError(

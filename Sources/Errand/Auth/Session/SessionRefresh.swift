@@ -179,7 +179,7 @@ final class SessionRefresh: Sendable {
                 // An older revision, put back from a backup, is replaced in the next attempt.
                 guard let current = live.session(for: flight), current.revision < session.revision else { return false }
             }
-            throw TokenPersistenceError(.conflict, "the saved session was changed \(attempts) times meanwhile")
+            throw TokenPersistenceError(.conflict, "the saved session was changed \(attempts) times during the refresh")
         } catch {
             store.report(error)
             return true

@@ -52,7 +52,7 @@ extension TokenStore {
         of flight: LiveSession.Refresh, in scope: CallScope
     ) async throws(ServiceError) -> Token {
         guard flight.outcome != nil || !isRefreshingHere else {
-            throw .badSetting("the refresh of a token store asks the same store for a fresh token")
+            throw .badSetting("the refresh of a token store requires a fresh token from the same store")
         }
         return try await flight.value(in: scope)
     }

@@ -74,7 +74,7 @@ final class URLSessionExchange: Sendable {
     func receive(_ response: URLResponse) {
         guard var head = HTTPResponse(response) else {
             return stop(
-                .transport(TransportFailure(.malformed, "the response has no status that HTTP knows, or two lengths")))
+                .transport(TransportFailure(.malformed, "the response has an invalid status, or two lengths")))
         }
         // Interim responses (100, 103) are ignored.
         guard head.status >= 200 else { return }
@@ -132,7 +132,7 @@ final class URLSessionExchange: Sendable {
             } else if let error {
                 end = .failure(URLSessionFailure(error, hasAnswer: state.head != nil).error)
             } else if state.head == nil {
-                end = .failure(.transport(TransportFailure(.malformed, "there is no head in the response")))
+                end = .failure(.transport(TransportFailure(.malformed, "the response has no head")))
             } else {
                 end = .success(())
             }
@@ -154,7 +154,7 @@ final class URLSessionExchange: Sendable {
         }
         guard var response = head else {
             try outcome.get()
-            throw .transport(TransportFailure(.malformed, "there is no head in the response"))
+            throw .transport(TransportFailure(.malformed, "the response has no head"))
         }
         if let body {
             try outcome.get()

@@ -8,7 +8,7 @@ extension URLRequest {
     /// Creates the request for Foundation. Fields with the same name are joined, as RFC 9110 allows (5.2).
     init(_ request: HTTPRequest, body: URLSessionBody) throws(ServiceError) {
         guard let url = URL(string: request.url.absoluteString, encodingInvalidCharacters: false) else {
-            throw .badURL(request.url.absoluteString, "Foundation does not read it")
+            throw .badURL(request.url.absoluteString, "Foundation cannot parse it")
         }
         guard request.method != .get || body.isEmpty else {
             throw .transport(TransportFailure(.unsupported, "URLSession sends no body with a GET"))

@@ -111,7 +111,7 @@ struct OAuthRequestTests {
     func twice(name: String) async throws {
         let scene = OAuthScene(parameters: QueryItems([QueryItems.Item(name: name, value: "x")]))
         let error = await failure { () async throws(ServiceError) in try await scene.signIn(scopes: ["read"]) }
-        let reason = "the parameter \"\(name)\" is there already"
+        let reason = "the parameter \"\(name)\" is already set"
         #expect(error == .invalidRequest(InvalidRequest(.configuration, reason)))
         #expect(scene.network.sent.isEmpty)
     }

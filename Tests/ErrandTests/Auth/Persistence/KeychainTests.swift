@@ -77,8 +77,8 @@ import Testing
         arguments: [
             (.interactionNotAllowed, .deviceLocked, "has to be unlocked"),
             (.missingEntitlement, .missingEntitlement, "Keychain Sharing"),
-            (.authenticationFailed, .other, "the user has refused"),
-            (.notAvailable, .other, "there is no Keychain"),
+            (.authenticationFailed, .other, "the user denied access"),
+            (.notAvailable, .other, "no Keychain is available"),
             (KeychainStatus(rawValue: -50), .other, "it answered -50"),
         ] as [(KeychainStatus, TokenPersistenceError.Kind, String)])
     func refusals(status: KeychainStatus, kind: TokenPersistenceError.Kind, words: String) async throws {
