@@ -186,7 +186,7 @@ extension APIClient {
     /// Not inlined, like the steps that follow: see `Pipeline`.
     @inline(never)
     private nonisolated func answer<Response>(
-        to endpoint: Endpoint<Response>, _ onProgress: UploadProgress.Tell?, in session: UUID? = nil
+        to endpoint: Endpoint<Response>, _ onProgress: UploadProgress.Report?, in session: UUID? = nil
     ) async throws(ServiceError) -> Reply<Response> {
         let call = try begin(endpoint, delivery: .whole, onUpload: onProgress)
         do throws(ServiceError) {
@@ -215,14 +215,14 @@ extension APIClient {
             value: value, status: response.status, headers: response.headers,
             attempts: call.attempts, duration: call.settings.age, timings: response.timings,
             source: response.provenance.hasLeftOrigin ? nil : response.redirectedTo ?? url, session: session)
-        calls.end(call, telling: .succeeded(attempts: reply.attempts, after: reply.duration))
+        calls.end(call, reporting: .succeeded(attempts: reply.attempts, after: reply.duration))
         return reply
     }
 
     /// Begins a call. It lasts until it is ended explicitly.
     @inline(never)
     nonisolated func begin<Response>(
-        _ endpoint: Endpoint<Response>, delivery: TransportContext.Delivery, onUpload: UploadProgress.Tell? = nil,
+        _ endpoint: Endpoint<Response>, delivery: TransportContext.Delivery, onUpload: UploadProgress.Report? = nil,
         eventIDs reach: EventIDReach = .ownOrigin
     ) throws(ServiceError) -> Call {
         if Task.isCancelled { throw .cancelled }
@@ -233,14 +233,14 @@ extension APIClient {
         } catch {
             throw error.naming(call.settings.name)
         }
-        call.tell(.began)
+        call.report(.began)
         return call
     }
 
     /// Returns the settings of the next call.
     nonisolated func settings<Response>(
         for endpoint: Endpoint<Response>, rules: CallRules, delivery: TransportContext.Delivery = .whole,
-        _ onUpload: UploadProgress.Tell? = nil, eventIDs reach: EventIDReach = .ownOrigin
+        _ onUpload: UploadProgress.Report? = nil, eventIDs reach: EventIDReach = .ownOrigin
     ) -> CallSettings {
         CallSettings(
             id: calls.nextID(), method: endpoint.method, path: endpoint.path, delivery: delivery, rules: rules,
@@ -337,7 +337,7 @@ extension APIClient {
     nonisolated func end(_ call: Call, with error: ServiceError) -> ServiceError {
         // After a cancellation, anything may fail; the cancellation is what ended the call.
         let error = Task.isCancelled ? .cancelled : error.naming(call.settings.name)
-        calls.end(call, telling: .ended(error, attempts: call.attempts, after: call.settings.age))
+        calls.end(call, reporting: .ended(error, attempts: call.attempts, after: call.settings.age))
         return error
     }
 

@@ -34,7 +34,7 @@ public struct Configuration: Sendable {
     public var rateLimit: RateLimit = .requests(5, per: .seconds(1)) {
         didSet { limitNotice = nil }
     }
-    /// Tells once per process that the default limit makes calls wait.
+    /// Reports once per process that the default limit makes calls wait.
     var limitNotice: Notice? = Self.defaultLimitNotice
     /// A limiter to share with other clients, which replaces `rateLimit`; `nil` by default.
     public var limiter: RateLimiter?
@@ -70,7 +70,7 @@ public struct Configuration: Sendable {
     ///     $0.rejectionDetails = { try? $0.decodeBody(as: Problem.self) }
     public var rejectionDetails: (@Sendable (Rejection) -> (any Sendable)?)?
     /// A closure that receives each event, in order and as a rule in the task of the call, so that no event is lost
-    /// when a short program ends; `nil` by default. When a stream that nobody reads is ended, by
+    /// when a short program ends; `nil` by default. When a stream that is not read is ended, by
     /// ``APIClient/cancelAll()`` or its deadline, it is called where that happens. It must not block, because the call
     /// waits for it.
     /// ``APIClient/events`` is the stream of the same events.

@@ -20,7 +20,7 @@ public indirect enum ServiceError: Error, Sendable, Hashable {
     /// The request is invalid, and was not sent. `mayHaveReachedServer` says whether an earlier request of the same
     /// call was sent.
     case invalidRequest(InvalidRequest)
-    /// The endpoint needs a signed-in user, and nobody is signed in. Nothing was sent.
+    /// The endpoint needs a signed-in user, and no user is signed in. Nothing was sent.
     case signInRequired
     /// The session ended or changed during the call, or cannot be used. The reason says whether the user has to sign in
     /// again.

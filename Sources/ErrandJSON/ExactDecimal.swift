@@ -1,4 +1,4 @@
-/// The exact value of a number in JSON, for the rare cases where its first nineteen digits do not tell how to round it.
+/// The exact value of a number in JSON, for the rare cases where its first nineteen digits do not determine how to round it.
 struct ExactDecimal {
     /// No number halfway between two of the type `Double` has more significant digits: those after them only matter if
     /// any of them is not zero.
@@ -40,7 +40,7 @@ struct ExactDecimal {
             digits.multiply(by: 10, adding: 1)
             exponent -= 1
         }
-        // The exponent is small, or the first nineteen digits would have told that the number is zero or infinite.
+        // The exponent is small, or the first nineteen digits would have shown that the number is zero or infinite.
         exponent += Int(String(decoding: rest, as: UTF8.self)) ?? 0
     }
 

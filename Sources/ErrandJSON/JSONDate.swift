@@ -10,7 +10,7 @@ extension Date {
         var text = text
         if let date = text.withUTF8({ Date(usual: $0, withFractions: withFractions) }) {
             self = date
-            // Why a text is no date is not told: the caller reports the text.
+            // The error does not say why a text is no date: the caller reports the text.
         } else if let date = try? Date.ISO8601FormatStyle().parse(text) {
             self = date
         } else if withFractions,

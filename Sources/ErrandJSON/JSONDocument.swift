@@ -16,7 +16,7 @@ final class JSONDocument {
     let missing: Int
     private var ownsBytes = false
     private var lines = JSONLines()
-    /// What waits for the value; `nil` if nobody can stop it.
+    /// What waits for the value; `nil` if the decoding cannot be stopped.
     private var recipient: (any Stoppable)?
     private var stepsToQuestion = JSONDocument.stepsBetweenQuestions
 
@@ -24,7 +24,7 @@ final class JSONDocument {
     let userInfo: [CodingUserInfoKey: Any]
     let changesKeys: Bool
     let isSnakeCase: Bool
-    /// Some of the types that have turned out to be no collection that is read without its initializer.
+    /// Some of the types that are known not to be collections that are read without their initializers.
     private var models = SIMD8<UInt>()
     /// The type that was last looked up by `stringKeyed`, and the answer.
     var lastStringKeyed: (type: ObjectIdentifier, answer: (any StringKeyed.Type)?)?
@@ -89,7 +89,7 @@ final class JSONDocument {
 
 /// What waits for a decoded value, such as a call, and may be stopped before that is there.
 package protocol Stoppable: AnyObject {
-    /// Throws if nobody waits for the value any more.
+    /// Throws if the decoding has been stopped.
     func throwIfStopped() throws
 }
 
@@ -98,7 +98,7 @@ extension JSONDocument {
     /// cost nothing that could be measured.
     private static let stepsBetweenQuestions = 256
 
-    /// Counts a step; throws if nobody waits for the value any more.
+    /// Counts a step; throws if the decoding has been stopped.
     ///
     /// It then throws at every further step too: a model may catch the error and try something else.
     @inline(__always)
@@ -107,7 +107,7 @@ extension JSONDocument {
         if stepsToQuestion < 0 { try ask() }
     }
 
-    /// Throws if nobody waits for the value any more.
+    /// Throws if the decoding has been stopped.
     @inline(never)
     func ask() throws {
         guard let recipient else {
@@ -209,7 +209,7 @@ extension FixedWidthInteger {
             self = value
             return
         }
-        // From there on, a Double does not tell neighbors apart.
+        // From there on, a Double cannot represent every integer.
         guard let decimal = Decimal(string: String(decoding: bytes, as: UTF8.self)),
             let exact = Self(truncating: decimal)
         else { throw .fault(.unrepresentable) }

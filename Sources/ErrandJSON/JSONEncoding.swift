@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The encoding of a document, which its first bytes tell (RFC 4627, 3): they are ASCII characters.
+/// The encoding of a document, which its first bytes determine (RFC 4627, 3): they are ASCII characters.
 enum JSONEncoding {
     /// Calls the closure with the document in UTF-8, without its byte order mark.
     @inline(__always)

@@ -10,7 +10,7 @@ final class JSONMemberTable {
     /// How often the object has been searched.
     var searches = 0
     var index: JSONKeyIndex?
-    /// The values by key, where bytes do not tell which keys are equal.
+    /// The values by key, where equal keys may differ in their bytes.
     var members: [String: Int]?
 }
 

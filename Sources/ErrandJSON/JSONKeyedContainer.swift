@@ -10,7 +10,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func contains(_ key: Key) -> Bool {
-        // A decoding that nobody waits for ends with the next step that can throw.
+        // A decoding that was stopped ends with the next step that can throw.
         (try? decoder.member(key.stringValue)) != nil
     }
 

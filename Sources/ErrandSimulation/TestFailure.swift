@@ -1,5 +1,5 @@
 /// Something that a test should fail for: a request that no script expects, a reply that no request has used, or a
-/// clock that nobody advances.
+/// clock that is not advanced.
 public struct TestFailure: Error, Sendable, CustomStringConvertible {
     /// A line of source code.
     public struct Location: Sendable, CustomStringConvertible {

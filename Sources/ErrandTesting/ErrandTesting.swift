@@ -32,7 +32,7 @@ extension TestClock {
     /// - Parameters:
     ///   - seed: Determines the random numbers and, unless it is 0, the order in which tasks continue.
     ///   - date: The initial date of the wall clock; a moment in 2001 by default.
-    ///   - stallTimeout: The real time after which the clock reports that tasks sleep and nobody advances it.
+    ///   - stallTimeout: The real time after which the clock reports that tasks sleep and it is not advanced.
     ///   - file: The file of the call, for failures in XCTest.
     ///   - line: The line of the call, for failures in XCTest.
     public convenience init(

@@ -9,7 +9,7 @@ final class Feed<Element: Sendable>: Sendable {
 
     private struct State {
         var listeners: [Int: Listener] = [:]
-        var lastSeat = 0
+        var lastID = 0
         var latest: Element?
         var isFinished = false
     }
@@ -34,20 +34,20 @@ final class Feed<Element: Sendable>: Sendable {
         } finish: {
             continuation.finish()
         }
-        let seat: Int? = state.withLock { state in
+        let id: Int? = state.withLock { state in
             if let latest = state.latest { listener.receive(latest) }
             guard !state.isFinished else { return nil }
-            state.lastSeat += 1
-            state.listeners[state.lastSeat] = listener
-            return state.lastSeat
+            state.lastID += 1
+            state.listeners[state.lastID] = listener
+            return state.lastID
         }
-        guard let seat else {
+        guard let id else {
             continuation.finish()
             return stream
         }
         continuation.onTermination = { [weak self] _ in
             // Released after the lock: the listener holds the continuation, whose end must not come under the lock.
-            _ = self?.state.withLock { $0.listeners.removeValue(forKey: seat) }
+            _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) }
         }
         return stream
     }

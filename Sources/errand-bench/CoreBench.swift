@@ -89,7 +89,7 @@ enum CoreBench {
         for _ in 0..<calls { _ = try await network.send(request, context: TransportContext()) }
     }
 
-    /// How often memory is allocated meanwhile; 0 where nobody can tell.
+    /// How often memory is allocated during the calls; 0 where it is not counted.
     private static func allocations(_ body: () async throws -> Void) async throws -> Int {
         guard allocations_begin() == 1 else { return 0 }
         do {

@@ -37,7 +37,7 @@ extension HostileMutation {
             ])
             reply.pack(name, Data(magic) + random.data(0...200))
         },
-        HostileMutation("a coding that nobody knows", nil) { reply, random in
+        HostileMutation("an unknown coding", nil) { reply, random in
             let codings = ["rot13", "gzip, gzip", ",", "identity", "br, zstd, br", "gzip;q=1"]
             reply.lines.append(Data("Content-Encoding: \(random.one(of: codings))".utf8))
         },

@@ -26,7 +26,7 @@ struct Innocent {
 
         func add(to report: inout Report, _ prefix: String) {
             for failure in Set(failures).sorted().prefix(5) { print("wrong: the other host's call: \(failure)") }
-            report.add("\(prefix).innocent", .count(calls), "calls to another host meanwhile")
+            report.add("\(prefix).innocent", .count(calls), "calls to another host during the attack")
             report.add("\(prefix).innocent_failed", .count(failures.count), "of which failed")
             report.add("\(prefix).innocent_slowest_ms", .number(slowest / .milliseconds(1)), "ms, the slowest of them")
         }

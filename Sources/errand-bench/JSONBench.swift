@@ -5,7 +5,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Compares `FastJSONDecoder` with Foundation's `JSONDecoder`. They take turns, so that a slow moment of the machine
+/// Compares `FastJSONDecoder` with Foundation's `JSONDecoder`. They alternate, so that a slow moment of the machine
 /// affects both of them.
 enum JSONBench {
     private static let cycles = 15
@@ -23,7 +23,7 @@ enum JSONBench {
     private static func compare<Value: Decodable>(
         _ name: String, _ type: Value.Type, _ data: Data, repeats: Int, into report: inout Report
     ) throws {
-        let (ours, _, ratio) = try turns(
+        let (ours, _, ratio) = try alternate(
             repeats, { _ = try FastJSONDecoder().decode(type, from: data) },
             { _ = try JSONDecoder().decode(type, from: data) })
         report.add(
@@ -39,7 +39,7 @@ enum JSONBench {
         guard try model.isEqual() else {
             throw Child.Failure(description: "the decoders get different values for \(model.name)")
         }
-        let (ours, _, ratio) = try turns(1, model.ours, model.theirs)
+        let (ours, _, ratio) = try alternate(1, model.ours, model.theirs)
         report.add(
             "decode.vs_jsondecoder_\(model.name)", .number(ratio),
             "its speed to that of JSONDecoder, for \(model.size) bytes in \(Int((ours * 1e6).rounded())) µs")
@@ -50,7 +50,7 @@ enum JSONBench {
         func isRefused(_ decode: () throws -> JSONCorpora.Page) throws {
             if (try? decode()) != nil { throw Child.Failure(description: "a broken document was decoded") }
         }
-        let (ours, theirs, _) = try turns(
+        let (ours, theirs, _) = try alternate(
             500, { try isRefused { try FastJSONDecoder().decode(JSONCorpora.Page.self, from: data) } },
             { try isRefused { try JSONDecoder().decode(JSONCorpora.Page.self, from: data) } })
         report.add("decode.error_us", .number(ours * 1e6), "µs for a document with a wrong type deep inside")
@@ -91,7 +91,7 @@ enum JSONBench {
 
     /// Returns how long each operation takes, in seconds, and how many times as long as the first the second takes:
     /// compared pair by pair, since the load of the machine is about the same for both measurements of a pair.
-    private static func turns(
+    private static func alternate(
         _ repeats: Int, _ first: () throws -> Void, _ second: () throws -> Void
     ) throws -> (first: Double, second: Double, ratio: Double) {
         let clock = ContinuousClock()

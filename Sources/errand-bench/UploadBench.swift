@@ -35,7 +35,7 @@ enum UploadBench {
             report.add(
                 "upload.vs_curl_program", .number(median(ratios)), "the speed of a file of \(file >> 20) MB to curl's")
         }
-        report.add("upload.rss_mb", .number(memory), "MB of memory, at most, meanwhile")
+        report.add("upload.rss_mb", .number(memory), "MB of memory, at most, during the upload")
         try create(path, size: part)
         let form = try WireBench.worker(["post-form", url, path])
         report.add("multipart.rss_mb", .number(form.memory), "MB of memory, at most, for a form with a file of 2 GB")

@@ -76,7 +76,7 @@ enum WireBench {
         report.add("wire.cpu_us_per_call", .number(figures.microsecondsOfCPU), "the same \(meaning)")
     }
 
-    /// The contenders take turns, so that a slow moment of the machine affects all of them.
+    /// The contenders alternate, so that a slow moment of the machine affects all of them.
     private static func measure(_ url: String, tasks: Int) throws -> [Contender: Figures] {
         var rates: [Contender: [Figures]] = [:]
         for _ in 0..<cycles {
@@ -102,7 +102,7 @@ enum WireBench {
         }
     }
 
-    /// The decoders take turns, like the contenders.
+    /// The decoders alternate, like the contenders.
     private static func measureDecoding(_ url: String, into report: inout Report) throws {
         var rates: [String: [Double]] = [:]
         for _ in 0..<cycles {

@@ -17,7 +17,7 @@ enum Main {
         swift run errand-demo --serve
 
         --base-url <url>  uses a server that runs elsewhere: another `--serve`
-        --verbose         tells of every event of the calls
+        --verbose         shows every event of the calls
         --serve           starts the server, prints its URL and waits
         """
 
@@ -44,7 +44,7 @@ enum Main {
         let server = base == nil ? try ExampleServer() : nil
         defer { server?.close() }
         let terminal = Terminal()
-        let failed = await play(Scene(base ?? server?.loopback.baseURL ?? "", terminal, isVerbose: isVerbose))
+        let failed = await run(Scene(base ?? server?.loopback.baseURL ?? "", terminal, isVerbose: isVerbose))
         exit(failed == 0 ? 0 : 1)
     }
 
@@ -63,7 +63,7 @@ enum Main {
     }
 
     /// Runs all steps and returns how many of them failed.
-    private static func play(_ scene: Scene) async -> Int {
+    private static func run(_ scene: Scene) async -> Int {
         let terminal = scene.terminal
         var failed = 0
         for (number, step) in Step.all.enumerated() {

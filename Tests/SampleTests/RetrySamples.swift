@@ -8,7 +8,7 @@ struct RetrySamples {
     @Test("policies, for a client and for one call")
     func policies() {
         let client = APIClient("https://api.example.com") {
-            $0.retry = RetryPolicy(attempts: 4, base: .milliseconds(100), patience: .seconds(10))
+            $0.retry = RetryPolicy(attempts: 4, base: .milliseconds(100), maximumRetryAfter: .seconds(10))
         }
         let once: Endpoint<[User]> = .friends.retry(.never)
         #expect(client.configuration.retry.attempts == 4)

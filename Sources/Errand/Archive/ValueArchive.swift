@@ -11,7 +11,7 @@ import Foundation
 ///     let saved = try await archive.load() ?? []
 ///
 /// The file has mode 0600. A missing folder is created with mode 0700; an existing one is used as it is. Writing is
-/// atomic: whatever happens meanwhile, the file holds the old value or the new one. Writers wait for each other, in
+/// atomic: whatever happens during a write, the file holds the old value or the new one. Writers wait for each other, in
 /// this process and in others that share the file, unless the file system has no locks. Symbolic links are refused. A
 /// file that cannot be read as a value is reported and moved aside under a name that ends in `.damaged`, so that the
 /// next `save` does not destroy it; it replaces an earlier file with that name. A value may take up to 64 MiB.
@@ -78,7 +78,7 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
             guard let data else { return nil }
             if case .success(let model) = ArchiveFile.read(data, version: version, migrate: migrate) { return model }
         } catch {
-            // What is wrong remains so, or another writer mends it meanwhile.
+            // What is wrong remains so, or another writer replaces the file.
         }
         // Another writer may have replaced the file by now: only a file that was read under the lock is moved aside.
         let lock = try await lock()
@@ -110,7 +110,7 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
         try await alone { [file] () throws(StorageError) in try file.remove() }
     }
 
-    /// Runs `work` while nobody else writes or removes the file. If the folder is not writable, or the file system has
+    /// Runs `work` while no other writer writes or removes the file. If the folder is not writable, or the file system has
     /// no locks, it runs without a lock.
     private func alone(_ work: @escaping @Sendable () throws(StorageError) -> Void) async throws(ArchiveError) {
         let lock = try await lock()

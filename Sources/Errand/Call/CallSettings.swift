@@ -12,7 +12,7 @@ final class CallSettings: Sendable {
     let deadline: Instant
     let time: any TimeSource
     let events: EventHub
-    /// Tells how much of the body has been sent, if the caller wants to know.
+    /// Reports how much of the body has been sent, if the caller wants to know.
     let upload: UploadProgress?
     /// How far a redirect may take the identifier of an event stream's last event.
     let eventIDReach: EventIDReach
@@ -23,7 +23,7 @@ final class CallSettings: Sendable {
 
     init(
         id: Int, method: HTTPMethod, path: EndpointPath, delivery: TransportContext.Delivery = .whole, rules: CallRules,
-        time: any TimeSource, events: EventHub, onUpload: UploadProgress.Tell? = nil,
+        time: any TimeSource, events: EventHub, onUpload: UploadProgress.Report? = nil,
         eventIDs eventIDReach: EventIDReach = .ownOrigin, started: Instant? = nil
     ) {
         self.id = id
@@ -53,7 +53,7 @@ final class CallSettings: Sendable {
     var isHeard: Bool { events.hasListeners }
 
     /// Sends an event to the listeners; it is created only if there are any.
-    func tell(_ event: @autoclosure () -> ClientEvent.Kind) {
+    func report(_ event: @autoclosure () -> ClientEvent.Kind) {
         guard events.hasListeners else { return }
         events.send(ClientEvent(call: id, endpoint: name, at: time.now, kind: event().withoutContent))
     }
@@ -68,7 +68,7 @@ enum EventIDReach: Sendable {
     case ownOrigin
     /// The origin that has sent the event with the identifier.
     case source(Origin)
-    /// Any that the endpoint's own origin redirects to: the caller named the identifier, and nobody knows where it came
+    /// Any that the endpoint's own origin redirects to: the caller named the identifier, and it is not known where it came
     /// from.
     case anywhere
 

@@ -33,8 +33,8 @@ extension Interruptible {
     var deadline: Instant { settings.deadline }
 
     /// Sends an event to the listeners; it is created only if there are any.
-    func tell(_ event: @autoclosure () -> ClientEvent.Kind) {
-        settings.tell(event())
+    func report(_ event: @autoclosure () -> ClientEvent.Kind) {
+        settings.report(event())
     }
 
     /// Stops it from outside. Waits end at once, the rest when it comes to the next wait.
@@ -106,7 +106,7 @@ extension Interruptible {
 
     /// Reports a pause before another attempt, and returns its end.
     func beginPause(of pause: Duration, after reason: ClientEvent.RetryReason) -> Instant {
-        tell(.retrying(after: reason, pause: pause))
+        report(.retrying(after: reason, pause: pause))
         note(.backingOff)
         return time.now.advanced(by: pause)
     }

@@ -23,7 +23,7 @@ public struct TransferProgress: Sendable, Hashable {
 
 /// Lets progress through at most ten times a second, which is as often as a person can read it.
 ///
-/// The end of a transfer is told whether or not the throttle would allow it.
+/// The end of a transfer is reported whether or not the throttle would allow it.
 struct ProgressThrottle: Sendable {
     private static let interval = Duration.milliseconds(100)
 
@@ -31,7 +31,7 @@ struct ProgressThrottle: Sendable {
 
     init() {}
 
-    /// Returns whether progress may be told now. The first time it may.
+    /// Returns whether progress may be reported now. The first time it may.
     mutating func allows(at now: Instant) -> Bool {
         if let last, last.duration(to: now) < Self.interval { return false }
         last = now

@@ -121,10 +121,10 @@ final class Transmission: Interruptible, PhaseReporter {
 
     /// Reports how long a send has waited for a permit.
     func noteWait(forPermit wait: Duration) {
-        tell(.waitedForPermit(wait))
+        report(.waitedForPermit(wait))
     }
 
-    /// Begins to tell the caller how much of a body has been sent, if the caller wants to know.
+    /// Begins to report to the caller how much of a body has been sent, if the caller wants to know.
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? {
         settings.upload?.begin(of: length)
     }

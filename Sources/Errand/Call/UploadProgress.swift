@@ -1,34 +1,34 @@
-/// Tells the caller how much of the request's body has been sent.
+/// Reports to the caller how much of the request's body has been sent.
 ///
 /// It counts what the transport takes, which may be a megabyte ahead of the network. Each time the body is sent from
 /// its start, by a retry, a replay or a redirect, a new attempt begins; what an earlier attempt still reports is
 /// ignored.
 ///
 /// Several threads may count, and the caller's closure runs outside the lock. So that no number overtakes another, one
-/// thread tells at a time: who finds that another is telling leaves the news to that thread, which tells them next.
+/// thread reports at a time: a thread that finds another one reporting leaves its progress to that thread.
 final class UploadProgress: Sendable {
-    typealias Tell = @Sendable (TransferProgress) -> Void
+    typealias Report = @Sendable (TransferProgress) -> Void
 
     fileprivate struct State {
         var current = TransferProgress(bytes: 0, attempt: 0)
-        var told: TransferProgress?
+        var reported: TransferProgress?
         var throttle = ProgressThrottle()
         /// Whether a thread is in the caller's closure.
-        var isTelling = false
-        /// Whether that thread has to tell the current progress too, whatever the throttle says.
+        var isReporting = false
+        /// Whether that thread has to report the current progress too, whatever the throttle says.
         var isDue = false
     }
 
-    private let tell: Tell
+    private let report: Report
     private let time: any TimeSource
     private let state = Lock(State())
 
-    init(time: any TimeSource, _ tell: @escaping Tell) {
-        self.tell = tell
+    init(time: any TimeSource, _ report: @escaping Report) {
+        self.report = report
         self.time = time
     }
 
-    /// Returns the body as one whose progress is told.
+    /// Returns the body as one whose progress is reported.
     func watching(_ body: HTTPBody) -> HTTPBody {
         body.counted { self.begin(of: body.length) }
     }
@@ -44,7 +44,7 @@ final class UploadProgress: Sendable {
         return { self.note($0, of: attempt) }
     }
 
-    /// Tells how far the send has come that has just ended, unless that has been told.
+    /// Reports how much was sent by the send that has just ended, unless it was reported.
     func finish() {
         tellCurrent(isLast: true)
     }
@@ -64,22 +64,22 @@ final class UploadProgress: Sendable {
         let now = time.now
         var news: TransferProgress? = state.withLock { state in
             guard let news = state.news(at: now, isLast: isLast) else { return nil }
-            guard !state.isTelling else {
+            guard !state.isReporting else {
                 state.isDue = true
                 return nil
             }
-            (state.isTelling, state.told) = (true, news)
+            (state.isReporting, state.reported) = (true, news)
             return news
         }
         while let next = news {
-            tell(next)
+            report(next)
             news = state.withLock { state in
                 defer { state.isDue = false }
-                guard state.isDue, state.current != state.told else {
-                    state.isTelling = false
+                guard state.isDue, state.current != state.reported else {
+                    state.isReporting = false
                     return nil
                 }
-                state.told = state.current
+                state.reported = state.current
                 return state.current
             }
         }
@@ -87,9 +87,9 @@ final class UploadProgress: Sendable {
 }
 
 extension UploadProgress.State {
-    /// Returns the current progress if it may be told now and has not been.
+    /// Returns the current progress if it may be reported now and has not been.
     fileprivate mutating func news(at now: Instant, isLast: Bool) -> TransferProgress? {
-        guard current.attempt > 0, current != told else { return nil }
+        guard current.attempt > 0, current != reported else { return nil }
         return throttle.allows(at: now) || isLast ? current : nil
     }
 }

@@ -68,9 +68,9 @@ final class CallsInFlight: Sendable {
     }
 
     /// Ends the call and sends the event, unless the call has ended already.
-    func end(_ call: Call, telling event: @autoclosure () -> ClientEvent.Kind) {
+    func end(_ call: Call, reporting event: @autoclosure () -> ClientEvent.Kind) {
         guard call.finish() else { return }
-        call.tell(event())
+        call.report(event())
         let drained = state.withLock { state in
             state.calls[call.settings.id] = nil
             counts.send(state.calls.count)

@@ -5,7 +5,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Turns a response into a value or an error. Only here does a status become an error.
+/// Converts a response to a value or an error. Only here does a status become an error.
 struct ResponseInterpreter: Sendable {
     private static let snippetLength = 200
     /// The names in a path may come from the server too.
@@ -59,7 +59,7 @@ struct ResponseInterpreter: Sendable {
             }
             return try decoder.decode(type, from: json, below: keys, for: call)
         } catch {
-            // A model may have turned the error that stopped it into another one.
+            // A model may have replaced the error that stopped it with another one.
             try call?.throwIfStopped()
             throw ServiceError(error) { error in
                 let cause = DecodingFailure.Cause(error, decoding: type, isQuoting: true)

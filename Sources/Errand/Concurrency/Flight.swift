@@ -12,17 +12,17 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
 
     /// Those who wait. Most flights have one waiter, who needs no table.
     private struct Waiters {
-        private var first: (seat: UInt64, continuation: Continuation)?
+        private var first: (id: UInt64, continuation: Continuation)?
         private var others: [UInt64: Continuation] = [:]
 
         var count: Int { (first == nil ? 0 : 1) + others.count }
 
-        mutating func add(_ continuation: Continuation, at seat: UInt64) {
-            if count == 0 { first = (seat, continuation) } else { others[seat] = continuation }
+        mutating func add(_ continuation: Continuation, at id: UInt64) {
+            if count == 0 { first = (id, continuation) } else { others[id] = continuation }
         }
 
-        mutating func remove(at seat: UInt64) -> Continuation? {
-            guard let first, first.seat == seat else { return others.removeValue(forKey: seat) }
+        mutating func remove(at id: UInt64) -> Continuation? {
+            guard let first, first.id == id else { return others.removeValue(forKey: id) }
             self.first = nil
             return first.continuation
         }
@@ -38,7 +38,7 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
     private struct State {
         var outcome: Outcome?
         var waiters = Waiters()
-        var nextSeat: UInt64 = 0
+        var nextID: UInt64 = 0
     }
 
     private let state = Lock(State())
@@ -72,9 +72,9 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
         in scope: StopScope<Failure> = StopScope()
     ) async throws(Failure) -> Value where Failure: CancellationFailure {
         if let outcome { return try outcome.get() }
-        let seat = state.withLock { state in
-            state.nextSeat += 1
-            return state.nextSeat
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
         }
         let outcome: Outcome = await scope.wait {
             await withUnsafeContinuation { continuation in
@@ -82,13 +82,13 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
                     if let outcome = state.outcome { return outcome }
                     // Checked here, under the lock: a handler that ran before this found no continuation to resume.
                     if scope.isStopped { return .failure(.cancelled) }
-                    state.waiters.add(continuation, at: seat)
+                    state.waiters.add(continuation, at: id)
                     return nil
                 }
                 if let early { continuation.resume(returning: early) }
             }
         } onStop: {
-            self.state.withLock { $0.waiters.remove(at: seat) }?.resume(returning: .failure(.cancelled))
+            self.state.withLock { $0.waiters.remove(at: id) }?.resume(returning: .failure(.cancelled))
         }
         return try outcome.get()
     }
@@ -99,8 +99,8 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
         _ = await withUnsafeContinuation { (continuation: Continuation) in
             let early: Outcome? = state.withLock { state in
                 if let outcome = state.outcome { return outcome }
-                state.nextSeat += 1
-                state.waiters.add(continuation, at: state.nextSeat)
+                state.nextID += 1
+                state.waiters.add(continuation, at: state.nextID)
                 return nil
             }
             if let early { continuation.resume(returning: early) }

@@ -81,14 +81,14 @@ struct BodyFile: Sendable {
 
 /// Reads a file in pieces, for one reader.
 ///
-/// Two buffers take turns, because new memory for each piece would be kept by each of the threads that read. A buffer
+/// Two buffers alternate, because new memory for each piece would be kept by each of the threads that read. A buffer
 /// whose piece is still being sent is copied before it is written to, like any `Data`.
 private final class BodyFileReader: Sendable {
     private struct State {
         var opened: SentFile?
         var position = 0
         var buffers = [Data(), Data()]
-        var turn = 0
+        var current = 0
     }
 
     private let file: BodyFile
@@ -98,7 +98,7 @@ private final class BodyFileReader: Sendable {
         self.file = file
     }
 
-    /// Returns the next piece; `nil` at the end. Blocks while it reads, with a lock that nobody else takes meanwhile.
+    /// Returns the next piece; `nil` at the end. Blocks while it reads, with a lock that only this reader takes.
     func next() throws(ServiceError) -> Data? {
         try state.withLock { state -> Result<Data?, ServiceError> in
             do throws(ServiceError) {
@@ -114,11 +114,11 @@ private final class BodyFileReader: Sendable {
         guard count > 0 else { return nil }
         let opened = if let opened = state.opened { opened } else { try file.open() }
         state.opened = opened
-        state.turn = 1 - state.turn
-        try opened.read(count, at: state.position, into: &state.buffers[state.turn])
+        state.current = 1 - state.current
+        try opened.read(count, at: state.position, into: &state.buffers[state.current])
         state.position += count
         if state.position == file.length { try file.check(opened) }
-        return state.buffers[state.turn].prefix(count)
+        return state.buffers[state.current].prefix(count)
     }
 }
 

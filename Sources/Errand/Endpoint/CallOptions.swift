@@ -2,7 +2,7 @@
 public struct CallOptions: Sendable {
     /// Whether a call is signed.
     public enum Authentication: Sendable, Hashable {
-        /// The call is signed. If nobody is signed in, it fails with `.signInRequired` and sends nothing.
+        /// The call is signed. If no user is signed in, it fails with `.signInRequired` and sends nothing.
         case required
         /// The call is signed if a user is signed in.
         case optional

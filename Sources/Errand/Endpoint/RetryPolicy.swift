@@ -8,7 +8,7 @@ public struct RetryPolicy: Sendable, Hashable {
     public var attempts: Int
     /// The longest `Retry-After` that a call waits for, 60 seconds by default. A longer one fails the call at once,
     /// with its duration.
-    public var patience: Duration
+    public var maximumRetryAfter: Duration
     /// The statuses after which a call is retried: 408, 429, 500, 502, 503 and 504 by default. A 403 whose headers name
     /// a rate limit counts as 429.
     public var statuses: Set<Int>
@@ -25,16 +25,16 @@ public struct RetryPolicy: Sendable, Hashable {
     ///   - attempts: The number of attempts, including the first; at least 1.
     ///   - base: The longest pause before the first retry, 200 milliseconds by default. It doubles with each retry.
     ///   - cap: The limit on that pause, 20 seconds by default. The pause itself is a random part of it.
-    ///   - patience: The longest `Retry-After` that a call waits for, 60 seconds by default.
+    ///   - maximumRetryAfter: The longest `Retry-After` that a call waits for, 60 seconds by default.
     ///   - statuses: The statuses after which a call is retried.
     ///   - timeoutRetries: How often a call is retried because an attempt timed out after its request was sent.
     public init(
         attempts: Int, base: Duration = .milliseconds(200), cap: Duration = .seconds(20),
-        patience: Duration = .seconds(60), statuses: Set<Int> = usualStatuses, timeoutRetries: Int = 1
+        maximumRetryAfter: Duration = .seconds(60), statuses: Set<Int> = usualStatuses, timeoutRetries: Int = 1
     ) {
         self.attempts = attempts
         self.statuses = statuses
-        self.patience = patience
+        self.maximumRetryAfter = maximumRetryAfter
         self.timeoutRetries = timeoutRetries
         backoff = Backoff(base: base, cap: cap)
     }
@@ -54,6 +54,6 @@ public struct RetryPolicy: Sendable, Hashable {
         if attempts < 1 { return "a retry policy of \(attempts) attempts; it must be 1 or more" }
         if timeoutRetries < 0 { return "a retry policy with \(timeoutRetries) retries after a timeout" }
         if backoff.base < .zero || backoff.cap < .zero { return "a retry policy with a negative pause" }
-        return patience < .zero ? "a retry policy with a negative patience" : nil
+        return maximumRetryAfter < .zero ? "a retry policy with a negative maximum for Retry-After" : nil
     }
 }

@@ -57,12 +57,12 @@ extension HTTPBody {
 
     /// Returns the whole body, unless the scope is stopped first. Calls `noteProgress` for each chunk of a stream.
     package func collect(
-        upTo limit: Int, in scope: StopScope<ServiceError>, telling noteProgress: @escaping @Sendable () -> Void = {}
+        upTo limit: Int, in scope: StopScope<ServiceError>, reporting noteProgress: @escaping @Sendable () -> Void = {}
     ) async throws -> Data {
         // A stream cannot observe stops.
         guard bytes == nil else { return try await collect(upTo: limit) }
         return try await scope.result {
-            try await collect(upTo: limit, telling: noteProgress, otherwise: ServiceError.bodyTooLarge(limit))
+            try await collect(upTo: limit, reporting: noteProgress, otherwise: ServiceError.bodyTooLarge(limit))
         }.get()
     }
 }

@@ -32,7 +32,7 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible, Err
         /// not release its lock on the file, or the file's folder is missing. The session is kept.
         case storage
         /// A file that the call sends or receives cannot be read or written: the disk is full, or the file has changed
-        /// meanwhile.
+        /// during the call.
         case file
         /// The file that was downloaded does not have the digest that the server or the caller names.
         case digestMismatch

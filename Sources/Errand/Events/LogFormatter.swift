@@ -1,4 +1,4 @@
-/// A formatter that turns events into log lines.
+/// A formatter that formats events as log lines.
 ///
 ///     let formatter = LogFormatter()
 ///     for await event in client.events { print(formatter.line(for: event)) }

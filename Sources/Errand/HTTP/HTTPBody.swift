@@ -111,7 +111,7 @@ public struct HTTPBody: Sendable {
     /// Returns the whole body. Throws `tooLarge` if there are more than `limit` bytes; a stream is read no further than
     /// the chunk that exceeds the limit. Calls `noteProgress` for each chunk.
     func collect(
-        upTo limit: Int, telling noteProgress: () -> Void = {}, otherwise tooLarge: @autoclosure () -> some Error
+        upTo limit: Int, reporting noteProgress: () -> Void = {}, otherwise tooLarge: @autoclosure () -> some Error
     ) async throws -> Data {
         switch storage {
         case .bytes(let data):

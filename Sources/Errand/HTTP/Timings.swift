@@ -13,13 +13,13 @@ public struct Timings: Sendable, Hashable {
     public var firstByte: Duration
     /// When the exchange was over.
     public var total: Duration
-    /// The number of bytes sent, including the head; `nil` if the transport cannot tell.
+    /// The number of bytes sent, including the head; `nil` if the transport does not know.
     public var bytesSent: Int?
-    /// The number of bytes received on the wire: compressed, including the head; `nil` if the transport cannot tell.
+    /// The number of bytes received on the wire: compressed, including the head; `nil` if the transport does not know.
     public var bytesReceived: Int?
     /// The HTTP version, `1.1`, `2` or `3` for instance; `nil` if it is not known.
     public var httpVersion: String?
-    /// Whether the exchange reused a connection; `nil` if the transport cannot tell.
+    /// Whether the exchange reused a connection; `nil` if the transport does not know.
     public var isConnectionReused: Bool?
 
     /// Creates timings. If `connected` is `nil`, the connection counts as reused.

@@ -7,13 +7,13 @@ import Foundation
 /// Admits each send: waits for its permit, then signs the request with the token of that moment.
 ///
 /// It is the only place that takes permits. A call waits for its permit unsigned, so its token does not age in the
-/// queue. If the call then has to wait for a token, it gives the permit back meanwhile, for two reasons: the refresh
+/// queue. If the call then has to wait for a token, it gives the permit back first, for two reasons: the refresh
 /// may need it, and waiters that kept their permits would all be sent at once, beyond any limit. Once it has a token,
 /// the call takes another permit at the front of the queue, and checks the token again.
 struct Admission: Layer {
     let limiter: RateLimiter
     let tokens: TokenStore?
-    /// Tells why calls wait, if nobody has chosen the limit.
+    /// Reports why calls wait, if the limit was not set.
     let limitNotice: Notice?
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
@@ -83,7 +83,7 @@ struct Admission: Layer {
 
 extension RateLimiter {
     /// Waits for the permit of a send, and reports how long that took. A call made by a refresh is urgent: otherwise it
-    /// would wait behind the calls that wait for the refresh. The notice is told if the call has to wait.
+    /// would wait behind the calls that wait for the refresh. The notice is reported if the call has to wait.
     @inline(never)
     func permit(
         for transmission: Transmission, isUrgent: Bool, explaining notice: Notice? = nil
@@ -102,7 +102,7 @@ extension RateLimiter {
     @inline(never)
     private func noteWait(of transmission: Transmission, explaining notice: Notice?) {
         transmission.note(.waitingForPermit)
-        if let notice, transmission.settings.isHeard, let text = notice.take() { transmission.tell(.warned(text)) }
+        if let notice, transmission.settings.isHeard, let text = notice.take() { transmission.report(.warned(text)) }
     }
 
     @inline(never)
@@ -132,7 +132,7 @@ extension Transmission {
         let token = try await run(ask)
         // The wait for the token does not explain what happens from now on.
         note(.preparing)
-        tell(.waitedForToken(start.duration(to: time.now)))
+        report(.waitedForToken(start.duration(to: time.now)))
         return token
     }
 }

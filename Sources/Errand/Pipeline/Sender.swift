@@ -69,14 +69,14 @@ struct Sender: Sendable {
         case 307, 308, 401: break
         default: transmission.noteActed()
         }
-        transmission.tell(
+        transmission.report(
             .answered(
                 status: response.status, bytes: response.body.length ?? 0,
                 after: start.duration(to: transmission.time.now), timings: response.timings))
-        heed(response, to: request, in: transmission)
+        applyPacing(of: response, to: request, in: transmission)
     }
 
-    /// Returns the request with a body whose progress is told to the caller.
+    /// Returns the request with a body whose progress is reported to the caller.
     @inline(never)
     private func watched(_ request: HTTPRequest, in transmission: Transmission) -> HTTPRequest {
         guard !countsUploads, let upload = transmission.settings.upload, let body = request.body, body.length != 0
@@ -90,7 +90,7 @@ struct Sender: Sendable {
     private func noteFailure(_ error: ServiceError, in transmission: Transmission, since start: Instant) {
         transmission.settings.upload?.finish()
         if error.mayHaveReachedServer { transmission.noteActed() }
-        transmission.tell(.failed(error, after: start.duration(to: transmission.time.now)))
+        transmission.report(.failed(error, after: start.duration(to: transmission.time.now)))
     }
 
     /// Checks the request as the last middleware left it.
@@ -145,25 +145,25 @@ struct Sender: Sendable {
         // Only the caller reads the body of a stream, but the body of an error is needed here.
         if transmission.settings.delivery == .stream, response.isSuccess { return response }
         response.body = .bytes(
-            try await response.body.collect(upTo: bodyLimit, in: send.scope, telling: send.noteProgress))
+            try await response.body.collect(upTo: bodyLimit, in: send.scope, reporting: send.noteProgress))
         return response
     }
 
     @inline(never)
     private func noteSent(_ request: HTTPRequest, signedWith token: String?, in transmission: Transmission) {
         if let notice, transmission.settings.isHeard, let warning = notice.take() {
-            transmission.tell(.warned(warning))
+            transmission.report(.warned(warning))
         }
-        transmission.tell(.sent(request.redacted, attempt: transmission.attempts))
+        transmission.report(.sent(request.redacted, attempt: transmission.attempts))
         transmission.noteSent(request, signedWith: token)
     }
 
     /// Pauses the limiter if the server asks for it. A redirect may lead to another origin, whose limits have nothing
     /// to do with this client's limiter.
-    private func heed(_ response: HTTPResponse, to request: HTTPRequest, in transmission: Transmission) {
+    private func applyPacing(of response: HTTPResponse, to request: HTTPRequest, in transmission: Transmission) {
         guard RetryAfterHeaders.canBe(in: response.headers), request.url.origin == origin else { return }
         let pacing = RetryAfterHeaders(of: response, date: transmission.time.date, ceiling: longestPause)
-        if let asked = pacing.ignored { transmission.tell(.ignoredPause(asked)) }
+        if let asked = pacing.ignored { transmission.report(.ignoredPause(asked)) }
         if let pause = pacing.pause { limiter.pause(until: transmission.time.now.advanced(by: pause)) }
     }
 }

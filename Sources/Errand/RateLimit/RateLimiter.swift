@@ -9,8 +9,8 @@
 /// effect at once, and a call that need not wait does not change threads.
 public final class RateLimiter: Sendable {
     /// The longest pause for whose end calls wait: 60 seconds. If the server asks for a longer one, they fail at once
-    /// with `.rateLimited` and its duration: nobody wants to look at a spinner for an hour.
-    package static let patience = Duration.seconds(60)
+    /// with `.rateLimited` and its duration: a longer wait is reported as an error.
+    package static let longestPause = Duration.seconds(60)
 
     /// The limit.
     public let limit: RateLimit
@@ -66,7 +66,7 @@ public final class RateLimiter: Sendable {
         switch admission {
         case .granted: return Grant(asked: arrival, taken: arrival)
         case .refused(let wait): throw .waitTooLong(wait)
-        case .waiting(let waiter): return Grant(asked: arrival, taken: try await turn(of: waiter, in: scope))
+        case .waiting(let waiter): return Grant(asked: arrival, taken: try await permit(for: waiter, in: scope))
         }
     }
 
@@ -105,7 +105,7 @@ public final class RateLimiter: Sendable {
     public func pause(until instant: Instant) {
         let now = time.now
         let unservable = state.withLock { $0.pause(until: instant, at: now) }
-        for waiter in unservable { waiter.turn.land(.failure(.waitTooLong(now.duration(to: instant)))) }
+        for waiter in unservable { waiter.admission.land(.failure(.waitTooLong(now.duration(to: instant)))) }
         serve()
     }
 
@@ -153,20 +153,20 @@ public final class RateLimiter: Sendable {
     }
 
     /// Waits until the waiter is served, and returns when that was.
-    private func turn(of waiter: WaitingLine.Waiter, in scope: CallScope) async throws(ServiceError) -> Instant {
+    private func permit(for waiter: WaitingLine.Waiter, in scope: CallScope) async throws(ServiceError) -> Instant {
         let alarm = time.schedule(at: waiter.deadline, for: .sleeper("a permit of the rate limiter")) { [time] in
-            waiter.turn.land(.failure(.waitTooLong(time.now.duration(to: waiter.deadline))))
+            waiter.admission.land(.failure(.waitTooLong(time.now.duration(to: waiter.deadline))))
         }
         defer { alarm.cancel() }
         serve()
         // Everything that ends the wait lands the flight, including a cancellation. So the outcome of the flight alone
         // decides whether the permits were taken, even if it lands before the wait begins.
         await scope.wait {
-            await waiter.turn.landed()
+            await waiter.admission.landed()
         } onStop: {
-            _ = waiter.turn.land(.failure(.cancelled))
+            _ = waiter.admission.land(.failure(.cancelled))
         }
-        let outcome = waiter.turn.outcome ?? .failure(.cancelled)
+        let outcome = waiter.admission.outcome ?? .failure(.cancelled)
         if case .success(let instant) = outcome, !scope.isStopped { return instant }
         // Cancelled, or too late. If the waiter was served just before, its permits go to the next one.
         state.withLock { state in
@@ -188,7 +188,7 @@ public final class RateLimiter: Sendable {
                 return state.serve(at: now)
             }
             // A cancelled waiter takes no permits, even before its task has resumed.
-            unclaimed = served.filter { $0.turn.land(.success(now)) == nil }
+            unclaimed = served.filter { $0.admission.land(.success(now)) == nil }
         } while !unclaimed.isEmpty
         setAlarm()
     }

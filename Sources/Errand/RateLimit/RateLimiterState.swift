@@ -114,6 +114,6 @@ extension RateLimiter.State {
     }
 
     private static func isWorthWaiting(until instant: Instant, before deadline: Instant, at now: Instant) -> Bool {
-        instant < deadline && now.duration(to: instant) <= RateLimiter.patience
+        instant < deadline && now.duration(to: instant) <= RateLimiter.longestPause
     }
 }

@@ -51,7 +51,7 @@ struct RetryAfterHeaders {
         return HTTPDate.parse(text, now: date).map { wait(until: $0.timeIntervalSince1970, date: now()) }
     }
 
-    /// Returns what the server's clock shows, or ours if the response does not tell.
+    /// Returns what the server's clock shows, or ours if the response has no date.
     ///
     /// The dates in a response are by the clock that wrote them, and ours may be wrong by hours. `Age` is how long a
     /// cache has kept the response since then.

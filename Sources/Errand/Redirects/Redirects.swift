@@ -47,7 +47,7 @@ struct Redirects: Layer {
             {
                 following.headers[Self.eventID] = request.headers[Self.eventID]
             }
-            context.transmission.tell(.redirected(response.status, to: following.url.description))
+            context.transmission.report(.redirected(response.status, to: following.url.description))
             hop.hasLeftOrigin = hop.hasLeftOrigin || following.url.origin != request.url.origin
             current = following
             response = try await next(current, hop)

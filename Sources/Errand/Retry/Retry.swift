@@ -97,7 +97,7 @@ struct Retry: Layer {
             reason = .status(response.status)
             // A `Retry-After` of zero, or with a date that has passed by our clock, does not switch the backoff off.
             wait = RetryAfterHeaders.retryAfter(in: response.headers, date: transmission.time.date) ?? .zero
-            guard wait <= transmission.rules.retry.patience else { return nil }
+            guard wait <= transmission.rules.retry.maximumRetryAfter else { return nil }
         case .failure(let error):
             guard error.isWorthRetrying, isSafe || !transmission.mayHaveActed else { return nil }
             reason = .failure(error)

@@ -21,9 +21,9 @@ struct DiskPlace: Sendable, Hashable {
 ///
 /// - All work on one file is done one after the other, in the order in which it came. So what a caller has left behind
 ///   is over before the next work on the file begins.
-/// - The files of a folder take turns, and so do the folders.
+/// - The files of a folder are served in rotation, and so are the folders.
 /// - A folder never has all of the places: a disk that begins to hang does not hold up the others.
-/// - Work that takes longer than `patience` is stuck. It keeps its thread, but not its place, until there are as many
+/// - Work that takes longer than `timeLimit` is stuck. It keeps its thread, but not its place, until there are as many
 ///   threads as there may be, for the folder or in all.
 ///
 /// States of work: waiting, running, stuck, and gone (done, or withdrawn while it waited). A file is in its folder's
@@ -36,7 +36,7 @@ struct DiskSchedule<Job: Sendable>: Sendable {
         /// The number of threads, with those of stuck work: what Dispatch allows as well.
         var threads = 64
         /// When work counts as stuck. A disk that is only slow needs no more threads before.
-        var patience = Duration.seconds(1)
+        var timeLimit = Duration.seconds(1)
 
         var placesOfFolder: Int { max(1, places - 1) }
         var threadsOfFolder: Int { max(placesOfFolder, threads / 8) }
@@ -89,7 +89,7 @@ struct DiskSchedule<Job: Sendable>: Sendable {
     /// When to look again for stuck work, if any work waits.
     var nextCheck: Instant? {
         guard waiting > 0 else { return nil }
-        return running.values.filter { !$0.isStuck }.map(\.began).min()?.advanced(by: limits.patience)
+        return running.values.filter { !$0.isStuck }.map(\.began).min()?.advanced(by: limits.timeLimit)
     }
 
     /// Adds work.
@@ -152,7 +152,7 @@ struct DiskSchedule<Job: Sendable>: Sendable {
 
     /// Gives the places of stuck work to others.
     mutating func replaceStuck(at now: Instant) {
-        for (ticket, work) in running where !work.isStuck && work.began.advanced(by: limits.patience) <= now {
+        for (ticket, work) in running where !work.isStuck && work.began.advanced(by: limits.timeLimit) <= now {
             running[ticket]?.isStuck = true
             working -= 1
             folders[work.place.folder]?.working -= 1

@@ -61,7 +61,7 @@ final class DiskThreads: Sendable {
     }
 
     /// When work counts as stuck.
-    var patience: Duration { state.withLock { $0.schedule.limits.patience } }
+    var timeLimit: Duration { state.withLock { $0.schedule.limits.timeLimit } }
 
     /// Hands over a job, which is run when it has a place.
     @discardableResult
@@ -130,8 +130,8 @@ final class DiskThreads: Sendable {
                 defer { state.isWatched = true }
                 return !state.isWatched
             }
-            // The threads that there are take the work, unless they turn out to be stuck.
-            if isFirst { watch(from: time.now.advanced(by: patience)) }
+            // The threads that there are take the work, unless they are stuck.
+            if isFirst { watch(from: time.now.advanced(by: timeLimit)) }
         }
         return hasThread
     }

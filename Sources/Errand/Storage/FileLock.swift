@@ -22,7 +22,7 @@ final class FileLock: Sendable {
         beside file: PrivateFile, within timeout: Duration
     ) async throws(StorageError) -> FileLock? {
         var attempt = LockAttempt(on: file)
-        var patience = Patience(timeout)
+        var wait = LockWait(timeout)
         while true {
             let (next, outcome) = try await file.onDisk { [attempt] () throws(StorageError) in
                 var attempt = attempt
@@ -31,7 +31,7 @@ final class FileLock: Sendable {
             }
             attempt = next
             guard case .busy(let version) = outcome else { return outcome.lock }
-            guard !patience.isOver(at: version) else {
+            guard !wait.isOver(at: version) else {
                 let holder = "another process has held \(file.lockPath) for \(timeout.displayText)"
                 throw file.failure(.locked, "is locked: \(holder); check whether that process hangs")
             }
@@ -44,15 +44,15 @@ final class FileLock: Sendable {
 
     /// Releases the lock.
     func release() async {
-        await DiskThreads.finish(by: .system, at: file.path, within: DiskThreads.shared.patience) { [locked] in
+        await DiskThreads.finish(by: .system, at: file.path, within: DiskThreads.shared.timeLimit) { [locked] in
             for file in locked.reversed() { file.unlockAndClose() }
         }
     }
 }
 
 /// The remaining time to wait. Each new version of the file restarts it, because it shows that the process with the
-/// lock does not hang: many processes may take turns, in any order.
-private struct Patience {
+/// lock does not hang: many processes may use the lock, in any order.
+private struct LockWait {
     private let timeout: Duration
     private var version: FileStatus.Identity??
     // The other process lives in real time, so this wait does too.

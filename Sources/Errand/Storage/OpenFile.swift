@@ -56,7 +56,7 @@ final class OpenFile: Sendable {
     /// Waits until what was written is on the disk.
     func sync() throws(SystemError) { try FileSystem.sync(descriptor) }
 
-    /// Locks the file, if nobody else has locked it.
+    /// Locks the file, if it is not locked.
     func lock() throws(SystemError) { try FileSystem.lock(descriptor) }
 
     /// Unlocks and closes the file. A process that is being started may still hold a copy of the descriptor, and with
@@ -77,7 +77,7 @@ final class OpenFile: Sendable {
     }
 
     deinit {
-        // Whoever has written to the file has synced or closed it before. The last reference may go on any thread, and
+        // A writer of the file has synced or closed it before. The last reference may go on any thread, and
         // some file systems wait for their server when a file is closed.
         let descriptor = descriptor
         guard descriptor >= 0 else { return }

@@ -90,13 +90,13 @@ struct PrivateFile: Sendable {
     }
 
     /// Moves the file aside, for a person to look at, and returns an error that says so. Returns `nil` if another
-    /// process has meanwhile replaced the file; then the new one stays in place. For callers that do not hold the lock.
+    /// process has replaced the file; then the new one stays in place. For callers that do not hold the lock.
     func setAside(
         _ kind: StorageError.Kind, _ what: String, ifStillHolding data: Data
     ) throws(StorageError) -> StorageError? {
         guard isMoved(to: aside) else { return failure(kind, what) }
         let other = PrivateFile(path: aside, content: content, largest: largest)
-        // The content is compared after the move, when nobody replaces it any more; before, it could change between the
+        // The content is compared after the move, when it is not replaced any more; before, it could change between the
         // comparison and the move. A file that cannot be read is not a session that another process has just saved.
         guard let moved = try? other.read(isAlone: false), moved != data else {
             return failure(kind, "\(what); it was kept aside as \(aside)")
@@ -234,7 +234,7 @@ struct PrivateFile: Sendable {
         _ work: @escaping @Sendable () throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
         do throws(StorageError) {
-            return try await DiskThreads.run(at: path, grace: DiskThreads.shared.patience, work)
+            return try await DiskThreads.run(at: path, grace: DiskThreads.shared.timeLimit, work)
         } catch {
             guard error.kind == .cancelled else { throw error }
             throw failure(.cancelled, "was not completed: its disk does not respond, and the task was cancelled")

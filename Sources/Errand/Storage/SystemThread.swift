@@ -9,7 +9,7 @@ import Musl
 import CDispatch
 #endif
 
-/// A thread that nobody waits for.
+/// A thread that is not waited for.
 enum SystemThread {
     private final class Work {
         let body: @Sendable () -> Void
@@ -75,7 +75,7 @@ final class WakeUps: @unchecked Sendable {
     }
 }
 #else
-/// Nobody waits: Dispatch keeps threads without work.
+/// The thread is not waited for: Dispatch keeps threads without work.
 struct WakeUps: Sendable {
     func raise() {}
 }

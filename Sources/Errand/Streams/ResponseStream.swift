@@ -6,7 +6,7 @@ import Foundation
 
 /// The body of a streamed response while it is read, and the call, which lasts as long.
 ///
-/// States: idle (nobody waits for a chunk), waiting (the reader does), over. The call can be stopped in each state.
+/// States: idle (no reader waits for a chunk), waiting (the reader does), over. The call can be stopped in each state.
 /// While the reader waits, the stop ends that wait, which then ends the call. An idle stream ends at once, so that its
 /// connection is closed, and `shutdown()` does not depend on a reader that may never come back. After each wait, the
 /// reader checks whether the call was stopped just then.

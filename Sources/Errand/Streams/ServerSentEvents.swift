@@ -84,7 +84,7 @@ extension APIClient {
 /// A redirect to another origin takes `Last-Event-ID` along if that origin has sent the event with the identifier, but
 /// no credentials.
 ///
-/// While nobody reads the events, the connection is not read either.
+/// While the events are not read, the connection is not read either.
 public struct ServerSentEvents: AsyncSequence, Sendable {
     /// Opens the stream, with the last identifier and where that may go, until an instant, after a pause if it is
     /// opened again.

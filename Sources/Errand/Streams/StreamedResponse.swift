@@ -11,7 +11,7 @@ public import Foundation
 ///
 /// The call lasts until the body has been read to its end or the last copy of the response is released. Until then it
 /// counts in ``APIClient/activity``, its deadline applies, and ``APIClient/cancelAll()`` and ``APIClient/shutdown()``
-/// end it; when the user signs out, it ends with `.sessionExpired`. While nobody reads the body, the connection is not
+/// end it; when the user signs out, it ends with `.sessionExpired`. While the body is not read, the connection is not
 /// read either, so a body of any length takes little memory.
 public struct StreamedResponse: Sendable {
     /// The status, from 200 to 299: any other status is thrown as an error.
@@ -28,7 +28,7 @@ public struct StreamedResponse: Sendable {
     /// The origin that has sent the response, perhaps after redirects.
     let origin: Origin
 
-    /// The number of bytes in the body; `nil` if the server has not told it, or has told that of a compressed body,
+    /// The number of bytes in the body; `nil` if the server has not announced it, or has announced that of a compressed body,
     /// which is decompressed.
     public var length: Int? { headers.bodyLength }
 }
@@ -106,7 +106,7 @@ extension APIClient {
             watch = watch ?? self.watch(session, for: call)
             let stream = ResponseStream(response.body.chunks, of: call) { [calls, watch] in
                 watch?.cancel()
-                calls.end(call, telling: $0)
+                calls.end(call, reporting: $0)
             }
             return StreamedResponse(
                 status: response.status, headers: response.headers, attempts: call.attempts,

@@ -26,7 +26,7 @@ struct Sleeper<Work: Sendable>: Sendable {
         return (lastNumber, current?.task)
     }
 
-    /// Keeps the task of a sleep. Returns `false` if that sleep has ended or was replaced: nobody needs its task.
+    /// Keeps the task of a sleep. Returns `false` if that sleep has ended or was replaced: its task is not needed.
     mutating func keep(_ task: Work, of number: UInt64) -> Bool {
         guard current?.number == number else { return false }
         current?.task = task

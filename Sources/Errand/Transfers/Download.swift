@@ -110,7 +110,7 @@ extension APIClient {
                 if order.isAsking { call = continued(call, with: endpoint) }
                 return try await RunningDownload.run(order, endpoint, as: call, of: self)
             }
-            calls.end(call, telling: .succeeded(attempts: file.attempts, after: call.settings.age))
+            calls.end(call, reporting: .succeeded(attempts: file.attempts, after: call.settings.age))
             return file
         } catch {
             throw end(call, with: error)

@@ -11,7 +11,7 @@ struct DownloadState: Sendable, Hashable {
     var total: Int?
     /// Whether the server has answered a request for a range with something that does not fit. Then it is asked for no
     /// other.
-    var distrustsRanges = false
+    var ignoresRanges = false
 
     /// What to do with a response.
     enum Step: Sendable, Hashable {
@@ -22,7 +22,7 @@ struct DownloadState: Sendable, Hashable {
         /// The response is of no use: request the whole file.
         case requestWhole
         /// The body is in that coding, although the file was requested as it is: an offset in it says nothing about one
-        /// in the file, and whether it came whole cannot be told from its length (`D16`).
+        /// in the file, and its length does not show whether it is complete (`D16`).
         case refuse(coding: String)
         /// The file is complete.
         case complete
@@ -31,7 +31,7 @@ struct DownloadState: Sendable, Hashable {
     }
 
     /// Whether the bytes that are there can be kept, and the rest be requested.
-    var isResumable: Bool { offset > 0 && version != nil && !distrustsRanges }
+    var isResumable: Bool { offset > 0 && version != nil && !ignoresRanges }
 
     /// Whether a later download can go on after the bytes that are there.
     var isKept: Bool { offset > 0 && version != nil }
@@ -39,7 +39,7 @@ struct DownloadState: Sendable, Hashable {
     /// Returns the state at the beginning of a whole body with those headers.
     func begun(again headers: HTTPHeaders, total: Int?, isRepeatable: Bool) -> DownloadState {
         let version = isRepeatable ? FileVersion(headers) : nil
-        return DownloadState(version: version, total: total, distrustsRanges: distrustsRanges)
+        return DownloadState(version: version, total: total, ignoresRanges: ignoresRanges)
     }
 
     /// The header fields of the next request.

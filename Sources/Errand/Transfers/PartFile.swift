@@ -37,7 +37,7 @@ final class PartFile: Sendable {
         (file, identity) = try Self.openLocked(path, in: folder, for: target)
     }
 
-    /// The number of bytes in the part; 0 if the system does not tell, so that nothing is taken for there.
+    /// The number of bytes in the part; 0 if it is not known, so that no byte is taken for granted.
     var length: Int { (try? file.status().length) ?? 0 }
 
     /// Returns the record, if there is one.
@@ -80,7 +80,7 @@ final class PartFile: Sendable {
         do throws(ServiceError) {
             try or("written") { () throws(SystemError) in try file.sync() }
         } catch {
-            // The system says once that bytes were lost. Whoever went on after them would not learn of it.
+            // The system says once that bytes were lost. A writer that continued would not learn of it.
             remove()
             throw error
         }
@@ -88,7 +88,7 @@ final class PartFile: Sendable {
 
     /// Puts the file in place, which has that many bytes. They are on the disk.
     func putInPlace(_ count: Int) throws(ServiceError) {
-        // It may have become a folder or a link meanwhile.
+        // It may have become a folder or a link during the download.
         _ = try Self.checkedFolder(of: target)
         guard file.isPresent, length == count else {
             throw .unusableFile("\(path) was changed or removed during the download")

@@ -9,7 +9,7 @@ struct PartWriter {
     /// Large enough that the way to the thread and the call of the system cost next to nothing.
     private static let piece = 256 << 10
     /// The longest time that bytes wait for more to come: if the process is killed, they are fetched again.
-    private static let patience = Duration.seconds(1)
+    private static let longestDelay = Duration.seconds(1)
 
     private let part: PartFile
     private let call: Call
@@ -47,7 +47,7 @@ struct PartWriter {
         // A large chunk is written as it is: joined to another, it would be copied.
         if chunk.count >= Self.piece { try await flush() }
         if pending.isEmpty { pending = chunk } else { pending += chunk }
-        guard pending.count < Self.piece, lastWrite.duration(to: call.time.now) < Self.patience else {
+        guard pending.count < Self.piece, lastWrite.duration(to: call.time.now) < Self.longestDelay else {
             return try await flush()
         }
     }

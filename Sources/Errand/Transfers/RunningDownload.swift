@@ -86,7 +86,7 @@ struct RunningDownload {
                 try await beginAgain(with: response, total: total)
                 breakOff = try await receive(response.body, upTo: total)
             case .requestWhole:
-                state.distrustsRanges = true
+                state.ignoresRanges = true
                 continue
             case .refuse(let coding): throw .compressed(by: coding)
             case .complete: return try await finish(with: response)
@@ -138,7 +138,7 @@ extension RunningDownload {
     /// Begins again with the next response, because what is there may belong to another file. It stays on the disk
     /// until that response arrives.
     private mutating func forgetPart() {
-        state = DownloadState(distrustsRanges: state.distrustsRanges)
+        state = DownloadState(ignoresRanges: state.ignoresRanges)
         (digest, resumedAfter) = (nil, 0)
         origin.forget()
         if !hasBegun { best = (0, nil) }
@@ -269,7 +269,7 @@ extension RunningDownload {
                 }
                 guard writer.end + chunk.count <= byteLimit else { throw tooLarge() }
                 try await writer.add(chunk)
-                tell()
+                reportProgress()
             }
         } catch {
             breakOff = error
@@ -295,13 +295,13 @@ extension RunningDownload {
             try part.putInPlace(state.offset)
         }
         state.total = state.offset
-        tell(isEnd: true)
+        reportProgress(isEnd: true)
         return DownloadedFile(
             path: order.path, bytes: state.offset, resumedAfter: resumedAfter, attempts: call.attempts,
             isVerified: !expected.isEmpty, status: response.status, headers: response.headers)
     }
 
-    private mutating func tell(isEnd: Bool = false) {
+    private mutating func reportProgress(isEnd: Bool = false) {
         guard let onProgress = order.onProgress, throttle.allows(at: call.time.now) || isEnd else { return }
         onProgress(TransferProgress(bytes: writer.end, total: state.total, attempt: call.attempts))
     }

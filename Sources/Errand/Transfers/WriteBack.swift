@@ -4,7 +4,7 @@ import Glibc
 import Musl
 #endif
 
-/// Tells the system early to begin writing bytes to the disk, while others still arrive: then the sync at the end has
+/// Asks the system early to begin writing bytes to the disk, while others still arrive: then the sync at the end has
 /// little to wait for.
 enum WriteBack {
     #if os(Linux)
@@ -20,7 +20,7 @@ enum WriteBack {
     static func begin(_ descriptor: CInt, from offset: Int, count: Int) {
         let (start, end) = (offset / step * step, (offset + count) / step * step)
         guard end > start else { return }
-        // Whatever prevents it, the sync at the end tells.
+        // Whatever prevents it, the sync at the end reports it.
         _ = function?(descriptor, off_t(start), off_t(end - start), flags)
     }
     #else

@@ -115,7 +115,7 @@ final class Send: Sendable {
 /// The receiver of a send's phases and progress: usually the call itself.
 protocol PhaseReporter: AnyObject, Sendable {
     func note(_ phase: Phase)
-    /// Begins to tell how much of a body of that length has been sent; `nil` if nobody wants to know.
+    /// Begins to report how much of a body of that length has been sent; `nil` if the caller has no handler for it.
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)?
     /// Begins to read the stream of the request's body, until `end` lands. Returns the end of the reading before.
     func beginReading(until end: Flight<Void, Never>) -> Flight<Void, Never>?

@@ -3,7 +3,7 @@
 /// A transport follows no redirects, keeps no cookies, caches nothing, and never resends a request that is not safe to
 /// repeat. It ends promptly when its task is cancelled, which is also how the client stops a send whose time is up. It
 /// may throw a `ServiceError`; any other error becomes `.transport` of the kind `.other`, including a
-/// `CancellationError` that it throws although nobody stopped the send.
+/// `CancellationError` that it throws although the send was not stopped.
 public protocol Transport: Sendable {
     /// Sends the request and returns the response, whatever its status.
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse
@@ -22,7 +22,7 @@ extension Transport {
 package protocol StoppableTransport: Transport {
     /// A warning about the transport for a person; `nil` if there is none.
     var notice: Notice? { get }
-    /// Whether the transport tells by itself how much of a body it has sent.
+    /// Whether the transport itself reports how much of a body it has sent.
     var countsUploads: Bool { get }
     /// Whether the transport itself uses the permit of a send, because it may let requests wait.
     var usesPermits: Bool { get }
@@ -112,8 +112,8 @@ public struct TransportContext: Sendable {
         send.note(phase)
     }
 
-    /// Begins to tell how much of a body of that length has been sent, for a transport that counts that itself. Returns
-    /// a closure to call with the size of each piece; `nil` if nobody wants to know.
+    /// Begins to report how much of a body of that length has been sent, for a transport that counts that itself. Returns
+    /// a closure to call with the size of each piece; `nil` if the caller has no handler for it.
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? {
         send.reporter.beginUpload(of: length)
     }

@@ -30,7 +30,7 @@ extension TransportConformance {
             ])),
         Case("C22", "a hundred calls that are cancelled at once end, all of them cancelled") { scene in
             scene.server.on(.get, "/x", .silence.always)
-            // Some may still wait for their turn.
+            // Some may still be in the queue.
             let errors = try await cancelled(scene) { try await scene.received(atLeast: 50) }
             try scene.expect("a hundred times cancelled", errors, is: Array(repeating: .cancelled, count: 100))
             try await scene.expectNoConnection()

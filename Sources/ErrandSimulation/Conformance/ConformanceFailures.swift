@@ -8,7 +8,7 @@ import Foundation
 extension TransportConformance {
     /// C30 to C33: failures have the right kind, and only safe ones are retried.
     static let failures: [Case] = [
-        Case("C30", "a port on which nobody listens refuses, and nothing was sent") { scene in
+        Case("C30", "a port without a listener refuses, and nothing was sent") { scene in
             let closed = try LoopbackServer(isListening: false)
             defer { closed.close() }
             let request = HTTPRequest(method: .get, url: try HTTPURL("\(closed.baseURL)/x"))

@@ -57,9 +57,9 @@ extension TransportConformance {
             }
         },
         bodiless("204", .get, .raw("HTTP/1.1 204 No Content\r\n\r\n", then: nil)),
-        bodiless("304 that tells a length", .get, .raw("HTTP/1.1 304 OK\r\nContent-Length: 9\r\n\r\n", then: nil)),
+        bodiless("304 with a length", .get, .raw("HTTP/1.1 304 OK\r\nContent-Length: 9\r\n\r\n", then: nil)),
         bodiless(
-            "answer to HEAD that tells a length", .head, .raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", then: nil)
+            "reply to HEAD with a length", .head, .raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", then: nil)
         ),
     ]
 

@@ -57,9 +57,9 @@ extension TransportConformance {
             case .failure(let error): throw ConformanceScene.surprise("413 or a reset", error)
             }
         },
-        expecting("is told to go on", 201, early: nil),
+        expecting("receives 100 Continue", 201, early: nil),
         expecting("is refused", 417) { _ in LoopbackReply.status(417).thenClose },
-        expecting("is told nothing", 201) { _ in
+        expecting("receives no 100 Continue", 201) { _ in
             LoopbackReply([.readBody, .write(LoopbackReply.head(201, ["Content-Length": "0"]))])
         },
         Case("C60", "what could split a request is refused, and nothing is sent") { scene in

@@ -22,7 +22,7 @@ struct ConformanceScene: Sendable {
     /// The time limit of a case.
     static let longest = Duration.seconds(120)
     /// The time limit of one step, even on a busy machine under the thread sanitizer.
-    static let patience = Duration.seconds(20)
+    static let timeLimit = Duration.seconds(20)
     /// The time limit for what happens "at once". It does not measure speed: cases may run in parallel on a busy
     /// machine, and what does not happen at once would take forever here.
     static let promptly = Duration.seconds(20)
@@ -36,7 +36,7 @@ struct ConformanceScene: Sendable {
         configuration.transport = transport
         configuration.rateLimit = .unlimited
         configuration.retry = .never
-        configuration.timeout = Self.patience
+        configuration.timeout = Self.timeLimit
         configuration.connectivity = .always
         configure(&configuration)
         return APIClient(configuration)
@@ -51,8 +51,8 @@ struct ConformanceScene: Sendable {
 
     /// Sends a request with the transport, and returns the whole response.
     func send(_ request: HTTPRequest, limit: Int = 64 << 20) async throws -> Answer {
-        try await within(Self.patience, "an answer") {
-            let context = TransportContext(bodyLimit: limit, timeout: Self.patience)
+        try await within(Self.timeLimit, "an answer") {
+            let context = TransportContext(bodyLimit: limit, timeout: Self.timeLimit)
             let response = try await transport.send(request, context: context)
             let body = try await response.body.collect(upTo: limit)
             return Answer(status: response.status, headers: response.headers, body: body)
@@ -134,19 +134,19 @@ struct ConformanceScene: Sendable {
 
     /// Expects that all connections to the server are closed soon.
     func expectNoConnection() async throws {
-        try await within(Self.patience, "no connection is left") { await server.connectionsClosed() }
+        try await within(Self.timeLimit, "no connection is left") { await server.connectionsClosed() }
     }
 
     /// Waits until at least `count` requests were received.
     func received(atLeast count: Int) async throws {
-        try await within(Self.patience, "\(count) requests at the server") { await server.received(atLeast: count) }
+        try await within(Self.timeLimit, "\(count) requests at the server") { await server.received(atLeast: count) }
         // A wait that was cancelled has not seen them.
         try expect("at least \(count) requests", server.received.count >= count, seen: server.received.count)
     }
 
     /// Waits until a condition is met, and checks it again and again.
     func wait(for expected: String, until isSo: @escaping @Sendable () -> Bool) async throws {
-        try await within(Self.patience, expected) {
+        try await within(Self.timeLimit, expected) {
             while !isSo() { try await SystemTime.system.sleep(for: .milliseconds(5)) }
         }
     }

@@ -14,7 +14,7 @@ extension TransportConformance {
                 .get, "/x", LoopbackReply([.write(head), .pause(.milliseconds(100)), .write(honest), .silence]))
             let response = try await scene.open("/x")
             try scene.expect("the status", response.status, is: 200)
-            let part = try await scene.within(ConformanceScene.patience, "the part that has come") {
+            let part = try await scene.within(ConformanceScene.timeLimit, "the part that has come") {
                 var part = Data()
                 for try await chunk in response.body.chunks {
                     part += chunk
@@ -28,7 +28,7 @@ extension TransportConformance {
             let pieces = (0..<50).map { number in Data(repeating: UInt8(number), count: number * 1000 + 1) }
             scene.server.on(.get, "/x", LoopbackReply.chunks(pieces).always)
             for _ in 0..<3 {
-                let body = try await scene.within(ConformanceScene.patience, "the body") {
+                let body = try await scene.within(ConformanceScene.timeLimit, "the body") {
                     try await scene.open("/x").body.collect(upTo: .max)
                 }
                 try scene.expect("the body", body == pieces.reduce(Data(), +), seen: "another of \(body.count) bytes")
@@ -37,7 +37,7 @@ extension TransportConformance {
         },
         Case("C45", "a streamed body that breaks off throws where it does") { scene in
             scene.server.on(.get, "/x", LoopbackReply.status(200, body: Data(count: 100_000)).cut(.withinBody))
-            let (count, error) = try await scene.within(ConformanceScene.patience, "the break") {
+            let (count, error) = try await scene.within(ConformanceScene.timeLimit, "the break") {
                 let response = try await scene.open("/x")
                 var count = 0
                 do {
@@ -52,7 +52,7 @@ extension TransportConformance {
                     ".transport(truncated) after some bytes", error ?? "a whole body of \(count)")
             }
         },
-        Case("C46", "a body that nobody reads is not taken off the network without bound") { scene in
+        Case("C46", "a body that is not read is not taken off the network without bound") { scene in
             scene.server.on(.get, "/x", .endless())
             let response = try await scene.open("/x")
             var before = -1
@@ -63,7 +63,7 @@ extension TransportConformance {
                 try await SystemTime.system.sleep(for: .milliseconds(500))
             }
             let wanted = scene.server.bytesSent + 1 << 20
-            let read = try await scene.within(ConformanceScene.patience, "it goes on when it is read") {
+            let read = try await scene.within(ConformanceScene.timeLimit, "it goes on when it is read") {
                 var read = 0
                 for try await chunk in response.body.chunks {
                     read += chunk.count
@@ -111,7 +111,7 @@ extension TransportConformance {
             scene.server.on(.get, "/x", .endless().always)
             _ = try await scene.open("/x")
             try await scene.expectNoConnection()
-            try await scene.within(ConformanceScene.patience, "one chunk") {
+            try await scene.within(ConformanceScene.timeLimit, "one chunk") {
                 for try await _ in try await scene.open("/x").body.chunks { break }
             }
             try await scene.expectNoConnection()
@@ -149,8 +149,8 @@ extension TransportConformance {
 extension ConformanceScene {
     /// Requests a path, and returns the response as soon as its head has arrived.
     fileprivate func open(_ target: String) async throws -> HTTPResponse {
-        let context = TransportContext(delivery: .stream, bodyLimit: .max, timeout: Self.patience)
-        return try await within(Self.patience, "the head of the answer") {
+        let context = TransportContext(delivery: .stream, bodyLimit: .max, timeout: Self.timeLimit)
+        return try await within(Self.timeLimit, "the head of the answer") {
             try await transport.send(request(.get, target), context: context)
         }
     }

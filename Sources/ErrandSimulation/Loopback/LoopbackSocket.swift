@@ -40,7 +40,7 @@ final class LoopbackSocket: Sendable {
     private init(descriptor: CInt, traffic: LoopbackTraffic) {
         self.descriptor = descriptor
         self.traffic = traffic
-        // A program that is started meanwhile would keep the connection open.
+        // A program that is started while the connection is open would keep the connection open.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         #if canImport(Darwin)
         setOption(SOL_SOCKET, SO_NOSIGPIPE, CInt(1))

@@ -48,7 +48,7 @@ enum LoopbackThread {
             &thread, &attributes,
             { context in
                 LoopbackThread.run(context)()
-                // A result is not optional there; nobody reads it.
+                // A result is not optional there; it is not read.
                 return context
             }, work)
         #else

@@ -91,7 +91,7 @@ public final class ScriptedTransport: StoppableTransport {
     /// Responds to the request from the script.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         let body =
-            try await request.body?.collect(upTo: .max, in: context.scope, telling: context.noteProgress) ?? Data()
+            try await request.body?.collect(upTo: .max, in: context.scope, reporting: context.noteProgress) ?? Data()
         // A server never takes such a body for whole (D17).
         if let promised = request.body, let length = promised.length, body.count != length {
             throw ServiceError.wrongLength(of: promised)

@@ -17,7 +17,7 @@ final class CountWaiters: Sendable {
     private struct State {
         var waiters: [Waiter] = []
         var lastID: UInt64 = 0
-        /// Whether the owner has given up: from then on nobody waits.
+        /// Whether the owner has given up: from then on there are no waiters.
         var isOver = false
     }
 

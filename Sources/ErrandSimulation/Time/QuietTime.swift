@@ -1,7 +1,7 @@
 /// Finds out in real time whether anything still happens.
 ///
 /// Real time alone would be no proof: on a busy machine a test may not run for many seconds. So the timeout is divided
-/// into ten pauses. After each, the watching task has to wait for its turn behind all tasks that were ready before it,
+/// into ten pauses. After each, the watching task is queued behind all tasks that were ready before it,
 /// and looks at the progress; ten looks in a row without any mean that nothing happens. A process that is stopped, for
 /// example in a debugger, does not look.
 struct QuietTime<Progress: Equatable> {

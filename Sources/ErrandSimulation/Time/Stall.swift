@@ -32,7 +32,7 @@ extension TestClock {
     /// Looks whether anything has happened since the last look, and returns the pause before the next; `nil` to end.
     private func look(_ quiet: inout QuietTime<Progress>) -> Duration? {
         guard isWorthWatching() else { return nil }
-        quiet.look(at: progress, isBusy: !stage.isIdle)
+        quiet.look(at: progress, isBusy: !testExecutor.isIdle)
         guard state.withLock({ $0.isStalled }) else {
             if quiet.isOver { stall() }
             return quiet.pause

@@ -30,7 +30,7 @@ public import Foundation
 /// A clock with a seed other than 0 shuffles the order in which ready tasks continue: each seed gives another
 /// interleaving, and always the same one.
 ///
-/// A call that waits for a clock that nobody advances would wait for ever. If tasks sleep and nothing at all happens in
+/// A call that waits for a clock that is not advanced would wait for ever. If tasks sleep and nothing at all happens in
 /// the clock's time for ten seconds of real time, the clock reports a failure that lists its alarms, and from then on
 /// advances by itself, so that the test ends.
 public final class TestClock: TimeSource {
@@ -38,18 +38,18 @@ public final class TestClock: TimeSource {
         var now = Instant.zero
         var dateAtZero: Date
         var random: SplitMix64
-        /// The number of alarms set up to the end of the last autopilot. Nobody waits for those that are left.
+        /// The number of alarms set up to the end of the last autopilot. The test does not wait for those that are left.
         var alarmsOfAutopilot: UInt64 = 0
         /// Whether a task looks for a stall.
         var isWatched = false
-        /// Whether nobody has advanced the clock for so long that it advances by itself.
+        /// Whether the clock was not advanced for its stall timeout, and advances by itself.
         var isStalled = false
     }
 
     let state: Lock<State>
     let alarms = AlarmHeap.Shared()
     let waiters = CountWaiters()
-    let stage: Stage
+    let testExecutor: TestExecutor
     let stallTimeout: Duration
     let report: @Sendable (TestFailure) -> Void
 
@@ -61,7 +61,7 @@ public final class TestClock: TimeSource {
     /// - Parameters:
     ///   - seed: Determines the random numbers and, unless it is 0, the order in which tasks continue.
     ///   - date: The initial date of the wall clock; a moment in 2001 by default.
-    ///   - stallTimeout: The real time after which the clock reports that tasks sleep and nobody advances it.
+    ///   - stallTimeout: The real time after which the clock reports that tasks sleep and it is not advanced.
     ///   - report: Receives that failure.
     public init(
         seed: UInt64 = 0, date: Date = Date(timeIntervalSince1970: 1_000_000_000),
@@ -70,8 +70,8 @@ public final class TestClock: TimeSource {
         self.stallTimeout = stallTimeout
         self.report = report
         state = Lock(State(dateAtZero: date, random: SplitMix64(seed: seed)))
-        stage = Stage(seed: seed)
-        stage.onIdle = { [weak self] in self?.jumpToNextAlarm() ?? false }
+        testExecutor = TestExecutor(seed: seed)
+        testExecutor.onIdle = { [weak self] in self?.jumpToNextAlarm() ?? false }
     }
 
     /// The current instant.
@@ -86,7 +86,7 @@ public final class TestClock: TimeSource {
         }
     }
     /// The single thread on which calls run.
-    public var executor: (any TaskExecutor)? { stage }
+    public var executor: (any TaskExecutor)? { testExecutor }
 
     /// Returns the next number of the clock's own sequence.
     public func random() -> UInt64 {
@@ -99,7 +99,7 @@ public final class TestClock: TimeSource {
     ) -> Alarm {
         var purpose = purpose
         // What an autopilot has left behind goes on and falls asleep again.
-        if stage.isLeftBehind { purpose.isAwaited = false }
+        if testExecutor.isLeftBehind { purpose.isAwaited = false }
         let (ticket, sleepers) = alarms.withLock { [purpose] heap in
             (heap.insert(at: instant, for: purpose, action), heap.sleepers)
         }
@@ -114,10 +114,10 @@ public final class TestClock: TimeSource {
     /// retries pass one after the other, and a test sees the same each time.
     public func advance(by duration: Duration) async {
         let end = now.advanced(by: max(duration, .zero))
-        await stage.settled()
+        await testExecutor.settled()
         while let next = alarms.withLock({ $0.earliest }), next <= end {
             fire(at: next)
-            await stage.settled()
+            await testExecutor.settled()
         }
         state.withLock { $0.now = max($0.now, end) }
     }
@@ -154,21 +154,21 @@ public final class TestClock: TimeSource {
     /// output; use a scripted transport.
     @concurrent @discardableResult
     public func run<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
-        try await withTaskExecutorPreference(stage) {
-            // A preference alone moves no task: up to its first wait the body would run beside the stage, whose time
-            // might overtake it. A child task begins on the stage.
+        try await withTaskExecutorPreference(testExecutor) {
+            // A preference alone moves no task: up to its first wait the body would run beside the executor, whose time
+            // might overtake it. A child task begins on the executor.
             async let value = onAutopilot(body)
             return try await value
         }
     }
 
-    /// Ends the autopilot on the stage, before the stage is idle: time stops where the body has ended.
+    /// Ends the autopilot on the executor, before it is idle: time stops where the body has ended.
     private func onAutopilot<Value: Sendable>(
         _ body: @Sendable () async throws -> Value
     ) async rethrows -> Value {
-        stage.beginAutopilot()
+        testExecutor.beginAutopilot()
         defer {
-            stage.endAutopilot()
+            testExecutor.endAutopilot()
             let insertions = alarms.withLock { $0.insertions }
             state.withLock { $0.alarmsOfAutopilot = insertions }
         }

@@ -114,7 +114,7 @@ public actor Central {
     public func shutdown() async {
         isShutDown = true
         cancelAll()
-        // Reentrancy: what ends meanwhile leaves `busy`, and what begins fails in the client.
+        // Reentrancy: what ends during the wait leaves `busy`, and what begins fails in the client.
         for client in busy.values.map(\.client) + [client] { await client.shutdown() }
         await ownTransport?.shutdown()
         // The calls have ended, even if not all of them have been counted out yet.

@@ -34,7 +34,7 @@ extension Central {
         do throws(ServiceError) {
             return try await run(.checkToken)
         } catch {
-            // Somebody may have signed in meanwhile; that session must stay. A 403 for a rate limit is another error.
+            // A user may have signed in since; that session must stay. A 403 for a rate limit is another error.
             if case .rejected(let refusal) = error, [401, 403].contains(refusal.status) {
                 await tokens.signOut(of: token)
             }

@@ -20,7 +20,7 @@ extension Pins {
     /// An expired access token is replaced automatically, and the call continues with the new one. Every call but
     /// `signIn` needs a signed-in user; without one it fails at once with `.signInRequired`.
     public struct Service: Sendable {
-        /// The session; its events tell an app when to show the sign-in again.
+        /// The session; its events show an app when to show the sign-in again.
         public let tokens: TokenStore
         let client: APIClient
         /// The client that requests tokens, for sign-ins and refreshes.

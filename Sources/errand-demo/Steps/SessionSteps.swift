@@ -24,7 +24,7 @@ extension Step {
         do throws(ServiceError) {
             token = try await scene.pins.tokens.token()
         } catch {
-            throw Failure(description: "nobody is signed in: \(error)")
+            throw Failure(description: "no user is signed in: \(error)")
         }
         // Simulates that a minute has passed.
         token.expiry = Date(timeIntervalSinceNow: -1)
@@ -51,7 +51,7 @@ extension Step {
         let error = try await failure { () async throws(ServiceError) in try await scene.pins.user() }
         try expect(error == .signInRequired, "\(error)")
         let sent = await scene.wire.all.count
-        try expect(sent == 0, "\(sent) requests were sent for nobody")
+        try expect(sent == 0, "\(sent) requests were sent without a session")
         return "“\(error.localizedDescription)”, and nothing was sent"
     }
 }

@@ -128,7 +128,9 @@ struct BadInputTests {
             Setting(words: "retry policy of 0 attempts") { $0.retry = RetryPolicy(attempts: 0) },
             Setting(words: "negative pause") { $0.retry = RetryPolicy(attempts: 2, base: .seconds(-1)) },
             Setting(words: "negative pause") { $0.retry = RetryPolicy(attempts: 2, cap: .seconds(-1)) },
-            Setting(words: "negative patience") { $0.retry = RetryPolicy(attempts: 2, patience: .seconds(-1)) },
+            Setting(words: "negative maximum for Retry-After") {
+                $0.retry = RetryPolicy(attempts: 2, maximumRetryAfter: .seconds(-1))
+            },
         ])
     func settings(setting: Setting) async throws {
         let invalid = try await refusal(of: Self.endpoint, setting.change)

@@ -16,7 +16,7 @@ import Testing
         of shared: SharedTransmission, for call: Call, of client: APIClient
     ) async -> Result<Int?, ServiceError> {
         let outcome = await Result { () async throws(ServiceError) in try await shared.response(for: call)?.status }
-        client.calls.end(call, telling: .succeeded(attempts: call.attempts, after: .zero))
+        client.calls.end(call, reporting: .succeeded(attempts: call.attempts, after: .zero))
         return outcome
     }
 

@@ -6,12 +6,12 @@ import Testing
 @Suite("The limits of a pause") struct PauseBoundaryTests {
     private let clock = TestClock()
 
-    @Test("C6: a pause exactly as long as the limiter's patience is waited for")
-    func patience() async throws {
+    @Test("C6: a pause exactly as long as the limiter's longest pause is waited for")
+    func longestPause() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(1)), time: clock)
-        limiter.pause(until: clock.now.advanced(by: RateLimiter.patience))
+        limiter.pause(until: clock.now.advanced(by: RateLimiter.longestPause))
         let waited = try await clock.run { try await limiter.acquire() }
-        #expect(waited == RateLimiter.patience)
+        #expect(waited == RateLimiter.longestPause)
     }
 
     @Test("C6: when a pause ends, the first waiter is served at that very instant")

@@ -35,10 +35,10 @@ import Testing
         #expect(Array(instants.dropFirst()) == (0..<11).map { .ms(10_000 + $0 * 200) })
     }
 
-    @Test("C6: a pause beyond the limiter's patience fails waiting and new calls at once, with its length")
-    func beyondPatience() async throws {
+    @Test("C6: a pause beyond the limiter's longest pause fails waiting and new calls at once, with its length")
+    func beyondLongestPause() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(2)), time: clock)
-        let pause = RateLimiter.patience + .seconds(1)
+        let pause = RateLimiter.longestPause + .seconds(1)
         try await clock.run {
             try await limiter.acquire()
             async let waiting = Result(of: { () async throws(ServiceError) in try await limiter.acquire() })
@@ -49,7 +49,7 @@ import Testing
                 try await limiter.acquire()
             }
             #expect(clock.now == .ms(500))
-            // When the rest of the pause is within the patience, calls wait for it.
+            // When the rest of the pause is within the longest pause, calls wait for it.
             try await clock.sleep(until: .ms(2000))
             #expect(try await limiter.acquire() == .milliseconds(59_500))
         }
@@ -181,14 +181,14 @@ import Testing
         let _: Int = try await client.run(.get("a"))
         #expect(client.limiter.snapshot.pausedUntil == pause.map { .ms($0 * 1000) })
         await client.shutdown()
-        let told = await events.reduce(into: [ClientEvent.Kind]()) { $0.append($1.kind) }
+        let reported = await events.reduce(into: [ClientEvent.Kind]()) { $0.append($1.kind) }
             .compactMap { kind -> Duration? in if case .ignoredPause(let asked) = kind { asked } else { nil } }
-        #expect(told == (ignored.map { [.seconds($0)] } ?? []))
+        #expect(reported == (ignored.map { [.seconds($0)] } ?? []))
     }
 
     @Test("C7: the client can set the ceiling; zero ignores every pause, and a negative one is reported")
     func ownCeiling() async throws {
-        for (ceiling, isHeeded) in [(Duration.seconds(9), true), (.seconds(8), false), (.zero, false)] {
+        for (ceiling, isFollowed) in [(Duration.seconds(9), true), (.seconds(8), false), (.zero, false)] {
             let network = scripted()
             network.on(.get, "/a") { .status(429, headers: ["Retry-After": "9"]) }
             let client = testClient(network, TestClock()) {
@@ -198,7 +198,7 @@ import Testing
             // Whether the pause is kept or not, the error has its length.
             let error = await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("a")) }
             #expect(error?.retryAfter == .seconds(9))
-            #expect((client.limiter.snapshot.pausedUntil != nil) == isHeeded)
+            #expect((client.limiter.snapshot.pausedUntil != nil) == isFollowed)
         }
         let invalid = try await refusal(of: Endpoint<Int>.get("x")) { $0.longestServerPause = .seconds(-1) }
         #expect(invalid.subject == .configuration && invalid.reason.contains("-1 s"))

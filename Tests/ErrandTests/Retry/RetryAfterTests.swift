@@ -57,7 +57,7 @@ import Testing
             network.sent.map(\.at) == [.zero, .zero.advanced(by: pauses[0]), .zero.advanced(by: pauses[0] + pauses[1])])
     }
 
-    @Test("C15: beyond the policy's patience the call fails at once, with the wait", arguments: [429, 503, 500])
+    @Test("C15: beyond the policy's maximum the call fails at once, with the wait", arguments: [429, 503, 500])
     func tooLong(status: Int) async throws {
         let (clock, network) = (TestClock(), scripted())
         network.on(.get, "/x") { .status(status, headers: ["Retry-After": "61"]) }
@@ -71,8 +71,8 @@ import Testing
         try network.verify()
     }
 
-    @Test("C15: exactly the policy's patience is waited for", arguments: [429, 503, 500])
-    func exactlyPatience(status: Int) async throws {
+    @Test("C15: exactly the policy's maximum is waited for", arguments: [429, 503, 500])
+    func exactlyMaximum(status: Int) async throws {
         let (clock, network) = (TestClock(), scripted())
         network.on(.get, "/x") {
             ScriptedReply.status(status, headers: ["Retry-After": "60"])
@@ -98,8 +98,8 @@ import Testing
         #expect(network.sent.count == 1)
     }
 
-    @Test("C15: a call's own policy may have more patience, or less")
-    func patience() async throws {
+    @Test("C15: a call's own policy may have a higher maximum, or a lower one")
+    func ownMaximum() async throws {
         let (clock, network) = (TestClock(), scripted())
         network.on(.get, "/x") {
             ScriptedReply.status(500, headers: ["Retry-After": "90"])
@@ -108,10 +108,12 @@ import Testing
         network.on(.get, "/y") { .status(500, headers: ["Retry-After": "2"]) }
         let client = testClient(network, clock)
         try await clock.run {
-            let _: Int = try await client.run(.get("x").retry(RetryPolicy(attempts: 2, patience: .seconds(100))))
+            let _: Int = try await client.run(
+                .get("x").retry(RetryPolicy(attempts: 2, maximumRetryAfter: .seconds(100))))
             #expect(clock.elapsed == .seconds(90))
             await #expect(throws: ServiceError.self) {
-                let _: Int = try await client.run(.get("y").retry(RetryPolicy(attempts: 2, patience: .seconds(1))))
+                let _: Int = try await client.run(
+                    .get("y").retry(RetryPolicy(attempts: 2, maximumRetryAfter: .seconds(1))))
             }
         }
         #expect(clock.elapsed == .seconds(90))

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import Testing
 
 @Suite("Which work on files runs") struct DiskScheduleTests {
-    private var schedule = DiskSchedule<String>(.init(places: 3, threads: 16, patience: .seconds(1)))
+    private var schedule = DiskSchedule<String>(.init(places: 3, threads: 16, timeLimit: .seconds(1)))
     private var tickets: [String: Int] = [:]
 
     /// Submits work whose name is that of a file, and perhaps a number.
@@ -58,8 +58,8 @@ import Testing
         #expect(begin() == ["a/3"])
     }
 
-    @Test("folders take turns, and so do the files of a folder")
-    mutating func turns() {
+    @Test("folders are served in rotation, and so are the files of a folder")
+    mutating func rotation() {
         submit("a/1#1", "a/1#2", "a/2#1", "a/2#2", "b/1#1", "c/1#1", "c/1#2")
         #expect(begin() == ["a/1#1", "b/1#1", "c/1#1"])
         end("b/1#1")

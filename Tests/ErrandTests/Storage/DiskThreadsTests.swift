@@ -30,7 +30,7 @@ import Testing
     @Test("no more works run at once than there are places; the rest wait, in order")
     func limit() async {
         // On a slow machine, too, the work that waits for the gate must not count as stuck.
-        let threads = DiskThreads(.init(places: 2, patience: .seconds(600)))
+        let threads = DiskThreads(.init(places: 2, timeLimit: .seconds(600)))
         let gate = DispatchSemaphore(value: 0)
         let (begun, news) = AsyncStream.makeStream(of: Int.self)
         for number in 1...4 {

@@ -88,7 +88,7 @@ import Testing
     func notResumable() {
         for state in [
             DownloadState(), DownloadState(offset: 50, total: 100), DownloadState(version: .tag("\"a\"")),
-            DownloadState(offset: 50, version: .tag("\"a\""), distrustsRanges: true),
+            DownloadState(offset: 50, version: .tag("\"a\""), ignoresRanges: true),
         ] {
             #expect(!state.isResumable)
             #expect(state.headers == ["Accept-Encoding": "identity"])
@@ -111,7 +111,7 @@ import Testing
         #expect(DownloadState().begun(again: Self.tag, total: nil, isRepeatable: false).version == nil)
     }
 
-    @Test("D1: only a strong tag, or a date that has settled, tells versions apart")
+    @Test("D1: only a strong tag, or a date that has settled, distinguishes versions")
     func versions() {
         func version(_ headers: HTTPHeaders) -> FileVersion? { FileVersion(headers) }
         let (early, late) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:50:37 GMT")

@@ -13,7 +13,7 @@ public import Foundation
 /// user, or that others may read or write, is not used.
 ///
 /// While one process refreshes the token, others that share the file wait for a lock on it and on a file beside it; the
-/// lock ends with the process that holds it. A process that hangs meanwhile blocks the others for ten seconds by
+/// lock ends with the process that holds it. A process that hangs with the lock blocks the others for ten seconds by
 /// default. Then they continue with their token while it is valid, and a refresh fails with
 /// ``TransportFailure/Kind-swift.enum/storage``.
 ///
@@ -115,7 +115,7 @@ public struct FileTokenPersistence: TokenPersistence {
     }
 
     /// Runs `body` while no other process that uses this file does. Throws, without running it, if the lock cannot be
-    /// acquired in time or at all, or if the task is cancelled meanwhile.
+    /// acquired in time or at all, or if the task is cancelled during the wait.
     ///
     /// It runs without a lock in two cases: if the folder is not writable, because no process can save anything there;
     /// and on a file system without locks. Let only one process use a session there: two may refresh at once, and a

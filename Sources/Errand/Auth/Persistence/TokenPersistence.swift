@@ -11,7 +11,7 @@ public protocol TokenPersistence: Sendable {
     /// Returns the saved session; `nil` if there is none. If a session was saved and there is none now, the store
     /// assumes that another process has signed out. Throws if that cannot be known, with
     /// ``TokenPersistenceError/Kind/missingFolder`` if the place for sessions is missing altogether: in a new store,
-    /// nobody is signed in then.
+    /// no user is signed in then.
     func load() async throws -> SavedSession?
     /// Saves the session, or removes the saved one, whatever is saved: the user has signed in or out. When this
     /// returns, the change is permanent; otherwise it must throw.
@@ -26,7 +26,7 @@ public protocol TokenPersistence: Sendable {
     /// session is not refreshed. Returning without running it counts as throwing. Must not wait without limit for a
     /// process that hangs. If sessions are not shared between processes, it has nothing to do.
     ///
-    /// `body` is passed the lock. If the lock is lost while `body` runs, tell it with ``SessionLock/lose(_:)``, and let
+    /// `body` is passed the lock. If the lock is lost while `body` runs, report it with ``SessionLock/lose(_:)``, and let
     /// `body` end.
     func exclusively(_ body: @Sendable (SessionLock) async -> Void) async throws
     /// Returns a stream with an element for each time that the saved session may have changed elsewhere; `nil`, the

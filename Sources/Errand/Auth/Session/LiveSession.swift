@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// The session of a store, for everybody who reads it: the state behind a lock, so that a call with a valid token takes
-/// no turn on the actor.
+/// no wait for the actor.
 ///
 /// Transitions that return actions are made by the store, one after the other, so that listeners learn of them in their
 /// order.
@@ -57,8 +57,8 @@ final class LiveSession: Sendable {
         return state.withLock { $0.status(of: session, at: date, rejecting: rejected) }
     }
 
-    /// Whether a refresh for later calls may start now. Asked before the turn on the actor that starts it: while the
-    /// last one has failed a moment ago, calls with an aging token take no turn.
+    /// Whether a refresh for later calls may start now. Asked before the actor is entered to start it: while the
+    /// last one has failed a moment ago, calls with an aging token do not wait for the actor.
     func mayRefreshBeside(_ session: UUID) -> Bool {
         let now = time.now
         return state.withLock { $0.mayRefreshBeside(session, at: now) }
@@ -105,7 +105,7 @@ final class LiveSession: Sendable {
             let actions = transition(&state)
             return (actions, session != nil && state.session?.id != session)
         }
-        if hasEnded { watchers.tell(except: id, endOf) }
+        if hasEnded { watchers.notify(except: id, endOf) }
         return actions
     }
 

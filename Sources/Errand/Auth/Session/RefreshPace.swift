@@ -15,7 +15,7 @@ struct RefreshPace: Sendable {
     private var failures = 0
     private(set) var notBefore = Instant.zero
 
-    /// Whether a refresh that nobody waits for may start now.
+    /// Whether a refresh without waiters may start now.
     func mayStart(at now: Instant) -> Bool {
         now >= notBefore && mayRefresh(at: now)
     }

@@ -20,7 +20,7 @@ extension Rejection {
     /// Whether this response to a refresh means that the token will not be refreshed, and the user has to sign in
     /// again.
     ///
-    /// Whoever is signed out by mistake has lost something; whoever stays signed in by mistake gets an error, and the
+    /// A user who is signed out by mistake has lost something; one who stays signed in by mistake gets an error, and the
     /// next call asks again. So only a server that speaks about the token ends the session: with an error of OAuth, or
     /// with a 401. A page of a proxy with the status 400 is neither.
     fileprivate var refusesRefresh: Bool {

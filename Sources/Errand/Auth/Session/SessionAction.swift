@@ -17,13 +17,13 @@ extension SessionState {
     enum Action: Sendable, Equatable {
         /// Start that refresh, but not before that time.
         case start(Refresh, notBefore: Instant)
-        /// Cancel the task of the refresh that was under way: nobody needs its result.
+        /// Cancel the task of the refresh that was under way: its result is not needed.
         case cancelRefresh
         /// Resume the calls that wait for that refresh.
         case resume(Refresh, Result<Token, ServiceError>)
         /// Send the event to all listeners.
         case send(TokenEvent)
-        /// Save the session, or remove what is saved if nobody is signed in.
+        /// Save the session, or remove what is saved if no user is signed in.
         case save
         /// Revoke the token of a session that was signed out.
         case revoke(Token)

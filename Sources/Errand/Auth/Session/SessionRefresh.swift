@@ -26,15 +26,15 @@ final class SessionRefresh: Sendable {
         self.time = time
     }
 
-    /// Refreshes when nobody else, in this process or another, is saving or refreshing.
+    /// Refreshes when no other task, in this process or another, is saving or refreshing.
     func run(on store: isolated TokenStore) async {
         let alarm = time.schedule(at: time.now.advanced(by: limit), for: .watch("the limit of a refresh")) {
             [weak store, executor = time.executor] in
             Task(executorPreference: executor) { if let store { await self.giveUp(on: store) } }
         }
         defer { alarm.cancel() }
-        let turn = await storage.takeTurn()
-        defer { turn.end() }
+        let access = await storage.beginAccess()
+        defer { access.end() }
         // Before the lock: its holder may hang, and a token that was saved before can be used without the lock.
         if live.isSaved { await readAgain(isAlone: false, on: store) }
         guard live.session(for: flight) != nil else { return }
@@ -91,7 +91,7 @@ final class SessionRefresh: Sendable {
                     // It came when the refresh was being given up.
                     return store.takeLate(newer, of: session)
                 }
-                // Before any call sees it (T14). If the session ends meanwhile, that is saved in its own turn, after
+                // Before any call sees it (T14). If the session ends during the save, that is saved on its own, after
                 // this.
                 unsaved.withLock { $0 = continued }
                 let isCurrent = if let lock { await save(continued, under: lock, on: store) } else { true }
@@ -136,7 +136,7 @@ final class SessionRefresh: Sendable {
         let saved = live.savedVersion
         let mustSave = store.change { $0.end(flight, ofRevision: session.revision, because: expiry) }
         guard mustSave, let lock else { return }
-        // Reentrancy: if somebody signs in meanwhile, that is saved in its own turn, after this.
+        // Reentrancy: if a user signs in during the save, that is saved on its own, after this.
         do throws(TokenPersistenceError) {
             guard let saved else {
                 // Only under the lock: there is nothing to compare it with.
@@ -166,7 +166,7 @@ final class SessionRefresh: Sendable {
                     // Only under the lock: there is nothing to compare it with.
                     if let loss = lock.loss { throw loss }
                     try await storage.save(session)
-                    // Reentrancy: if somebody else has signed in meanwhile, the state ignores it.
+                    // Reentrancy: if another user has signed in since, the state ignores it.
                     live.noteSaved(session)
                     return true
                 }

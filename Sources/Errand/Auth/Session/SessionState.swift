@@ -11,7 +11,7 @@ import Foundation
 ///
 /// To a call, its session is in one of these states:
 ///
-/// - nobody: nobody is signed in, so a new call has no session and fails.
+/// - signed out: no user is signed in, so a new call has no session and fails.
 /// - good: the call uses the token.
 /// - aging: the token expires soon. The call uses it, and the store starts a refresh for later calls (T11).
 /// - expired: the call starts a refresh and waits for it (T1).
@@ -63,7 +63,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     /// The sessions that have ended.
     private var past = PastSessions()
 
-    /// Creates a state in which nobody is signed in and the saved session has not been read.
+    /// Creates a state in which no user is signed in and the saved session has not been read.
     init(leeway: Double, revokes: Bool = false) {
         self.leeway = leeway
         self.revokes = revokes
@@ -112,7 +112,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     }
 
     /// Returns what a call of that session can do after the server has responded with 401 to `rejected`: for this call,
-    /// that token has expired (T1). If it was replaced meanwhile, the call can use the current one (T2).
+    /// that token has expired (T1). If it was replaced since, the call can use the current one (T2).
     func status(of id: UUID, at date: Date, rejecting rejected: String) -> Status {
         guard let session, session.id == id, session.token.accessToken == rejected else {
             return status(of: id, at: date)
@@ -122,7 +122,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
 
     // MARK: Beginning and ending a session
 
-    /// Takes over the session that was saved, unless somebody has signed in or out meanwhile.
+    /// Takes over the session that was saved, unless a user has signed in or out since.
     mutating func load(_ saved: SavedSession?) {
         guard !isLoaded else { return }
         isLoaded = true
@@ -282,7 +282,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     }
 
     /// Ends the session because the server has refused to refresh that revision of it, or refreshes none (T8), unless
-    /// another process has saved a newer revision meanwhile (T15).
+    /// another process has saved a newer revision (T15).
     mutating func end(_ refresh: Refresh, ofRevision revision: Int, because expiry: SessionExpiry) -> [Action] {
         guard let session = session(for: refresh), session.revision <= revision else { return [] }
         return replaceSession(with: nil, because: expiry) + [.send(.expired(expiry)), .save]
@@ -331,13 +331,13 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
 
     /// Continues after the saved session could not be read: that is not a sign-out (T9).
     ///
-    /// Without a lock it is read again under the lock, and reported then. A missing folder fails the refresh: nobody
+    /// Without a lock it is read again under the lock, and reported then. A missing folder fails the refresh: no user
     /// knows whether another process has used the refresh token, so it is neither used nor saved elsewhere.
     mutating func failReading(
         _ error: TokenPersistenceError, by refresh: Refresh, isAlone: Bool, at now: Instant, random: Double
     ) -> [Action] {
         let isMissing = error.kind == .missingFolder && history.isSaved && session(for: refresh) != nil
-        // A file that was moved aside is missing from now on, although nobody has signed out.
+        // A file that was moved aside is missing from now on, although no user has signed out.
         if error.isKeptAside { history.isSaved = false }
         // Whatever it is will be replaced.
         history.savedRevision = nil
@@ -382,7 +382,7 @@ extension SessionState {
         return cancel + finish(refresh, with: .success(saved.token)) + [.send(.refreshed)]
     }
 
-    /// Begins a session that was saved elsewhere while nobody was signed in here.
+    /// Begins a session that was saved elsewhere while no user was signed in here.
     private mutating func begin(_ saved: SavedSession?) -> [Action] {
         guard let saved, !past.contains(saved.version) else { return [] }
         session = saved

@@ -1,53 +1,53 @@
 import Synchronization
 
-/// The saved session of a store, and whose turn it is to use it: one task in this process, and under the lock one
-/// process.
+/// The saved session of a store, and its queue of users: at a time one task of this process uses it, and under the
+/// lock one process.
 ///
 /// It runs off the actor: file work blocks its thread, and a call that needs the store must not wait for a disk.
 final class SessionStorage: Sendable {
-    private struct Turns {
-        /// The turn that was asked for last: it begins when those before it have ended.
+    private struct Accesses {
+        /// The last access in the queue: it begins when those before it have ended.
         var last: Flight<Void, ServiceError>?
-        /// The save that waits for its turn: it will save whatever the session is then.
+        /// The save that waits for its access: it will save what the session is then.
         var coming: Flight<Void, ServiceError>?
     }
 
     /// The right to use the persistence, until it ends.
-    struct Turn: Sendable {
+    struct Access: Sendable {
         fileprivate let storage: SessionStorage
         fileprivate let flight: Flight<Void, ServiceError>
 
         func end() {
             flight.land(.success(()))
-            storage.turns.withLock { if $0.last === flight { $0.last = nil } }
+            storage.accesses.withLock { if $0.last === flight { $0.last = nil } }
         }
     }
 
     private let persistence: any TokenPersistence
     private let time: any TimeSource
-    private let turns = Lock(Turns())
+    private let accesses = Lock(Accesses())
 
     init(_ persistence: any TokenPersistence, time: any TimeSource) {
         self.persistence = persistence
         self.time = time
     }
 
-    /// The save or the turn that has not ended yet, whichever ends last.
-    var pending: Flight<Void, ServiceError>? { turns.withLock { $0.coming ?? $0.last } }
+    /// The save or the access that has not ended yet, whichever ends last.
+    var pending: Flight<Void, ServiceError>? { accesses.withLock { $0.coming ?? $0.last } }
 
-    /// Waits until nobody else in this process is using the persistence. Reading needs nothing more: another process
+    /// Waits until no other task in this process is using the persistence. Reading needs nothing more: another process
     /// replaces the saved session atomically.
-    func takeTurn() async -> Turn {
+    func beginAccess() async -> Access {
         let mine = Flight<Void, ServiceError>()
-        let previous = turns.withLock { turns in
-            defer { turns.last = mine }
-            return turns.last
+        let previous = accesses.withLock { accesses in
+            defer { accesses.last = mine }
+            return accesses.last
         }
         await previous?.landed()
-        return Turn(storage: self, flight: mine)
+        return Access(storage: self, flight: mine)
     }
 
-    // MARK: For the task that has the turn
+    // MARK: For the task that has the access
 
     /// Returns the saved session.
     func load() async throws(TokenPersistenceError) -> SavedSession? {
@@ -78,7 +78,7 @@ final class SessionStorage: Sendable {
                 await body(lock)
             }
         }
-        // Whoever waits for what `body` does would wait for ever.
+        // A task that waits for what `body` does would wait for ever.
         if !hasRun.load(ordering: .relaxed) {
             throw TokenPersistenceError(.other, "`exclusively` returned without running its body")
         }
@@ -90,7 +90,7 @@ final class SessionStorage: Sendable {
     ) async throws(TokenPersistenceError) -> Value {
         do {
             guard time.executor != nil else { return try await body(persistence) }
-            // A test's clock does not know the threads for the disk, and would let time pass meanwhile.
+            // A test's clock does not know the threads for the disk, and would let time pass during the wait.
             return try await VirtualTime.$isUnderWay.withValue(true) { try await body(persistence) }
         } catch {
             throw TokenPersistenceError(error)
@@ -99,35 +99,35 @@ final class SessionStorage: Sendable {
 
     // MARK: Saving a change
 
-    /// Returns the save that will write what the session is when its turn comes, so that the last of several changes is
+    /// Returns the save that will write what the session is when it begins, so that the last of several changes is
     /// saved. It is over, and what went wrong is reported, when the flight lands.
     func saveCurrent(
         of live: LiveSession, reporting report: @escaping @Sendable (TokenPersistenceError) -> Void
     ) -> Flight<Void, ServiceError> {
         let mine = Flight<Void, ServiceError>()
-        let coming = turns.withLock { turns in
-            if turns.coming == nil { turns.coming = mine }
-            return turns.coming ?? mine
+        let coming = accesses.withLock { accesses in
+            if accesses.coming == nil { accesses.coming = mine }
+            return accesses.coming ?? mine
         }
         guard coming === mine else { return coming }
         // Owned by the storage: a session is saved, or removed, even if the task that signs in or out is cancelled.
-        Task(executorPreference: time.executor) { await self.takeTurn(toSave: mine, of: live, report) }
+        Task(executorPreference: time.executor) { await self.saveInOrder(toComplete: mine, of: live, report) }
         return mine
     }
 
-    private func takeTurn(
-        toSave saved: Flight<Void, ServiceError>, of live: LiveSession,
+    private func saveInOrder(
+        toComplete saved: Flight<Void, ServiceError>, of live: LiveSession,
         _ report: @escaping @Sendable (TokenPersistenceError) -> Void
     ) async {
-        let turn = await takeTurn()
+        let access = await beginAccess()
         do throws(TokenPersistenceError) {
             try await exclusively { await self.saveNow(live, under: $0, report) }
         } catch {
             // Not without the lock: what another process is writing could be mixed up with it.
-            turns.withLock { if $0.coming === saved { $0.coming = nil } }
+            accesses.withLock { if $0.coming === saved { $0.coming = nil } }
             report(error)
         }
-        turn.end()
+        access.end()
         saved.land(.success(()))
     }
 
@@ -135,12 +135,12 @@ final class SessionStorage: Sendable {
         _ live: LiveSession, under lock: SessionLock, _ report: @Sendable (TokenPersistenceError) -> Void
     ) async {
         // First: a change that comes after the session has been read needs another save.
-        turns.withLock { $0.coming = nil }
+        accesses.withLock { $0.coming = nil }
         let session = live.current
         if let loss = lock.loss { return report(loss) }
         do throws(TokenPersistenceError) {
             try await save(session)
-            // Reentrancy: if somebody else has signed in meanwhile, the state ignores it.
+            // Reentrancy: if another user has signed in since, the state ignores it.
             live.noteSaved(session)
         } catch {
             report(error)

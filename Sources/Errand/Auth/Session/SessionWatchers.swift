@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Tells streams that the session which signed them has ended.
+/// Notifies streams that the session which signed them has ended.
 final class SessionWatchers: Sendable {
     typealias Ended = @Sendable (ServiceError) -> Void
 
@@ -33,8 +33,8 @@ final class SessionWatchers: Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    /// Tells the watchers of all other sessions than the present one why theirs has ended.
-    func tell(except present: UUID?, _ reason: (UUID) -> ServiceError) {
+    /// Notifies the watchers of all sessions but the present one why theirs has ended.
+    func notify(except present: UUID?, _ reason: (UUID) -> ServiceError) {
         let others = state.withLock { $0.watchers.values.filter { $0.session != present } }
         for watcher in others { watcher.ended(reason(watcher.session)) }
     }

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What the layers ask of a store: the tokens for the calls of a session. None of it takes a turn on the actor while
+/// What the layers ask of a store: the tokens for the calls of a session. None of it waits for the actor while
 /// the token is valid.
 extension TokenStore {
     /// Whether the current task is a refresh of this store: then signing would wait for itself.

@@ -1,6 +1,6 @@
 /// Exchanges tokens with a store's `refresh` closure.
 ///
-/// The closure runs in a task that belongs to no caller and to no refresh: it may ignore its cancellation, and nobody
+/// The closure runs in a task that belongs to no caller and to no refresh: it may ignore its cancellation, and no task
 /// waits for it then. A token that it returns all the same is kept for the next refresh: by now the server may accept
 /// no older refresh token.
 final class TokenExchange: Sendable {
@@ -59,7 +59,7 @@ final class TokenExchange: Sendable {
         run.end()
         if let outcome = result.outcome { return outcome }
         work.cancel()
-        // Owned by nobody: it ends with the closure.
+        // It has no owner: it ends with the closure.
         Task(executorPreference: time.executor) {
             await result.landed()
             if let token = try? result.outcome?.get() { await takeLate(token) }

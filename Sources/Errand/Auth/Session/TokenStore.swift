@@ -67,7 +67,7 @@ public actor TokenStore {
     ///     `invalid_request`, `invalid_scope` and `unsupported_grant_type`. It does not end because of
     ///     `invalid_client`, `unauthorized_client` or a 400 without a code. Any other error keeps the session: the
     ///     waiting calls fail with it, and the next call refreshes again after a delay.
-    ///   - revoke: Asks the server to revoke the token of a session that ends with ``signOut()``, so that nobody else
+    ///   - revoke: Asks the server to revoke the token of a session that ends with ``signOut()``, so that no one else
     ///     can use it; nothing by default. It runs beside the sign-out, for no longer than the `refreshTimeout`; if it
     ///     fails, `events` reports that. Its calls are not signed by this store. A refresh that is under way finishes,
     ///     and its token is revoked, too. ``waitUntilSaved()`` waits for it. It does not run when another user signs
@@ -122,7 +122,7 @@ public actor TokenStore {
     /// With a `revoke` closure, the token is revoked beside that. A session that has not been loaded yet is loaded
     /// first.
     public func signOut() async {
-        // Nobody knows what to revoke otherwise. What cannot be loaded is not revoked.
+        // Otherwise it is not known what to revoke. What cannot be loaded is not revoked.
         if revocation != nil { await startLoading()?.landed() }
         if change({ $0.signOut() }) { await saveCurrent() }
     }
@@ -136,8 +136,8 @@ public actor TokenStore {
     /// Whether a user is signed in. Loads the saved session if necessary.
     public var isSignedIn: Bool {
         get async {
-            // If the session cannot be loaded, nobody is signed in. A cancelled caller still waits for the load,
-            // because a cancellation signs nobody out.
+            // If the session cannot be loaded, no user is signed in. A cancelled caller still waits for the load,
+            // because a cancellation signs no user out.
             await startLoading()?.landed()
             return presentSession != nil
         }
@@ -153,7 +153,7 @@ public actor TokenStore {
     }
 
     /// Returns the token to use after the server has refused `rejected`: the current one if the token was replaced
-    /// meanwhile, otherwise a new one.
+    /// since, otherwise a new one.
     public func replacement(for rejected: Token) async throws(ServiceError) -> Token {
         let session = try await session()
         guard live.knows(rejected) else { throw .sessionExpired(SessionExpiry(.otherSession)) }
@@ -244,14 +244,14 @@ public actor TokenStore {
     }
 
     private func load(landing flight: Flight<Void, ServiceError>) async {
-        let turn = await storage.takeTurn()
+        let access = await storage.beginAccess()
         let outcome: Result<SavedSession?, TokenPersistenceError>
         do throws(TokenPersistenceError) {
             outcome = .success(try await storage.load())
         } catch {
             outcome = .failure(error)
         }
-        turn.end()
+        access.end()
         // Reentrancy: if somebody has signed in while it was read, the state ignores what was read.
         loading = nil
         switch outcome {
@@ -259,7 +259,7 @@ public actor TokenStore {
             live.load(session)
             flight.land(.success(()))
         case .failure(let error) where error.kind == .missingFolder:
-            // Where there has never been a folder, nobody has ever signed in.
+            // Where there has never been a folder, no user has ever signed in.
             live.load(nil)
             flight.land(.success(()))
         case .failure(let error):
@@ -269,17 +269,17 @@ public actor TokenStore {
                 flight.land(.failure(.storage(error)))
                 return
             }
-            // The damaged file was moved aside; the next call finds that nobody is signed in.
+            // The damaged file was moved aside; the next call finds that no user is signed in.
             if error.isKeptAside { live.load(nil) }
             flight.land(.failure(.sessionExpired(SessionExpiry(.unreadable, message: error.message))))
         }
     }
 
-    /// Saves the session that is current when the turn comes, so that the last of several changes is saved.
+    /// Saves the session that is current when the save begins, so that the last of several changes is saved.
     private func saveCurrent() async {
         listen()
         let saved = storage.saveCurrent(of: live) { self.broadcast.send(.notSaved($0)) }
-        // A refresh that signs in or out has the turn that the save waits for. A cancelled caller does not wait either.
+        // A refresh that signs in or out has the access that the save waits for. A cancelled caller does not wait either.
         if !isRefreshingHere { _ = try? await saved.value() }
     }
 
@@ -288,15 +288,15 @@ public actor TokenStore {
         guard listener == nil, let changes = storage.changes() else { return }
         listener = Task(executorPreference: time.executor) { [weak self, storage] in
             for await _ in changes {
-                // In its turn: what this process is saving must not be taken for another's change.
-                let turn = await storage.takeTurn()
+                // In order: what this process is saving must not be taken for another's change.
+                let access = await storage.beginAccess()
                 await self?.lookAgain()
-                turn.end()
+                access.end()
             }
         }
     }
 
-    /// Compares the session with what is saved, for the task that has the turn.
+    /// Compares the session with what is saved, for the task that has the access.
     func lookAgain() async {
         guard live.isLoaded else { return }
         do throws(TokenPersistenceError) {

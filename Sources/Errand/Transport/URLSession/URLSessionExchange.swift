@@ -17,7 +17,7 @@ final class URLSessionExchange: Sendable {
         /// The reason of the stop.
         var reason: ServiceError?
         var head: HTTPResponse?
-        /// The whole body or, for a streamed one, the bytes that nobody has read yet.
+        /// The whole body or, for a streamed one, the bytes that were not read yet.
         var body = Data()
         var received = 0
         var isPaused = false
@@ -39,7 +39,7 @@ final class URLSessionExchange: Sendable {
     private let answer = Flight<Void, ServiceError>()
     private let context: TransportContext
     private let readAhead: Int
-    /// Tells the caller how much of the body has been sent, if the caller wants to know.
+    /// Reports to the caller how much of the body has been sent, if the caller wants to know.
     private let noteSent: (@Sendable (Int) -> Void)?
     private let start: Instant
     private let state = Lock(State())
@@ -180,7 +180,7 @@ final class URLSessionExchange: Sendable {
                         return .success(state.body)
                     }
                     if let end = state.end { return end.map { nil } }
-                    // A stream has one reader; a second one that comes meanwhile receives nothing.
+                    // A stream has one reader; a second one receives nothing.
                     guard state.reader == nil else { return .success(nil) }
                     state.reader = continuation
                     return nil
@@ -194,7 +194,7 @@ final class URLSessionExchange: Sendable {
     }
 }
 
-/// The reader of a streamed body. When it is released, nobody needs the rest.
+/// The reader of a streamed body. When it is released, the rest is not needed.
 private final class URLSessionBodyReader: Sendable {
     private let exchange: URLSessionExchange
 

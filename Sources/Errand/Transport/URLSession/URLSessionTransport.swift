@@ -15,7 +15,7 @@ import FoundationNetworking
 /// bodies are written to a temporary file first; on Apple's platforms, a file that is the whole body is sent as it is.
 ///
 /// A streamed response is returned when its head has arrived. On Apple's platforms the request is suspended while
-/// nobody reads and `Options.readAhead` bytes wait; on Linux, where a suspended request would be sent again, only the
+/// no reader takes and `Options.readAhead` bytes wait; on Linux, where a suspended request would be sent again, only the
 /// limit on the whole body applies.
 public final class URLSessionTransport: StoppableTransport {
     /// The settings of the transport.
@@ -75,7 +75,7 @@ public final class URLSessionTransport: StoppableTransport {
         } onStop: {
             exchange.stop(.cancelled)
         }
-        // Foundation reads a file by itself, and may have sent one that changed meanwhile.
+        // Foundation reads a file by itself, and may have sent one that changed during the send.
         try await body.check()
         return try outcome.get()
     }

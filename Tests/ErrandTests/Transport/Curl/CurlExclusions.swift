@@ -8,8 +8,8 @@ enum CurlExclusions {
     /// Before 7.80.
     private static let beforeAnnouncements = [
         "C37: a 204 has no body, and the connection goes on": ownConnections,
-        "C37: a 304 that tells a length has no body, and the connection goes on": ownConnections,
-        "C37: a answer to HEAD that tells a length has no body, and the connection goes on": ownConnections,
+        "C37: a 304 with a length has no body, and the connection goes on": ownConnections,
+        "C37: a reply to HEAD with a length has no body, and the connection goes on": ownConnections,
         "C41: a thousand calls use one connection": ownConnections,
         "C45: a streamed body is what was sent, and the connection goes on": ownConnections,
     ]

@@ -24,8 +24,8 @@ struct CurlHTTP3ConformanceTests {
         "C40: an endless body without a length is too large, and is not read without bound": lateResets,
         "C40: an endless body in chunks is too large, and is not read without bound": lateResets,
         "C37: a 204 has no body, and the connection goes on": ownConnections,
-        "C37: a 304 that tells a length has no body, and the connection goes on": ownConnections,
-        "C37: a answer to HEAD that tells a length has no body, and the connection goes on": ownConnections,
+        "C37: a 304 with a length has no body, and the connection goes on": ownConnections,
+        "C37: a reply to HEAD with a length has no body, and the connection goes on": ownConnections,
         "C45: a streamed body is what was sent, and the connection goes on": ownConnections,
         "C42: a request goes out as it was made, and nothing is added that changes its meaning":
             "the server in front of the backend has another address",

@@ -18,7 +18,7 @@ enum URLSessionExclusions {
     ///
     /// All of it comes from the layer there between `URLSession` and libcurl (`NativeProtocol`, `_EasyHandle`), which
     /// Apple's platforms do not have: their loader reads HTTP itself. So each of these cases runs on Apple's platforms,
-    /// and is expected to pass, for these reasons. Nobody has seen it yet.
+    /// and is expected to pass, for these reasons. It has not run yet.
     ///
     /// - Ends of the process (C32, C36, C40): they are traps in that layer, which asks for a head that it has dropped.
     /// - D11: a trap too: the layer goes on with a transfer that has ended when it has read more of the file.
@@ -44,12 +44,12 @@ enum URLSessionExclusions {
         "C39: a packed body that ends early within its length is an error":
             "what came of it is a whole answer",
         "C40: an endless body without a length is too large, and is not read without bound":
-            "up to 475 MB are read before the cancellation gets its turn",
+            "up to 475 MB are read before the cancellation is handled",
         "C40: an endless body in chunks is too large, and is not read without bound":
-            "up to 3.8 GB are read before the cancellation gets its turn",
+            "up to 3.8 GB are read before the cancellation is handled",
         "C40: an endless body of a length beyond all bounds is too large, and is not read without bound":
             "ends the process (_EasyHandle.setupCallbacks)",
-        "C46: a body that nobody reads is not taken off the network without bound":
+        "C46: a body that is not read is not taken off the network without bound":
             "90 MB were taken in half a second: a task cannot be suspended",
         "D11: a connection that breaks while a file is sent is a failure, and the file is sent again":
             "ends the process (_EasyHandle.PauseState)",

@@ -2,7 +2,7 @@ import Dispatch
 import Errand
 
 /// An executor with one thread, which runs the jobs of a test in an order that is the same every time.
-final class Stage: TaskExecutor {
+final class TestExecutor: TaskExecutor {
     private struct State {
         var ready: [UnownedJob] = []
         var head = 0
@@ -11,15 +11,15 @@ final class Stage: TaskExecutor {
         var hasHadAutopilot = false
         var shuffler: SplitMix64?
         var onIdle: (@Sendable () -> Bool)?
-        /// Those who wait until the stage is idle.
+        /// Those who wait until the executor is idle.
         var settling: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state: Lock<State>
-    private let queue = DispatchQueue(label: "errand.stage")
+    private let queue = DispatchQueue(label: "errand.test-executor")
     private static let current = DispatchSpecificKey<ObjectIdentifier>()
 
-    /// Creates a stage that runs jobs in the order in which they became ready or, with a seed other than 0, in a
+    /// Creates an executor that runs jobs in the order in which they became ready or, with a seed other than 0, in a
     /// shuffled order.
     init(seed: UInt64) {
         // A different sequence from the clock's random numbers: otherwise the two would be correlated.
@@ -62,7 +62,7 @@ final class Stage: TaskExecutor {
             state.isRunning = true
             return true
         }
-        if mustStart { queue.async { self.play() } }
+        if mustStart { queue.async { self.runJobs() } }
     }
 
     func beginAutopilot() {
@@ -76,7 +76,7 @@ final class Stage: TaskExecutor {
         state.withLock { $0.autopilots -= 1 }
     }
 
-    private func play() {
+    private func runJobs() {
         while true {
             while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
             // Those who wait for this moment may have more to do here, before time passes.
