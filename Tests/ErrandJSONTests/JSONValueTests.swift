@@ -42,7 +42,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "a number or a text that cannot be read is told with its position",
+        "a number or a text that cannot be read is reported with its position",
         arguments: [
             ("[1,\n 1e999]", "a number that the type cannot represent at line 2, column 2"),
             ("[[01]]", "a malformed number at line 1, column 3"),

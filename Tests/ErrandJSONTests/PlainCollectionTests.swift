@@ -148,7 +148,7 @@ struct PlainCollectionTests {
         func throwIfStopped() throws { if isStopped { throw Stopped() } }
     }
 
-    @Test("a decoding that nobody waits for ends with the error of the question", arguments: [true, false])
+    @Test("a decoding that was stopped ends with the error of the question", arguments: [true, false])
     func stops(isStopped: Bool) throws {
         let count = 40_000
         func list(_ element: String) -> Data {

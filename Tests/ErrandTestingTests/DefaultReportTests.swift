@@ -31,7 +31,7 @@ import XCTest
         }
     }
 
-    @Test("a clock that nobody advances is an issue of the test")
+    @Test("a clock that is not advanced is an issue of the test")
     func stall() async throws {
         await withKnownIssue {
             let clock = TestClock(stallTimeout: .milliseconds(100))

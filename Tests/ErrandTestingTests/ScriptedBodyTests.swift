@@ -68,7 +68,7 @@ import Testing
         #expect(network.sent.isEmpty)
     }
 
-    @Test("a reader who is slow finds what has come meanwhile")
+    @Test("a reader who is slow finds what has come since")
     func slowReader() async throws {
         network.on(.get, "/x", twoChunks)
         let (client, clock) = (client(), clock)
@@ -124,7 +124,7 @@ import Testing
         #expect(data == ["a\nb\nc"])
     }
 
-    @Test("a stream that nobody has read to its end leaves nothing behind")
+    @Test("a stream that was not read to its end leaves nothing behind")
     func cancelled() async throws {
         network.on(.get, "/x", twoChunks.times(2))
         let (client, clock) = (client(), clock)

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Real time passes here, with generous bounds.
-@Suite("A clock that nobody advances") struct StallTests {
+@Suite("A clock that is not advanced") struct StallTests {
     private let reports = Noted<[TestFailure]>([])
 
     private func clock(_ stallTimeout: Duration) -> TestClock {
@@ -54,7 +54,7 @@ import Testing
         #expect(reports.value.first?.description.contains("The test waits for 2 sleeping tasks; there are 1.") == true)
     }
 
-    @Test("a test that waits for sleepers goes on if there are none, and is told so at its line")
+    @Test("a test that waits for sleepers goes on if there are none, and fails at its line")
     func noSleepers() async throws {
         let clock = clock(.milliseconds(100))
         let line: UInt = #line + 1
@@ -63,12 +63,12 @@ import Testing
         #expect(failure.location?.line == line)
         #expect(failure.description.hasPrefix("The test waits for 1 sleeping task; there are 0.\n"))
         #expect(failure.description.contains("$0.time = clock"))
-        // It is told once.
+        // It is reported once.
         await clock.sleepers(atLeast: 1)
         #expect(reports.value.count == 1)
     }
 
-    @Test("a test that waits for more requests than are sent goes on, and is told so at its line")
+    @Test("a test that waits for more requests than are sent goes on, and fails at its line")
     func requests() async throws {
         let network = ScriptedTransport(stallTimeout: .milliseconds(100)) { [reports] failure in
             reports.update { $0.append(failure) }

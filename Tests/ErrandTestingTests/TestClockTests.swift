@@ -16,7 +16,7 @@ import Testing
         #expect(clock.now == Instant.zero.advanced(by: .seconds(3)))
     }
 
-    @Test("alarms fire in order, each at its own instant, including those that are set meanwhile")
+    @Test("alarms fire in order, each at its own instant, including those that are set by others")
     func order() async {
         let clock = clock
         let fired = Noted<[String]>([])

@@ -25,18 +25,18 @@ import Testing
         #expect(throws: ServiceError.cancelled) { try cancelled.throwIfStopped() }
     }
 
-    @Test("a listener that comes after the stop is told at once; one that comes before, when the call is stopped")
+    @Test("a listener that comes after the stop is called at once; one that comes before, when the call is stopped")
     func listeners() {
-        let told = Noted<[String]>([])
+        let reported = Noted<[String]>([])
         let stopped = call()
         stopped.stop(.cancelled)
-        _ = stopped.scope.listen { told.update { $0.append("after") } }
-        #expect(told.value == ["after"])
+        _ = stopped.scope.listen { reported.update { $0.append("after") } }
+        #expect(reported.value == ["after"])
         let running = call()
-        _ = running.scope.listen { told.update { $0.append("before") } }
-        #expect(told.value == ["after"])
+        _ = running.scope.listen { reported.update { $0.append("before") } }
+        #expect(reported.value == ["after"])
         running.stop(.cancelled)
-        #expect(told.value == ["after", "before"])
+        #expect(reported.value == ["after", "before"])
     }
 
     private struct Nothing: Middleware {

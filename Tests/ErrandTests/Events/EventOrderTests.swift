@@ -134,10 +134,10 @@ struct EventOrderTests {
         let events = client.events
         let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("x")) }
         await client.shutdown()
-        let told = await events.reduce(into: [ServiceError]()) { told, event in
-            if let failure = event.failure { told.append(failure) }
+        let reported = await events.reduce(into: [ServiceError]()) { reported, event in
+            if let failure = event.failure { reported.append(failure) }
         }
-        for (error, isWhole) in [(error, true), (try #require(told.first), false)] {
+        for (error, isWhole) in [(error, true), (try #require(reported.first), false)] {
             switch error {
             case .rejected(let rejection), .serverFailure(let rejection):
                 #expect(rejection.message == "no")

@@ -85,7 +85,7 @@ struct PagingPositionTests {
         #expect(rest.had == [2])
     }
 
-    @Test("a page that has shrunk meanwhile is skipped completely")
+    @Test("a page that has shrunk is skipped completely")
     func shrunk() async throws {
         network.page("/feed?sort=new&page=1", Feed(items: [1], total: 2))
         network.page("/feed?sort=new&page=2", Feed(items: [2], total: 2))

@@ -9,7 +9,7 @@ struct ReplayTests {
     func secondRefusal() async throws {
         let scene = AuthScene(answering: false)
         scene.network.on(.get, "/me") { ScriptedReply.json(#"{"message":"not you"}"#, status: 401).times(2) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             let error = try #require(await failure(of: scene.me))
             #expect(error.status == 401)
@@ -24,7 +24,7 @@ struct ReplayTests {
     func cap() async throws {
         let scene = AuthScene(answering: false)
         scene.network.on(.get, "/me") { ScriptedReply.status(401).always }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             for _ in 0..<5 { #expect(await failure(of: scene.me)?.status == 401) }
             let error = await failure(of: scene.me)
@@ -42,7 +42,7 @@ struct ReplayTests {
     func forbidden() async throws {
         let scene = AuthScene(answering: false)
         scene.network.on(.get, "/me") { .status(403) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             #expect(await failure(of: scene.me)?.status == 403)
         }
@@ -53,7 +53,7 @@ struct ReplayTests {
     func unsigned() async throws {
         let scene = AuthScene(answering: false)
         scene.network.on(.get, "/me") { .status(401) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             let error = await failure { () async throws(ServiceError) in
                 try await scene.client.run(.me.authentication(.none))
@@ -71,7 +71,7 @@ struct ReplayTests {
             .status(302, headers: ["Location": "https://files.test/ann"])
         }
         scene.network.on(.get, "https://files.test/ann") { .status(401) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             #expect(await failure(of: scene.me)?.status == 401)
         }
@@ -89,7 +89,7 @@ struct ReplayTests {
             .status(302, headers: ["Location": "https://api.test/private"])
         }
         scene.network.on(.get, "https://api.test/private") { .status(401) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             #expect(await failure(of: scene.me)?.status == 401)
         }
@@ -102,7 +102,7 @@ struct ReplayTests {
         let scene = AuthScene(answering: false)
         scene.network.on(.get, "/me") { ScriptedReply.status(302, headers: ["Location": "/users/ann"]).times(2) }
         scene.network.on(.get, "/users/ann") { scene.server.answer($0) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             scene.server.refuseAccess(of: "ann")
             let name = try await scene.me()
@@ -115,7 +115,7 @@ struct ReplayTests {
     func oneShotBody() async throws {
         let scene = AuthScene(answering: false) { $0.callMiddlewares = [OneShot()] }
         scene.network.on(.post, "/notes") { .status(401) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             let error = await failure { () async throws(ServiceError) in
                 try await scene.client.run(Endpoint<NoContent>.post("notes"))
@@ -130,7 +130,7 @@ struct ReplayTests {
     func body() async throws {
         let scene = AuthScene(answering: false)
         scene.network.on(.post, "/notes") { scene.server.answer($0) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             scene.server.refuseAccess(of: "ann")
             let body = RequestBody.data(Data("again".utf8), contentType: "text/plain")
@@ -144,7 +144,7 @@ struct ReplayTests {
     func ownHeader() async throws {
         let scene = AuthScene(answering: false)
         scene.network.on(.get, "/me") { .status(401) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             let endpoint = Endpoint<String>.get("me", headers: ["Authorization": "Basic abc"])
             let error = await failure { () async throws(ServiceError) in try await scene.client.run(endpoint) }

@@ -15,7 +15,7 @@ struct SigningLayerTests {
         }
         let tokens = TokenStore(time: clock) { _ in Token(accessToken: "second-token-4712") }
         let client = testClient(network, clock) { $0.tokens = tokens }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "first-token-4711"))
             let error = await failure { () async throws(ServiceError) in try await client.run(.me) }
             guard case .rejected(let rejection) = error else { throw try #require(error) }
@@ -39,7 +39,7 @@ struct SigningLayerTests {
             return Token(accessToken: "token-471\(made.value)")
         }
         let client = testClient(network, clock) { $0.tokens = tokens }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "token-4710"))
             let error = await failure { () async throws(ServiceError) in try await client.run(.me) }
             guard case .rejected(let rejection) = error else { throw try #require(error) }
@@ -55,7 +55,7 @@ struct SigningLayerTests {
         }
         scene.network.on(.get, "/open") { ScriptedReply.json(#""open""#).times(5) }
         let (clock, client) = (scene.clock, scene.client)
-        try await clock.play {
+        try await clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             async let mine = scene.me()
             try await clock.sleep(for: .milliseconds(1))
@@ -83,7 +83,7 @@ struct SigningLayerTests {
             return Token(accessToken: "\(access)\(life)", expiry: clock.date.addingTimeInterval(life))
         }
         let client = testClient(network, clock) { ($0.limiter, $0.tokens) = (limiter, tokens) }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "old", expiry: clock.date))
             _ = try await client.run(.me)
         }
@@ -96,7 +96,7 @@ struct SigningLayerTests {
         let scene = AuthScene(takes: .milliseconds(1500)) { $0.rateLimit = .requests(1, per: .seconds(1)) }
         scene.network.on(.get, "/open") { ScriptedReply.json(#""open""#).times(3) }
         let (clock, client) = (scene.clock, scene.client)
-        try await clock.play {
+        try await clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             scene.server.refuseAccess(of: "ann")
             async let mine = scene.me()
@@ -123,7 +123,7 @@ struct SigningLayerTests {
         network.on(.get, "/open") { ScriptedReply.json(#""open""#).times(3) }
         let tokens = TokenStore(time: clock) { _ in Token(accessToken: try await login.run(.post("token"))) }
         let client = testClient(network, clock) { ($0.limiter, $0.tokens) = (limiter, tokens) }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "old"))
             async let mine: String = client.run(.me)
             try await clock.sleep(for: .milliseconds(1))

@@ -100,17 +100,17 @@ import Testing
         #expect(Configuration(ServerEnvironment(name: "test", baseURL: "https://api.test")).limitNotice != nil)
         let notice = Notice("why")
         for expected in [1, 0] {
-            let (clock, network, told) = (TestClock(), scripted(), Noted<[ClientEvent.Kind]>([]))
+            let (clock, network, reported) = (TestClock(), scripted(), Noted<[ClientEvent.Kind]>([]))
             network.onAny { ScriptedReply.json("1").times(4) }
             let client = testClient(network, clock) {
                 $0.rateLimit = .requests(1, per: .seconds(1))
                 #expect($0.limitNotice == nil)
                 $0.limitNotice = notice
-                $0.observe = { event in told.update { $0.append(event.kind) } }
+                $0.observe = { event in reported.update { $0.append(event.kind) } }
             }
             try await clock.run { for _ in 0..<4 { _ = try await client.run(Endpoint<Int>.get("x")) } }
-            #expect(told.value.count { $0 == .warned("why") } == expected)
-            #expect(told.value.count { if case .waitedForPermit = $0 { true } else { false } } == 3)
+            #expect(reported.value.count { $0 == .warned("why") } == expected)
+            #expect(reported.value.count { if case .waitedForPermit = $0 { true } else { false } } == 3)
         }
     }
 

@@ -76,7 +76,7 @@ private struct SharedBucket: PermitSource {
                 }
                 try? await clock.sleep(for: .seconds(5))
                 #expect(limiter.snapshot.waiters == 3 && limiter.snapshot.available == 0)
-                #expect(limiter.snapshot.nextGrant == .distantFuture, "nobody knows when")
+                #expect(limiter.snapshot.nextGrant == .distantFuture, "it is not known when")
                 own(2, limiter)
                 try? await clock.sleep(for: .seconds(1))
                 #expect(limiter.snapshot.waiters == 1)

@@ -90,14 +90,14 @@ private final class Ledger: Sendable {
         // Another sequence than the clock's own.
         let plan = SeededRandom(seed &* 7919)
         let problem = await clock.run {
-            await Self.play(plan, limiter, clock, ledger)
+            await Self.carryOut(plan, limiter, clock, ledger)
         }
         if let problem { Issue.record("seed \(seed), \(limit): \(problem)") }
         #expect(clock.sleepers == 0)
         #expect(limiter.snapshot.waiters == 0)
     }
 
-    private static func play(
+    private static func carryOut(
         _ plan: SeededRandom, _ limiter: RateLimiter, _ clock: TestClock, _ ledger: Ledger
     ) async -> String? {
         var random = plan

@@ -121,15 +121,15 @@ private struct WindowModel {
         var line: [Int] = []
         for _ in 0..<30 {
             let cost = isSimple ? 1 : random.int(1...limit.largestCost)
-            let told = TokenBucketPropertyTests.told(bucket, cost: cost, behind: line.reduce(0, +), at: start)
+            let reported = TokenBucketPropertyTests.reported(bucket, cost: cost, behind: line.reduce(0, +), at: start)
             line.append(cost)
             let truth = Self.momentOfTheLast(in: line, bucket, from: start)
-            #expect(told <= truth, "the line \(line) of \(limit)")
-            if isSimple { #expect(told == truth, "\(line.count) in the line of \(limit)") }
+            #expect(reported <= truth, "the line \(line) of \(limit)")
+            if isSimple { #expect(reported == truth, "\(line.count) in the line of \(limit)") }
         }
     }
 
-    private static func told(_ bucket: TokenBucket, cost: Int, behind ahead: Int, at now: Instant) -> Instant {
+    private static func reported(_ bucket: TokenBucket, cost: Int, behind ahead: Int, at now: Instant) -> Instant {
         cost == 1 ? bucket.earliest(ofLast: ahead + 1, at: now) : bucket.earliest(taking: cost, after: ahead, at: now)
     }
 

@@ -63,7 +63,7 @@ struct ReachedServerTests {
     }
 
     @Test(
-        "a network that was lost meanwhile: if the first request may have acted, the error says so")
+        "a network that was lost after the first request: if the first request may have acted, the error says so")
     func offline() async throws {
         for method in [HTTPMethod.post, .put, .delete, .get, .head] {
             let isOnline = Noted([true, false])

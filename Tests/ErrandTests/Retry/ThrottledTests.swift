@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Limits that a server tells by 403, and statuses of the user's choice")
+@Suite("Limits that a server reports with 403, and statuses of the user's choice")
 struct ThrottledTests {
     @Test(
         "a 403 that its headers make a limit is waited for like a 429",

@@ -116,16 +116,16 @@ struct PrivateFileTests {
         let file = FileTokenPersistence(path: scratch.path("plain/session"))
         let tokens = TokenStore(persistence: file, time: clock) { try await server.refresh($0) }
         let events = tokens.events
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(server.signIn("ann"))
             let second = try await tokens.replacement(for: server.token("ann", 0))
             let third = try await tokens.replacement(for: second)
             #expect(third.accessToken == "ann.2")
-            let told = await first(5, of: events).map { event in
+            let reported = await first(5, of: events).map { event in
                 if case .notSaved(let error) = event { "not saved: \(error.kind)" } else { "\(event)" }
             }
             #expect(
-                told == ["signedIn", "not saved: unwritable", "not saved: unwritable", "refreshed"]
+                reported == ["signedIn", "not saved: unwritable", "not saved: unwritable", "refreshed"]
                     + ["not saved: unwritable"])
         }
     }

@@ -109,7 +109,7 @@ import Testing
         var events = client.events(.get("feed")).makeAsyncIterator()
         let first = try await events.next()
         #expect(first?.data.count == 1000)
-        // The other calls show that the transport has run meanwhile.
+        // The other calls show that the transport has run.
         var sent = -1 << 20
         while server.bytesSent - sent >= 1 << 20 {
             sent = server.bytesSent

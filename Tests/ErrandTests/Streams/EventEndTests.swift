@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("Event streams: how they end, as listeners are told", .timeLimit(.minutes(1)))
+@Suite("Event streams: how they end for listeners", .timeLimit(.minutes(1)))
 struct EventEndTests: EventScene {
     let clock = TestClock(seed: 5)
     let network = scripted()
@@ -57,7 +57,7 @@ struct EventEndTests: EventScene {
         #expect(ends == [.succeeded(attempts: 1, after: .zero)])
     }
 
-    @Test("a stream that its reader leaves is told as cancelled")
+    @Test("a stream that its reader leaves is reported as cancelled")
     func left() async throws {
         network.on(.get, "/feed", connection("data: 1\n\n", then: .isSilent))
         let ends = try await ends { client in

@@ -60,7 +60,7 @@ import Testing
         server.on(.get, "/x") { _ in .endless() }
         server.on(.get, "/other") { _ in .json("1") }
         let response = try await client.stream(.get("x"))
-        // The other calls show that the transport has run meanwhile.
+        // The other calls show that the transport has run.
         var sent = -1 << 20
         while server.bytesSent - sent >= 1 << 20 {
             sent = server.bytesSent

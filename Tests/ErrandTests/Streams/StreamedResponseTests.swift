@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test("a stream that nobody reads ends when its user signs out; one that is not signed goes on")
+    @Test("a stream that is not read ends when its user signs out; one that is not signed goes on")
     func signedOut() async throws {
         network.on(.get, "/logs", stream(3).always)
         let tokens = TokenStore(time: clock) { $0 }

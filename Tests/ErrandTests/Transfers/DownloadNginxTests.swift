@@ -71,7 +71,7 @@ struct DownloadNginxTests {
         #expect(FileManager.default.contents(atPath: target) == content)
     }
 
-    @Test("D2: a file that has changed meanwhile comes whole, from its beginning", arguments: ["", "etag off;"])
+    @Test("D2: a file that has changed comes whole, from its beginning", arguments: ["", "etag off;"])
     func changed(settings: String) async throws {
         let nginx = try await nginx(settings)
         let other = Data(content.reversed())

@@ -85,7 +85,7 @@ import Testing
         try await expectAnew(isFirstSigned ? unsigned : signed)
     }
 
-    @Test("D4, D15: the same session goes on in another process, also with a token that was refreshed meanwhile")
+    @Test("D4, D15: the same session goes on in another process, also with a token that was refreshed since")
     func sameSession() async throws {
         // The bytes do not depend on the token here, only on the user.
         let file = LoopbackFile(DownloadScene.content(5000))

@@ -205,7 +205,7 @@ import Testing
         #expect(FileManager.default.contents(atPath: target) == file.content)
     }
 
-    @Test("D7: a file system that is full", .enabled(if: TemporaryFileSystem.isAllowed, "nobody may mount one here"))
+    @Test("D7: a file system that is full", .enabled(if: TemporaryFileSystem.isAllowed, "no file system can be mounted"))
     func fullFileSystem() async throws {
         serve()
         let disk = try TemporaryFileSystem(bytes: 4 << 20)

@@ -44,19 +44,19 @@ import Testing
 
     private func content(_ count: Int) -> Data { Data((1...count).map { UInt8(truncatingIfNeeded: $0) }) }
 
-    @Test("D9: progress never goes back, is told at most ten times a second and at the end, with the fraction")
+    @Test("D9: progress never goes back, is reported at most ten times a second and at the end, with the fraction")
     func progress() async throws {
         network.on(.get, "/file", reply(0..<1000, of: 1000, every: .milliseconds(3)))
         let client = testClient(network, clock)
-        let told = Noted<[(TransferProgress, Duration)]>([])
+        let reported = Noted<[(TransferProgress, Duration)]>([])
         try await clock.run {
             try await client.download(.get("file"), to: target) { [clock] progress in
-                told.update { $0.append((progress, clock.elapsed)) }
+                reported.update { $0.append((progress, clock.elapsed)) }
             }
         }
-        let (values, moments) = (told.value.map(\.0), told.value.map(\.1))
+        let (values, moments) = (reported.value.map(\.0), reported.value.map(\.1))
         #expect(zip(values, values.dropFirst()).allSatisfy { $0.bytes < $1.bytes })
-        // The last is told whenever it comes.
+        // The last is reported whenever it comes.
         let pauses = zip(moments, moments.dropFirst()).map { $1 - $0 }.dropLast()
         #expect(pauses.allSatisfy { $0 >= .milliseconds(100) && $0 <= .milliseconds(103) })
         #expect(values.first == TransferProgress(bytes: 1, total: 1000))
@@ -71,16 +71,16 @@ import Testing
             reply(6..<8, of: 10, every: .seconds(1), thenBreaks: true),
             reply(0..<10, of: 10, every: .seconds(1), tag: "\"2\""))
         let client = testClient(network, clock)
-        let told = Noted<[TransferProgress]>([])
+        let reported = Noted<[TransferProgress]>([])
         try await clock.run {
-            try await client.download(.get("file"), to: target) { progress in told.update { $0.append(progress) } }
+            try await client.download(.get("file"), to: target) { progress in reported.update { $0.append(progress) } }
         }
         let expected =
             (1...6).map { TransferProgress(bytes: $0, total: 10, attempt: 1) }
             + (7...8).map { TransferProgress(bytes: $0, total: 10, attempt: 2) }
             + (1...10).map { TransferProgress(bytes: $0, total: 10, attempt: 3) }
-        // The end is told again, when the file is in place.
-        #expect(told.value == expected + [TransferProgress(bytes: 10, total: 10, attempt: 3)])
+        // The end is reported again, when the file is in place.
+        #expect(reported.value == expected + [TransferProgress(bytes: 10, total: 10, attempt: 3)])
         #expect(network.sent.map { $0.request.headers["Range"] } == [nil, "bytes=6-", "bytes=8-"])
     }
 

@@ -12,10 +12,10 @@ struct TransferProgressTests {
         #expect(TransferProgress(bytes: 7).fraction == nil)
     }
 
-    @Test("D9 progress is told at once, and then at most ten times a second")
+    @Test("D9 progress is reported at once, and then at most ten times a second")
     func throttle() {
         var throttle = ProgressThrottle()
-        let told = (0...2500).filter { throttle.allows(at: .zero.advanced(by: .milliseconds($0))) }
-        #expect(told == Array(stride(from: 0, through: 2500, by: 100)))
+        let reported = (0...2500).filter { throttle.allows(at: .zero.advanced(by: .milliseconds($0))) }
+        #expect(reported == Array(stride(from: 0, through: 2500, by: 100)))
     }
 }

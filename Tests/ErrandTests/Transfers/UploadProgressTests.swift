@@ -8,11 +8,11 @@ import Testing
 struct UploadProgressTests {
     private let network = scripted()
     private let clock = TestClock()
-    private let told = Noted<[TransferProgress]>([])
+    private let reported = Noted<[TransferProgress]>([])
 
     private func client() -> APIClient { testClient(network, clock) }
 
-    private func note(_ progress: TransferProgress) { told.update { $0.append(progress) } }
+    private func note(_ progress: TransferProgress) { reported.update { $0.append(progress) } }
 
     /// A body of ten bytes, of which one comes every 30 ms.
     private func slow(length: Int? = 10) -> RequestBody {
@@ -31,21 +31,21 @@ struct UploadProgressTests {
         try await clock.run { try await client().run(.put("x", body: body), onProgress: note) }
     }
 
-    @Test("D9 progress is told at the start, at most ten times a second, and at the end")
+    @Test("D9 progress is reported at the start, at most ten times a second, and at the end")
     func pace() async throws {
         network.on(.put, "/x", .status(204))
         try await run(slow())
-        #expect(told.value.map(\.bytes) == [0, 4, 8, 10])
-        #expect(told.value.allSatisfy { $0.total == 10 && $0.attempt == 1 })
-        #expect(told.value.map(\.fraction) == [0, 0.4, 0.8, 1])
+        #expect(reported.value.map(\.bytes) == [0, 4, 8, 10])
+        #expect(reported.value.allSatisfy { $0.total == 10 && $0.attempt == 1 })
+        #expect(reported.value.map(\.fraction) == [0, 0.4, 0.8, 1])
     }
 
-    @Test("D9 without a known length there is no fraction, and the end is told too")
+    @Test("D9 without a known length there is no fraction, and the end is reported too")
     func unknownLength() async throws {
         network.on(.put, "/x", .status(204))
         try await run(slow(length: nil))
-        #expect(told.value.map(\.bytes) == [0, 4, 8, 10])
-        #expect(told.value.allSatisfy { $0.total == nil && $0.fraction == nil })
+        #expect(reported.value.map(\.bytes) == [0, 4, 8, 10])
+        #expect(reported.value.allSatisfy { $0.total == nil && $0.fraction == nil })
     }
 
     @Test("D9 each attempt begins anew and says so: after a failure, a replay and a redirect")
@@ -53,9 +53,9 @@ struct UploadProgressTests {
         network.on(.put, "/x", .status(503), .status(307, headers: ["Location": "/y"]))
         network.on(.put, "/y", .status(204))
         try await run(slow())
-        #expect(told.value.map(\.attempt) == told.value.map(\.attempt).sorted())
+        #expect(reported.value.map(\.attempt) == reported.value.map(\.attempt).sorted())
         for attempt in 1...3 {
-            let bytes = told.value.filter { $0.attempt == attempt }.map(\.bytes)
+            let bytes = reported.value.filter { $0.attempt == attempt }.map(\.bytes)
             #expect(bytes == bytes.sorted() && bytes.last == 10, "attempt \(attempt): \(bytes)")
         }
     }
@@ -65,10 +65,10 @@ struct UploadProgressTests {
         network.on(.put, "/x", .status(204))
         network.on(.get, "/x", .status(204))
         try await run(.data(Data(count: 1_000_000), contentType: "a/b"))
-        #expect(told.value.map(\.bytes) == [0, 1_000_000])
+        #expect(reported.value.map(\.bytes) == [0, 1_000_000])
         #expect(network.sent.first?.body == Data(count: 1_000_000))
         try await clock.run { try await client().run(.get("x"), onProgress: note) }
-        #expect(told.value.count == 2)
+        #expect(reported.value.count == 2)
     }
 
     @Test("D9 when a body breaks off, the last progress is what the transport had taken")
@@ -80,10 +80,10 @@ struct UploadProgressTests {
             }
         }
         await #expect(throws: ServiceError.self) { try await run(body) }
-        #expect(told.value.map(\.bytes) == [0, 3])
+        #expect(reported.value.map(\.bytes) == [0, 3])
     }
 
-    @Test("reply(to:) and routes tell progress as well")
+    @Test("reply(to:) and routes report progress as well")
     func others() async throws {
         network.on(.post, "/form", .json("1").times(2))
         struct Route: EndpointConvertible {
@@ -96,7 +96,7 @@ struct UploadProgressTests {
             _ = try await client.reply(to: Endpoint<Int>(Route()), onProgress: note)
             let _: Int = try await client.run(Route(), onProgress: note)
         }
-        #expect(told.value.map(\.bytes) == [0, 3, 0, 3])
+        #expect(reported.value.map(\.bytes) == [0, 3, 0, 3])
     }
 
     @Test("D9 what an earlier attempt reports late does not count", .timeLimit(.minutes(1)))
@@ -110,17 +110,17 @@ struct UploadProgressTests {
         second(3)
         first(7)
         progress.finish()
-        #expect(told.value.map(\.attempt) == told.value.map(\.attempt).sorted())
-        #expect(told.value.last == TransferProgress(bytes: 3, total: 10, attempt: 2))
+        #expect(reported.value.map(\.attempt) == reported.value.map(\.attempt).sorted())
+        #expect(reported.value.last == TransferProgress(bytes: 3, total: 10, attempt: 2))
     }
 
-    @Test("D9 progress is told by one thread at a time: a smaller number never comes last", .timeLimit(.minutes(1)))
+    @Test("D9 progress is reported by one thread at a time: a smaller number never comes last", .timeLimit(.minutes(1)))
     func inOrder() async {
         let (entered, goOn) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0))
         let overlaps = Noted((now: 0, most: 0))
-        let progress = UploadProgress(time: clock) { [told] progress in
+        let progress = UploadProgress(time: clock) { [reported] progress in
             overlaps.update { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
-            told.update { $0.append(progress) }
+            reported.update { $0.append(progress) }
             if progress.bytes == 0 {
                 entered.continuation.yield()
                 // The caller is still busy with the first number when another thread reports more.
@@ -143,8 +143,8 @@ struct UploadProgressTests {
         goOn.signal()
         for await _ in over.stream { break }
         #expect(overlaps.value.most == 1)
-        #expect(told.value.first == TransferProgress(bytes: 0, total: 10, attempt: 1))
-        #expect(told.value.last == TransferProgress(bytes: 10, total: 10, attempt: 2))
-        #expect(told.value.count == 2)
+        #expect(reported.value.first == TransferProgress(bytes: 0, total: 10, attempt: 1))
+        #expect(reported.value.last == TransferProgress(bytes: 10, total: 10, attempt: 2))
+        #expect(reported.value.count == 2)
     }
 }

@@ -12,7 +12,7 @@ struct UploadReplayTests {
         try scratch.write(String(repeating: "sunset", count: 50_000), to: "sunset.jpg")
         let scene = AuthScene(answering: false)
         scene.network.on(.post, "/photos", .status(401), .status(201))
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             let body = RequestBody.multipart { $0.add("photo", file: scratch.path("sunset.jpg")) }
             try await scene.client.run(.post("photos", body: body))
@@ -25,7 +25,7 @@ struct UploadReplayTests {
     func oneShot() async throws {
         let scene = AuthScene(answering: false)
         scene.network.on(.post, "/photos", .json(#"{"message": "who?"}"#, status: 401))
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             let once = HTTPBody.Chunks { continuation in
                 continuation.yield(Data("a".utf8))

@@ -116,17 +116,17 @@ struct UploadTests {
     func form() async throws {
         server.on(.post, "/x", .status(204))
         let path = try file(10 << 20)
-        let told = Noted<[TransferProgress]>([])
+        let reported = Noted<[TransferProgress]>([])
         let body = RequestBody.multipart { form in
             form.add("title", "a")
             form.add("one", file: path)
             form.add("two", file: path)
         }
-        try await client().run(.post("x", body: body)) { progress in told.update { $0.append(progress) } }
+        try await client().run(.post("x", body: body)) { progress in reported.update { $0.append(progress) } }
         let request = try #require(server.received.first)
         #expect(request.headers["Content-Length"] == "\(request.body.count)")
         #expect(request.body.count > 20 << 20)
-        let progress = told.value
+        let progress = reported.value
         #expect(progress.last == TransferProgress(bytes: request.body.count, total: request.body.count))
         #expect(progress.map(\.bytes) == progress.map(\.bytes).sorted())
     }

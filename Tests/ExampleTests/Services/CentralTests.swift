@@ -138,16 +138,16 @@ import Testing
         try await central.authenticate(email: ann.email, password: ann.password)
         _ = try await central.checkToken()
         let token = try await central.tokens.token().accessToken
-        var told = ""
+        var reported = ""
         for await line in log {
-            told += line + "\n"
+            reported += line + "\n"
             if line.contains("GET token  succeeded") { break }
         }
-        #expect(told.contains("POST authenticate  answered 200"))
-        #expect(!told.contains(token) && !told.contains(ann.password))
+        #expect(reported.contains("POST authenticate  answered 200"))
+        #expect(!reported.contains(token) && !reported.contains(ann.password))
     }
 
-    @Test("every failure passes one place, whoever has called")
+    @Test("every failure passes one place, whichever call failed")
     func failures() async throws {
         let central = central()
         var failures = central.failures.makeAsyncIterator()

@@ -52,7 +52,7 @@ import Testing
         #expect(await failures.next()?.status == 503)
     }
 
-    @Test("the indicator is shown around calls, whatever is changed meanwhile")
+    @Test("the indicator is shown around calls, whatever is changed during them")
     func activity() async throws {
         network.on(.get, "/x", .json("1").after(.seconds(1)).times(2))
         let central = central()

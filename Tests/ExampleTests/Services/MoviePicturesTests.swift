@@ -42,8 +42,8 @@ import Testing
             return request.headers["Range"] == nil ? reply.cut(.inBody(100_000), by: .reset) : reply
         }
         let progress = Noted<[TransferProgress]>([])
-        let resumed = try await pictures.downloadPoster(of: film, width: .original, to: place) { told in
-            progress.update { $0.append(told) }
+        let resumed = try await pictures.downloadPoster(of: film, width: .original, to: place) { reported in
+            progress.update { $0.append(reported) }
         }
         #expect(resumed?.attempts == 2)
         #expect(FileManager.default.contents(atPath: place) == content)

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("an empty answer and one of another shape are told apart")
+    @Test("an empty answer and one of another shape are distinguished")
     func empty() async throws {
         network.on(.get, "/popular?page=1&api_key=k", .status(200), .json("[1]"))
         let client = Movies.client(

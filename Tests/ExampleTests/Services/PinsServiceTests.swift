@@ -60,14 +60,14 @@ import Testing
         let service = try await signedIn()
         let pin = try await service.addPin("Sea")
         #expect(pin.picture == nil)
-        let told = Noted<[TransferProgress]>([])
+        let reported = Noted<[TransferProgress]>([])
         let changed = try await service.addPicture(path, to: pin.pinID) { progress in
-            told.update { $0.append(progress) }
+            reported.update { $0.append(progress) }
         }
         #expect(changed.picture?.name == "s%22ea.png" && changed.picture?.type == "image/png")
         #expect(changed.picture?.bytes == size)
         #expect(try await service.pin(pin.pinID) == changed)
-        #expect(told.value.last?.fraction == 1)
+        #expect(reported.value.last?.fraction == 1)
         let text = folder.appending(path: "a.txt").path
         try Data("a".utf8).write(to: URL(fileURLWithPath: text))
         let error = await failure { () async throws(ServiceError) in try await service.addPicture(text, to: pin.pinID) }
@@ -84,7 +84,7 @@ import Testing
         #expect(server.received.isEmpty)
     }
 
-    @Test("a refused sign-in and a broken connection are told apart, and neither leaves a session")
+    @Test("a refused sign-in and a broken connection are distinguished, and neither leaves a session")
     func notSignedIn() async throws {
         let service = service()
         let refused = await failure { () async throws(ServiceError) in
@@ -106,7 +106,7 @@ import Testing
         #expect(await service.tokens.isSignedIn == false)
     }
 
-    @Test("an expired token is replaced once for all, and nobody notices")
+    @Test("an expired token is replaced once for all, and no call fails")
     func expired() async throws {
         let service = try await signedIn()
         var token = try await service.tokens.token()

@@ -69,7 +69,7 @@ import Testing
         #expect(screen.skippedCount == 0 && screen.note == nil)
     }
 
-    @Test("a view that shows the screen is told of each change")
+    @Test("a view that shows the screen is notified of each change")
     @MainActor func observed() async throws {
         network.on(.get, list, .json(#"[{"id": 7}, {}]"#))
         let screen = Social.FriendsScreen(service)

@@ -43,7 +43,7 @@ import Testing
         #expect(closed?.localizedDescription == "Dan Dyer shows the list to nobody")
     }
 
-    @Test("a user without a number does not cost the others; the list tells how many were left out")
+    @Test("a user without a number does not cost the others; the list counts how many were left out")
     func lossy() async throws {
         server.fail(.elementWithoutID, on: "/social/api/v1/friends")
         let friends = try await service.friends()
@@ -100,7 +100,7 @@ import Testing
         #expect(forbidden?.refusal?.message == "This application may look, and change nothing")
     }
 
-    @Test("what the server cannot report is told by its kind: a crash, a page of HTML, a connection that breaks off")
+    @Test("other failures are reported by their kind: a crash, a page of HTML, a connection that breaks off")
     func unreported() async throws {
         let path = "/social/api/v1/friends"
         server.fail(.status(500, message: ""), on: path)

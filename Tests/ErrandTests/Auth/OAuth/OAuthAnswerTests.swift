@@ -151,7 +151,7 @@ struct OAuthAnswerTests {
         ]
         for (reply, expected, sends) in cases {
             let scene = OAuthScene(reply.times(sends))
-            try await scene.clock.play {
+            try await scene.clock.runTest {
                 #expect(await failure { () async throws(ServiceError) in try await scene.signIn() } == expected)
             }
             #expect(scene.network.sent.count == sends)

@@ -30,7 +30,7 @@ struct OAuthRefreshTests {
             $0.limiter = scene.login.limiter
         }
         let start = scene.clock.now
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await tokens.signIn(
                 Token(accessToken: "old", refreshToken: "r1", expiry: scene.clock.date, scopes: ["read"]))
             let names = try await withThrowingTaskGroup(of: String.self) { group in
@@ -68,7 +68,7 @@ struct OAuthRefreshTests {
         let disk = MemoryTokenPersistence()
         let tokens = store(scene, disk)
         let events = tokens.events
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await tokens.signIn(Token(accessToken: "old", refreshToken: "r", expiry: scene.clock.date))
             let errors = await withTaskGroup(of: ServiceError?.self) { group in
                 for _ in 0..<50 { group.addTask { await failure(of: tokens.token) } }
@@ -89,7 +89,7 @@ struct OAuthRefreshTests {
     func noRefreshToken(refresh: String?) async throws {
         let scene = OAuthScene()
         let tokens = store(scene)
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await tokens.signIn(Token(accessToken: "old", refreshToken: refresh, expiry: scene.clock.date))
             let expiry = SessionExpiry(.refreshRefused, message: "there is no refresh token")
             #expect(await failure(of: tokens.token) == .sessionExpired(expiry))
@@ -109,7 +109,7 @@ struct OAuthRefreshTests {
         let disk = MemoryTokenPersistence()
         let tokens = store(scene, disk)
         let events = tokens.events
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await tokens.signIn(Token(accessToken: "old", refreshToken: "r", expiry: scene.clock.date))
             let before = disk.load()
             let error = await failure(of: tokens.token)
@@ -128,7 +128,7 @@ struct OAuthRefreshTests {
         let tokens = TokenStore(time: scene.clock) { [oauth = scene.oauth] _ in
             try await oauth.token(.clientCredentials)
         }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await tokens.signIn(Token(accessToken: "old", expiry: scene.clock.date))
             let token = try await tokens.token()
             #expect(token.accessToken == "new")

@@ -99,7 +99,7 @@ struct OAuthRequestTests {
     func missingAtRefresh() async throws {
         let scene = OAuthScene(secret: "")
         let tokens = TokenStore(time: scene.clock) { [oauth = scene.oauth] in try await oauth.refresh($0) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await tokens.signIn(Token(accessToken: "a", refreshToken: "r", expiry: scene.clock.date))
             let error = await failure(of: tokens.token)
             #expect(error == .invalidRequest(InvalidRequest(.configuration, "the client secret is empty")))

@@ -48,8 +48,8 @@ struct OAuthSecretsTests {
                 .json(answer, status: status).always, secret: Self.secret, credentials: credentials)
             let events = scene.login.events
             let tokens = TokenStore(time: scene.clock) { [oauth = scene.oauth] in try await oauth.refresh($0) }
-            let told = tokens.events
-            try await scene.clock.play {
+            let reported = tokens.events
+            try await scene.clock.runTest {
                 // A response can echo only what was in its own request.
                 let grant = OAuth.Grant.password(username: "ann", password: Planted.password)
                 let signIn = await failure { () async throws(ServiceError) in try await scene.oauth.token(grant) }
@@ -64,7 +64,7 @@ struct OAuthSecretsTests {
                         Issue.record("\(secret) is in \(text)")
                     }
                 }
-                var listener = told.makeAsyncIterator()
+                var listener = reported.makeAsyncIterator()
                 _ = await listener.next()
                 if refresh?.reason != nil, let event = await listener.next() {
                     #expect(!printed(event).contains(Planted.refresh) && !printed(event).contains(Self.secret))

@@ -88,17 +88,17 @@ struct DamagedFileTests {
         let clock = TestClock()
         let tokens = TokenStore(persistence: file, time: clock) { $0 }
         let events = tokens.events
-        try await clock.play {
+        try await clock.runTest {
             #expect(await failure(of: tokens.token)?.reason == .unreadable)
             #expect(await failure(of: tokens.token) == .signInRequired)
             await tokens.signIn(Token(accessToken: "a"))
-            let told = await first(2, of: events)
-            guard case .notSaved(let error) = try #require(told.first) else {
-                Issue.record("\(told)")
+            let reported = await first(2, of: events)
+            guard case .notSaved(let error) = try #require(reported.first) else {
+                Issue.record("\(reported)")
                 return
             }
             #expect(error.kind == .damaged)
-            #expect(told.last == .signedIn)
+            #expect(reported.last == .signedIn)
         }
         #expect(try await file.load()?.token.accessToken == "a")
         #expect(try scratch.read("session.damaged") == "{")

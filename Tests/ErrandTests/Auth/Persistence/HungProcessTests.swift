@@ -55,10 +55,10 @@ struct HungProcessTests {
         #expect(try await tokens.token().accessToken == "bo.0")
         await tokens.signOut()
         #expect(await tokens.isSignedIn == false)
-        let told = await first(4, of: events).map { event in
+        let reported = await first(4, of: events).map { event in
             if case .notSaved(let error) = event { "not saved: \(error.kind)" } else { "\(event)" }
         }
-        #expect(told == ["signedIn", "not saved: locked", "signedOut", "not saved: locked"])
+        #expect(reported == ["signedIn", "not saved: locked", "signedOut", "not saved: locked"])
         #expect(try await file.load()?.token.accessToken == "ann.0", "nobody writes without the lock")
         hung.kill()
         _ = try await hung.end()

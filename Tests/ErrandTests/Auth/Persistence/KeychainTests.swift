@@ -104,13 +104,13 @@ import Testing
         #expect(error?.message.contains("TEAM.other") == true)
     }
 
-    @Test("a locked device signs nobody out: the call fails for now, and the next one reads again")
+    @Test("a locked device signs no user out: the call fails for now, and the next one reads again")
     func locked() async throws {
         let clock = TestClock()
         try await session().save(saved("ann"))
         keychain.refusal = .interactionNotAllowed
         let tokens = TokenStore(persistence: session(time: clock), time: clock) { $0 }
-        try await clock.play {
+        try await clock.runTest {
             let error = await #expect(throws: ServiceError.self) { try await tokens.token() }
             guard case .transport(let failure) = error else {
                 Issue.record("\(String(describing: error))")
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("processes that share a lock take turns: a second one waits, and fails in the end")
+    @Test("processes that share a lock wait for each other: a second one waits, and fails in the end")
     func sharedLock() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -12,7 +12,7 @@ struct PersistenceTests {
         disk.put(SavedSession(id: UUID(), token: Token(accessToken: "ann"), received: clock.date))
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         #expect(disk.loads == 0)
-        try await clock.play {
+        try await clock.runTest {
             let found = try await withThrowingTaskGroup(of: Token.self) { group in
                 for _ in 0..<10 { group.addTask { try await tokens.token() } }
                 return try await group.reduce(into: []) { $0.append($1.accessToken) }
@@ -30,7 +30,7 @@ struct PersistenceTests {
         let old = Token(accessToken: "a", expiry: clock.date)
         disk.save(SavedSession(id: UUID(), revision: .max, token: old, received: .distantPast))
         let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(accessToken: "b") }
-        try await clock.play {
+        try await clock.runTest {
             let token = try await tokens.token()
             #expect(token.accessToken == "b")
             #expect(disk.load()?.token.accessToken == "b")
@@ -43,7 +43,7 @@ struct PersistenceTests {
         let disk = SlowPersistence(clock)
         disk.saved.save(SavedSession(id: UUID(), token: Token(accessToken: "a"), received: clock.date))
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
-        try await clock.play {
+        try await clock.runTest {
             let question = Task(executorPreference: clock.executor) { await tokens.isSignedIn }
             question.cancel()
             #expect(await question.value)
@@ -58,7 +58,7 @@ struct PersistenceTests {
         let events = tokens.events
         let full = TokenPersistenceError(.unwritable, "no space left on device")
         disk.failSaves(with: full)
-        try await clock.play {
+        try await clock.runTest {
             let old = Token(accessToken: "old")
             await tokens.signIn(old)
             let newer = try await tokens.replacement(for: old)
@@ -79,11 +79,11 @@ struct PersistenceTests {
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         let events = tokens.events
         disk.failSaves(with: Odd())
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "old"))
-            let told = await first(2, of: events).last
-            guard case .notSaved(let error) = told else {
-                Issue.record("\(String(describing: told))")
+            let reported = await first(2, of: events).last
+            guard case .notSaved(let error) = reported else {
+                Issue.record("\(String(describing: reported))")
                 return
             }
             #expect(error.kind == .other)
@@ -98,7 +98,7 @@ struct PersistenceTests {
         disk.put(SavedSession(id: UUID(), token: Token(accessToken: "ann"), received: clock.date))
         disk.failLoads(with: TokenPersistenceError(.unreadable, "locked"))
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
-        try await clock.play {
+        try await clock.runTest {
             for _ in 0..<2 {
                 let error = await failure(of: tokens.token)
                 #expect(error == .sessionExpired(SessionExpiry(.unreadable, message: "locked")))
@@ -119,7 +119,7 @@ struct PersistenceTests {
         disk.failLoads(with: TokenPersistenceError(kind, "odd"))
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         let events = tokens.events
-        try await clock.play {
+        try await clock.runTest {
             #expect(await failure(of: tokens.token)?.reason == .unreadable)
             #expect(await failure(of: tokens.token) == .signInRequired)
             #expect(await first(1, of: events) == [.notSaved(TokenPersistenceError(kind, "odd"))])
@@ -133,7 +133,7 @@ struct PersistenceTests {
         let disk = SlowPersistence(clock)
         disk.saved.save(SavedSession(id: UUID(), token: Token(accessToken: "ann"), received: clock.date))
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
-        try await clock.play {
+        try await clock.runTest {
             async let early = tokens.token()
             try await clock.sleep(for: .milliseconds(20))
             await tokens.signIn(Token(accessToken: "bo"))
@@ -147,7 +147,7 @@ struct PersistenceTests {
         let clock = TestClock(seed: seed)
         let disk = SlowPersistence(clock)
         let tokens = TokenStore(persistence: disk, time: clock) { old in Token(accessToken: "\(old.accessToken).new") }
-        try await clock.play {
+        try await clock.runTest {
             let ann = Task(executorPreference: clock.executor) { await tokens.signIn(Token(accessToken: "ann")) }
             try await clock.sleep(for: .milliseconds(25))
             let calls = (0..<4).map { _ in
@@ -174,7 +174,7 @@ struct PersistenceTests {
         let clock = TestClock(seed: seed)
         let disk = SlowPersistence(clock)
         let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(accessToken: "new") }
-        try await clock.play {
+        try await clock.runTest {
             await withTaskGroup { group in
                 group.addTask { _ = await tokens.isSignedIn }
                 group.addTask { await tokens.signIn(Token(accessToken: "ann")) }
@@ -191,7 +191,7 @@ struct PersistenceTests {
         let clock = TestClock()
         let disk = CountingPersistence()
         let tokens = TokenStore(persistence: disk, time: clock) { old in Token(accessToken: "\(old.accessToken)+") }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "a"))
             disk.failLoads(with: TokenPersistenceError(.damaged, "odd"))
             disk.failSaves(with: TokenPersistenceError(.unwritable, "full"))

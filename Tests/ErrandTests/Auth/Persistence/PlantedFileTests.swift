@@ -54,7 +54,7 @@ struct PlantedFileTests {
         #expect(try scratch.mode("app/session") == 0o600)
     }
 
-    @Test("without a folder nobody is signed in, and looking for it does not create it")
+    @Test("without a folder no user is signed in, and looking for it does not create it")
     func firstStart() async throws {
         let tokens = TokenStore(persistence: file) { $0 }
         #expect(await tokens.isSignedIn == false)
@@ -64,12 +64,12 @@ struct PlantedFileTests {
         #expect(try await file.load()?.token.accessToken == "b")
     }
 
-    @Test("T9: a folder that is missing for a moment signs nobody out; a refresh waits until it is back")
+    @Test("T9: a folder that is missing for a moment signs no user out; a refresh waits until it is back")
     func missingFolder() async throws {
         let clock = TestClock()
         let server = AuthServer(clock, takes: .zero)
         let tokens = TokenStore(persistence: file, time: clock) { try await server.refresh($0) }
-        try await clock.play {
+        try await clock.runTest {
             let old = server.signIn("ann")
             await tokens.signIn(old)
             let events = tokens.events
@@ -101,7 +101,7 @@ struct PlantedFileTests {
             try await file.save(saved.continued(with: Token(accessToken: "theirs", refreshToken: "r2"), at: clock.date))
             throw ServiceError.refused
         }
-        try await clock.play {
+        try await clock.runTest {
             let old = Token(accessToken: "old", refreshToken: "r1")
             await tokens.signIn(old)
             let newer = try await tokens.replacement(for: old)
@@ -121,7 +121,7 @@ struct PlantedFileTests {
             try await file.save(saved.continued(with: theirs, at: clock.date.addingTimeInterval(-60)))
             throw ServiceError.refused
         }
-        try await clock.play {
+        try await clock.runTest {
             let old = Token(accessToken: "old", refreshToken: "r1")
             await tokens.signIn(old)
             let newer = try await tokens.replacement(for: old)

@@ -24,7 +24,7 @@ import Testing
             steps.value.append("refresh")
             return Token(accessToken: "new")
         }
-        try await clock.play {
+        try await clock.runTest {
             let token = try await tokens.token()
             #expect(token.accessToken == "new")
         }

@@ -20,7 +20,7 @@ struct SharedFileTests {
         let here = store(clock, server)
         let there = store(clock, server)
         let events = there.events
-        try await clock.play {
+        try await clock.runTest {
             let old = server.signIn("ann")
             await here.signIn(old)
             #expect(try await there.token() == old)
@@ -38,7 +38,7 @@ struct SharedFileTests {
         let server = AuthServer(clock)
         let here = store(clock, server)
         let there = store(clock, server)
-        try await clock.play {
+        try await clock.runTest {
             let old = server.signIn("ann")
             await here.signIn(old)
             _ = try await there.token()
@@ -56,7 +56,7 @@ struct SharedFileTests {
         let server = AuthServer(clock, lifetime: .seconds(600))
         let here = store(clock, server)
         let there = store(clock, server)
-        try await clock.play {
+        try await clock.runTest {
             let old = server.signIn("ann")
             await here.signIn(old)
             _ = try await there.token()
@@ -75,7 +75,7 @@ struct SharedFileTests {
         let here = store(clock, server)
         let there = store(clock, server)
         let events = there.events
-        try await clock.play {
+        try await clock.runTest {
             let old = server.signIn("ann")
             await here.signIn(old)
             _ = try await there.token()

@@ -45,7 +45,7 @@ extension Endpoint where Response == String {
 
 extension TestClock {
     /// Runs a test on autopilot. Unlike `run` it always counts as throwing, so that all tests read alike.
-    func play(_ body: @Sendable () async throws -> Void) async throws {
+    func runTest(_ body: @Sendable () async throws -> Void) async throws {
         try await run(body)
     }
 }

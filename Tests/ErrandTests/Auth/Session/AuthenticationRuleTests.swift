@@ -16,7 +16,7 @@ struct AuthenticationRuleTests {
     func rules(rule: CallOptions.Authentication?, isSignedIn: Bool, sent: String) async throws {
         let scene = AuthScene(answering: false)
         if sent != "nothing" { scene.network.on(.get, "/me") { .json(#""me""#) } }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             if isSignedIn { await scene.tokens.signIn(scene.server.signIn("ann")) }
             var endpoint = Endpoint<String>.me
             endpoint.options.authentication = rule
@@ -34,7 +34,7 @@ struct AuthenticationRuleTests {
         let network = scripted()
         network.on(.get, "/me") { ScriptedReply.json(#""me""#).times(2) }
         let client = testClient(network, clock)
-        try await clock.play {
+        try await clock.runTest {
             _ = try await client.run(.me)
             _ = try await client.run(.me.authentication(.optional))
             let error = await failure { () async throws(ServiceError) in
@@ -50,7 +50,7 @@ struct AuthenticationRuleTests {
         let scene = AuthScene(answering: false)
         scene.network.on(.get, "/me") { ScriptedReply.json(#""me""#).times(2) }
         let own: Endpoint<String> = .me.header("Authorization", "Basic YTpi")
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             _ = try await scene.client.run(own)
             await scene.tokens.signIn(Token(accessToken: "abc"))
             _ = try await scene.client.run(own)
@@ -61,7 +61,7 @@ struct AuthenticationRuleTests {
     @Test("an optional call of a signed-in user has its token refreshed like any other")
     func optionalRefresh() async throws {
         let scene = AuthScene()
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             scene.server.refuseAccess(of: "ann")
             let name = try await scene.client.run(.me.authentication(.optional))
@@ -74,7 +74,7 @@ struct AuthenticationRuleTests {
     func scheme() async throws {
         let scene = AuthScene(answering: false)
         scene.network.on(.get, "/me") { .json(#""me""#) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(Token(accessToken: "abc", type: "JWT"))
             _ = try await scene.me()
         }
@@ -85,7 +85,7 @@ struct AuthenticationRuleTests {
     func noRetryAroundRefresh() async throws {
         let scene = AuthScene(lifetime: .seconds(600))
         scene.server.plan(.fail(.reset))
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             try await scene.clock.sleep(for: .seconds(601))
             #expect(await failure(of: scene.me) == .reset)
@@ -97,7 +97,7 @@ struct AuthenticationRuleTests {
     @Test("T4: a deadline ends the wait for a refresh, which continues")
     func deadline() async throws {
         let scene = AuthScene(lifetime: .seconds(600), takes: .seconds(5))
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             try await scene.clock.sleep(for: .seconds(601))
             let error = await failure { () async throws(ServiceError) in

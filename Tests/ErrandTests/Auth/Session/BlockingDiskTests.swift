@@ -14,7 +14,7 @@ struct BlockingDiskTests {
             await tokens.signIn(Token(accessToken: "ann"))
         }
         await disk.hasBegun.landed()
-        // This call needs a turn on the actor, but no disk.
+        // This call needs the actor, but no disk.
         await tokens.refreshBeside(UUID())
         disk.goOn.signal()
         await call.value

@@ -60,7 +60,7 @@ private struct Walk: Sendable {
     var tokensHandedOut: Int { notes.value.withLock { $0.handedOut } }
 
     func run(tasks: Int, steps: Int) async throws {
-        try await clock.play {
+        try await clock.runTest {
             await signIn()
             for _ in 0..<tasks {
                 Task(executorPreference: clock.executor) {

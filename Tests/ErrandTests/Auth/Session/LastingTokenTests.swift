@@ -21,7 +21,7 @@ struct LastingTokenTests {
     @Test("a 401 is the result, with the server's own message; the session stays until the app ends it")
     func refused() async throws {
         network.on(.get, "/me") { .json(#"{"message": "the token was taken back"}"#, status: 401) }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "one-that-lasts", type: "JWT"))
             let error = await failure { () async throws(ServiceError) in try await client.run(.me) }
             guard case .rejected(let rejection) = error else { throw try #require(error) }
@@ -32,7 +32,7 @@ struct LastingTokenTests {
         #expect(network.sent.map { $0.request.headers["Authorization"] } == ["JWT one-that-lasts"])
     }
 
-    @Test("a token that turns out to be invalid ends only its own session")
+    @Test("an invalid token ends only its own session")
     func ownSession() async throws {
         let (old, new) = (Token(accessToken: "old-one"), Token(accessToken: "new-one"))
         await tokens.signIn(old)
@@ -47,7 +47,7 @@ struct LastingTokenTests {
     func expired() async throws {
         let events = tokens.events
         network.on(.get, "/me") { .json(#""ann""#) }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "a", expiry: clock.date.addingTimeInterval(60)))
             #expect(try await client.run(.me) == "ann")
             try await clock.sleep(for: .seconds(60))

@@ -9,7 +9,7 @@ struct LeewayTests {
     func beside(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(600), takes: .seconds(5))
         let clock = scene.clock
-        try await clock.play {
+        try await clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             try await clock.sleep(for: .seconds(541))
             let moment = clock.now
@@ -17,7 +17,7 @@ struct LeewayTests {
                 for _ in 0..<20 { group.addTask { try await scene.me() } }
                 for try await name in group { #expect(name == "ann") }
             }
-            #expect(clock.now == moment, "nobody waits for the refresh")
+            #expect(clock.now == moment, "no call waits for the refresh")
             try await clock.sleep(for: .seconds(6))
             let name = try await scene.me()
             #expect(name == "ann")
@@ -29,7 +29,7 @@ struct LeewayTests {
     @Test("T11: before the leeway there is no refresh; at its very beginning there is one")
     func border() async throws {
         let scene = AuthScene(lifetime: .seconds(600))
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             try await scene.clock.sleep(for: .milliseconds(539_999))
             _ = try await scene.me()
@@ -45,7 +45,7 @@ struct LeewayTests {
     @Test("T11: the token expires during the background refresh; from then on calls wait for it", arguments: 0..<20)
     func expiresMeanwhile(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(600), takes: .seconds(30))
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             try await scene.clock.sleep(for: .seconds(590))
             _ = try await scene.me()
@@ -61,7 +61,7 @@ struct LeewayTests {
     func failsBeside() async throws {
         let scene = AuthScene(seed: 3, lifetime: .seconds(600), takes: .zero)
         for _ in 0..<100 { scene.server.plan(.fail(.reset)) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             try await scene.clock.sleep(for: .seconds(540))
             for _ in 0..<500 {
@@ -77,7 +77,7 @@ struct LeewayTests {
     @Test("T12: a lifetime shorter than the leeway causes no storm: half of it is the leeway", arguments: 0..<5)
     func shortLife(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(20), takes: .zero)
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             for _ in 0..<2000 {
                 _ = try await scene.me()
@@ -109,10 +109,10 @@ struct LeewayTests {
         }
     }
 
-    @Test("a valid token is returned without a turn on the store's actor")
+    @Test("a valid token is returned without waiting for the store's actor")
     func fastPath() async throws {
         let scene = AuthScene(lifetime: .seconds(600))
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
         }
         let session = try #require(scene.tokens.presentSession)
@@ -123,11 +123,11 @@ struct LeewayTests {
         #expect(try scene.tokens.currentToken(of: session)?.isRefreshDue == true)
     }
 
-    @Test("T9: after a failed background refresh, a call takes no turn on the actor until the backoff is over")
+    @Test("T9: after a failed background refresh, a call does not wait for the actor until the backoff is over")
     func fastPathInBackoff() async throws {
         let scene = AuthScene(seed: 1, lifetime: .seconds(600), takes: .zero)
         scene.server.plan(.fail(.reset))
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             try await scene.clock.sleep(for: .seconds(541))
             _ = try await scene.me()
@@ -143,7 +143,7 @@ struct LeewayTests {
     @Test("a token whose expiry is not known is used until the server refuses it")
     func unknownExpiry() async throws {
         let scene = AuthScene()
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             try await scene.clock.sleep(for: .seconds(1_000_000))
             _ = try await scene.me()
@@ -154,7 +154,7 @@ struct LeewayTests {
     @Test("T12: a wall clock that is set back neither refreshes nor ends anything")
     func clockSetBack() async throws {
         let scene = AuthScene(lifetime: .seconds(600))
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             scene.clock.date = scene.clock.date.addingTimeInterval(-86_400)
             _ = try await scene.me()
@@ -166,7 +166,7 @@ struct LeewayTests {
     func noneInBackoff() async throws {
         let scene = AuthScene(seed: 1, lifetime: .seconds(600), takes: .zero)
         scene.server.plan(.fail(.reset))
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             try await scene.clock.sleep(for: .seconds(541))
             _ = try await scene.me()

@@ -14,7 +14,7 @@ struct LostLockTests {
     private func store(
         _ result: @escaping @Sendable () throws -> Token = { Token(accessToken: "here", refreshToken: "r'") }
     ) -> TokenStore {
-        TokenStore(persistence: shared.seat(), time: clock) { [clock] _ in
+        TokenStore(persistence: shared.handle(), time: clock) { [clock] _ in
             try await clock.sleep(for: .seconds(10))
             return try result()
         }
@@ -29,11 +29,11 @@ struct LostLockTests {
     @Test("T15: a lock that cannot be acquired fails the refresh, and the refresh token is not sent")
     func notAcquired() async throws {
         let runs = Noted(0)
-        let tokens = TokenStore(persistence: shared.seat(), time: clock) { _ in
+        let tokens = TokenStore(persistence: shared.handle(), time: clock) { _ in
             runs.update { $0 += 1 }
             return Token(accessToken: "new")
         }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             shared.failAcquisition(with: TokenPersistenceError(.other, "no leader"))
             let error = await failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
@@ -53,7 +53,7 @@ struct LostLockTests {
             runs.update { $0 += 1 }
             return Token(accessToken: "new")
         }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             disk.isLosing.value = true
             let error = await failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
@@ -70,7 +70,7 @@ struct LostLockTests {
         let disk = LosingPersistence()
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         let events = tokens.events
-        try await clock.play {
+        try await clock.runTest {
             disk.isLosing.value = true
             await tokens.signIn(old)
             #expect(await first(2, of: events) == [.signedIn, .notSaved(TokenPersistenceError(.lockLost, "lost"))])
@@ -81,23 +81,23 @@ struct LostLockTests {
     @Test("T15: the lock is lost during the refresh and another machine refreshes; its token is used by both")
     func lostDuring() async throws {
         let tokens = store()
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             async let waiting = tokens.replacement(for: old)
             try await clock.sleep(for: .seconds(5))
             shared.revoke()
             // Not announced: the save finds it.
-            shared.put(try saved("there", revision: 1), telling: false)
+            shared.put(try saved("there", revision: 1), notifying: false)
             #expect(try await waiting.accessToken == "there")
             #expect(shared.saved?.token.accessToken == "there")
             #expect(clock.elapsed == .seconds(10))
         }
     }
 
-    @Test("T14: the lock is lost during the refresh and nobody uses it; the new token is saved all the same")
+    @Test("T14: the lock is lost during the refresh and no other process uses it; the new token is saved all the same")
     func lostAndFree() async throws {
         let tokens = store()
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             async let waiting = tokens.replacement(for: old)
             try await clock.sleep(for: .seconds(5))
@@ -107,10 +107,10 @@ struct LostLockTests {
         }
     }
 
-    @Test("T8, T9: a refusal after the lock was lost signs nobody out: another machine may have used the token")
+    @Test("T8, T9: a refusal after the lock was lost signs no user out: another machine may have used the token")
     func refused() async throws {
         let tokens = store { throw ServiceError.sessionExpired(SessionExpiry(.refreshRefused)) }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             async let error = failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
             try await clock.sleep(for: .seconds(5))
@@ -126,13 +126,13 @@ struct LostLockTests {
     @Test("T7: somebody signs in elsewhere during a refresh; the new token of the old session replaces nothing")
     func otherUser() async throws {
         let tokens = store()
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             async let error = failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
             try await clock.sleep(for: .seconds(5))
             shared.revoke()
             let bo = SavedSession(id: UUID(), token: Token(accessToken: "bo"), received: clock.date)
-            shared.put(bo, telling: false)
+            shared.put(bo, notifying: false)
             #expect(await error?.reason == .otherSession)
             #expect(shared.saved == bo)
             #expect(try await tokens.token().accessToken == "bo")
@@ -142,7 +142,7 @@ struct LostLockTests {
     @Test("an older revision that was put back during a refresh, as from a backup, is replaced")
     func backup() async throws {
         let tokens = store()
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             let backup = try #require(shared.saved)
             let newer = try await tokens.replacement(for: old)

@@ -25,7 +25,7 @@ struct OddExclusivityTests {
         let (clock, disk) = (TestClock(), Idle())
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         let events = tokens.events
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "ann"))
             #expect(await first(2, of: events) == [.signedIn, .notSaved(Self.problem)])
             disk.isIdle.value = false
@@ -34,14 +34,14 @@ struct OddExclusivityTests {
         }
     }
 
-    @Test("T9: an `exclusively` that does not run its body fails a refresh, like a lock that nobody can acquire")
+    @Test("T9: an `exclusively` that does not run its body fails a refresh, like a lock that cannot be acquired")
     func refresh() async throws {
         let (clock, disk, runs) = (TestClock(), Idle(), Noted(0))
         let tokens = TokenStore(persistence: disk, time: clock) { _ in
             runs.update { $0 += 1 }
             return Token(accessToken: "new")
         }
-        try await clock.play {
+        try await clock.runTest {
             disk.isIdle.value = false
             let old = Token(accessToken: "ann", refreshToken: "r")
             await tokens.signIn(old)

@@ -41,7 +41,7 @@ import Testing
             $0.rateLimit = .requests(1, per: .seconds(1))
         }
         let (clock, tokens) = (scene.clock, scene.tokens)
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(scene.server.signIn("ann"))
             try await clock.sleep(for: .seconds(601))
             let calls = (0..<3).map { _ in
@@ -60,7 +60,7 @@ import Testing
     func signOutBeforeReplay() async throws {
         let scene = AuthScene(takes: .seconds(1)) { $0.rateLimit = .requests(1, per: .seconds(5)) }
         let (clock, tokens) = (scene.clock, scene.tokens)
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(scene.server.signIn("ann"))
             scene.server.refuseAccess(of: "ann")
             let call = Task(executorPreference: clock.executor) { await failure(of: scene.me) }

@@ -25,7 +25,7 @@ struct RefreshClosureTests {
             $0.rateLimit = .requests(1, per: .seconds(1))
         }
         later.set(client)
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "old"))
             let names = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<3 { group.addTask { try await client.run(.me) } }
@@ -44,7 +44,7 @@ struct RefreshClosureTests {
         let tokens = TokenStore(time: clock) { _ in Token(accessToken: try await later.client().run(.post("token"))) }
         let client = testClient(network, clock) { $0.tokens = tokens }
         later.set(client)
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "old", expiry: clock.date))
             let call = Task(executorPreference: clock.executor) {
                 await failure { () async throws(ServiceError) in try await client.run(.me) }
@@ -75,7 +75,7 @@ struct RefreshClosureTests {
         }
         let client = testClient(network, clock) { $0.tokens = tokens }
         later.set(client)
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "old", expiry: clock.date))
             _ = try await client.run(.me)
             _ = try await leftBehind.withLock { $0 }?.value
@@ -94,7 +94,7 @@ struct RefreshClosureTests {
         let login = testClient(network, clock)
         let tokens = TokenStore(time: clock) { _ in Token(accessToken: try await login.run(.post("token"))) }
         let client = testClient(network, clock) { $0.tokens = tokens }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "old"))
             let error = await failure { () async throws(ServiceError) in try await client.run(.me) }
             #expect(error == .sessionExpired(SessionExpiry(.refreshRefused, message: "gone", status: status)))
@@ -122,7 +122,7 @@ struct RefreshClosureTests {
             throw ServiceError.refused
         }
         own.withLock { $0 = tokens }
-        try await clock.play {
+        try await clock.runTest {
             let old = Token(accessToken: "ann")
             await tokens.signIn(old)
             let waiter = Task(executorPreference: clock.executor) {
@@ -147,7 +147,7 @@ struct RefreshClosureTests {
             return way == 0 ? try await store.replacement(for: old) : try await store.token()
         }
         own.withLock { $0 = tokens }
-        try await clock.play {
+        try await clock.runTest {
             let old = Token(accessToken: "ann", expiry: clock.date.addingTimeInterval(way == 0 ? 600 : 0))
             await tokens.signIn(old)
             let waiter = Task(executorPreference: clock.executor) {

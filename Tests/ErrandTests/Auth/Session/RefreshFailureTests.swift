@@ -12,7 +12,7 @@ struct RefreshFailureTests {
         let (clock, tokens) = (scene.clock, scene.tokens)
         let events = tokens.events
         scene.server.plan(.fail(.refused))
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(scene.server.signIn("ann"))
             try await clock.sleep(for: .seconds(601))
             let errors = await withTaskGroup(of: ServiceError?.self) { group in
@@ -45,11 +45,13 @@ struct RefreshFailureTests {
     func verdicts(_ error: ServiceError, isOver: Bool) async throws {
         let scene = AuthScene()
         scene.server.plan(.fail(error))
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             let token = scene.server.signIn("ann")
             await scene.tokens.signIn(token)
-            let told = await failure { () async throws(ServiceError) in try await scene.tokens.replacement(for: token) }
-            #expect(isOver ? told?.reason == .refreshRefused : told == error)
+            let reported = await failure { () async throws(ServiceError) in
+                try await scene.tokens.replacement(for: token)
+            }
+            #expect(isOver ? reported?.reason == .refreshRefused : reported == error)
             #expect(await scene.tokens.isSignedIn == !isOver)
             try await scene.clock.sleep(for: .seconds(1))
             #expect((scene.disk.load() == nil) == isOver)
@@ -74,7 +76,7 @@ struct RefreshFailureTests {
         try await verdicts(error, isOver: row.isOver)
     }
 
-    @Test("T21: a proxy's page with the status 400 signs nobody out")
+    @Test("T21: a proxy's page with the status 400 signs no user out")
     func proxyPage() async throws {
         let (clock, network) = (TestClock(), scripted())
         network.on(.post, "/token") {
@@ -83,11 +85,11 @@ struct RefreshFailureTests {
         let login = testClient(network, clock)
         let oauth = OAuth(server: login, clientID: "pins", clientSecret: "s3cret")
         let tokens = TokenStore(time: clock) { try await oauth.refresh($0) }
-        try await clock.play {
+        try await clock.runTest {
             let token = Token(accessToken: "old", refreshToken: "r")
             await tokens.signIn(token)
-            let told = await failure { () async throws(ServiceError) in try await tokens.replacement(for: token) }
-            #expect(told?.status == 400 && told?.reason == nil)
+            let reported = await failure { () async throws(ServiceError) in try await tokens.replacement(for: token) }
+            #expect(reported?.status == 400 && reported?.reason == nil)
             #expect(await tokens.isSignedIn)
         }
     }
@@ -97,7 +99,7 @@ struct RefreshFailureTests {
         let clock = TestClock()
         let disk = SlowPersistence(clock)
         let tokens = TokenStore(persistence: disk, time: clock) { _ in throw ServiceError.refused }
-        try await clock.play {
+        try await clock.runTest {
             let token = Token(accessToken: "old", refreshToken: "r")
             await tokens.signIn(token)
             #expect(await failure { () async throws(ServiceError) in try await tokens.replacement(for: token) } != nil)
@@ -111,7 +113,7 @@ struct RefreshFailureTests {
         let scene = AuthScene(seed: seed, lifetime: .seconds(600))
         let (clock, tokens) = (scene.clock, scene.tokens)
         scene.server.plan(.fail(.reset))
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(scene.server.signIn("ann"))
             try await clock.sleep(for: .seconds(601))
             let errors = await withTaskGroup(of: ServiceError?.self) { group in
@@ -131,7 +133,7 @@ struct RefreshFailureTests {
         let scene = AuthScene(seed: 7, lifetime: .seconds(600), takes: .milliseconds(10))
         let (clock, tokens) = (scene.clock, scene.tokens)
         for _ in 0..<200 { scene.server.plan(.fail(.reset)) }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(scene.server.signIn("ann"))
             try await clock.sleep(for: .seconds(601))
             let start = clock.now
@@ -159,12 +161,13 @@ struct RefreshFailureTests {
         for error in [Odd(), CancellationError(), ServiceError.cancelled] as [any Error] {
             let clock = TestClock()
             let tokens = TokenStore(time: clock) { _ in throw error }
-            try await clock.play {
+            try await clock.runTest {
                 let token = Token(accessToken: "old")
                 await tokens.signIn(token)
-                let told = await failure { () async throws(ServiceError) in try await tokens.replacement(for: token) }
-                guard case .transport(let failure) = try #require(told) else {
-                    Issue.record("\(String(describing: told))")
+                let reported = await failure { () async throws(ServiceError) in try await tokens.replacement(for: token)
+                }
+                guard case .transport(let failure) = try #require(reported) else {
+                    Issue.record("\(String(describing: reported))")
                     return
                 }
                 #expect(failure.kind == .other)
@@ -178,7 +181,7 @@ struct RefreshFailureTests {
     func noNewRefreshToken() async throws {
         let scene = AuthScene()
         scene.server.plan(.withoutRefreshToken)
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             let token = scene.server.signIn("ann")
             await scene.tokens.signIn(token)
             let newer = try await scene.tokens.replacement(for: token)

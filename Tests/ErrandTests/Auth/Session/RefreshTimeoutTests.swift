@@ -53,7 +53,7 @@ struct RefreshTimeoutTests {
     func hangs(seconds: Int?) async throws {
         let limit = Duration.seconds(seconds ?? 60)
         let tokens = seconds == nil ? store() : store(timeout: limit)
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             let calls = [replacing(tokens), replacing(tokens)]
             for call in calls { #expect(await ends(call, within: .seconds(61), on: clock) == .timedOut(limit)) }
@@ -75,7 +75,7 @@ struct RefreshTimeoutTests {
         }
         let client = testClient(network, clock) { $0.tokens = tokens }
         later.set(client)
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "old", expiry: clock.date))
             let call = Task(executorPreference: clock.executor) {
                 await failure { () async throws(ServiceError) in try await client.run(.me) }
@@ -93,7 +93,7 @@ struct RefreshTimeoutTests {
         network.on(.post, "/token", .silence)
         let login = testClient(network, clock) { $0.timeout = .seconds(600) }
         let tokens = TokenStore(time: clock) { _ in Token(accessToken: try await login.run(.post("token"))) }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             let call = replacing(tokens)
             #expect(await ends(call, within: .seconds(61), on: clock) == .timedOut())
@@ -107,7 +107,7 @@ struct RefreshTimeoutTests {
         let disk = MemoryTokenPersistence()
         let tokens = store(disk)
         let events = tokens.events
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             #expect(await ends(replacing(tokens), within: .seconds(61), on: clock) == .timedOut())
             hung.land(.success(Token(accessToken: "late", refreshToken: "rotated")))
@@ -125,7 +125,7 @@ struct RefreshTimeoutTests {
     func tooLate(after change: String) async throws {
         let disk = MemoryTokenPersistence()
         let tokens = store(disk)
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             #expect(await ends(replacing(tokens), within: .seconds(61), on: clock) == .timedOut())
             switch change {
@@ -146,7 +146,7 @@ struct RefreshTimeoutTests {
         let disk = HungSaves()
         let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(accessToken: "new", refreshToken: "r2") }
         let events = tokens.events
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             disk.hangs.value = true
             let call = Task(executorPreference: clock.executor) { try? await tokens.replacement(for: old).accessToken }
@@ -164,7 +164,7 @@ struct RefreshTimeoutTests {
     func signsOut(signsIn: Bool) async throws {
         let disk = MemoryTokenPersistence()
         let tokens = store(disk)
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             let call = replacing(tokens)
             try await clock.sleep(for: .seconds(1))

@@ -30,7 +30,7 @@ struct RevocationTests {
     func beside() async throws {
         let tokens = store()
         let events = tokens.events
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "ann"))
             await tokens.signOut()
             #expect(clock.elapsed == .zero)
@@ -47,7 +47,7 @@ struct RevocationTests {
     @Test("T6: a token that a refresh brings after the sign-out is revoked and not saved", arguments: [false, true])
     func duringRefresh(withSignIn: Bool) async throws {
         let tokens = store()
-        try await clock.play {
+        try await clock.runTest {
             let old = Token(accessToken: "ann", refreshToken: "r")
             await tokens.signIn(old)
             async let waiting = failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
@@ -68,7 +68,7 @@ struct RevocationTests {
     func fails() async throws {
         let tokens = store(failing: .reset)
         let events = tokens.events
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "ann"))
             await tokens.signOut()
             #expect(await first(3, of: events) == [.signedIn, .signedOut, .notRevoked(.reset)])
@@ -84,7 +84,7 @@ struct RevocationTests {
             await hung.landed()
         }
         let events = tokens.events
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "ann"))
             await tokens.signOut()
             await tokens.waitUntilSaved()
@@ -103,7 +103,7 @@ struct RevocationTests {
         } revoke: { [revoked] token in
             revoked.value.append(token.accessToken)
         }
-        try await clock.play {
+        try await clock.runTest {
             let old = Token(accessToken: "ann", refreshToken: "r")
             await tokens.signIn(old)
             async let waiting = failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
@@ -120,7 +120,7 @@ struct RevocationTests {
     func notLoaded() async throws {
         disk.save(SavedSession(id: UUID(), token: Token(accessToken: "ann"), received: clock.date))
         let tokens = store()
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signOut()
             await tokens.waitUntilSaved()
         }
@@ -135,7 +135,7 @@ struct RevocationTests {
         } revoke: { [revoked] token in
             revoked.value.append(token.accessToken)
         }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "ann"))
             let bo = Token(accessToken: "bo", refreshToken: "r")
             await tokens.signIn(bo)
@@ -157,7 +157,7 @@ struct RevocationTests {
             try await client.value?.run(.post("revoke"))
         }
         client.value = testClient(network, clock) { $0.tokens = tokens }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "ann"))
             await tokens.signOut()
             try await clock.sleep(for: .seconds(1))

@@ -11,7 +11,7 @@ struct SavedElsewhereTests {
 
     /// Creates a store of one machine, whose refreshes are counted.
     private func store(_ refreshes: Noted<Int> = Noted(0)) -> TokenStore {
-        TokenStore(persistence: shared.seat(), time: clock) { [clock] old in
+        TokenStore(persistence: shared.handle(), time: clock) { [clock] old in
             try await clock.sleep(for: .seconds(1))
             refreshes.update { $0 += 1 }
             return Token(
@@ -23,7 +23,7 @@ struct SavedElsewhereTests {
     func signInAndOut() async throws {
         let (here, there) = (store(), store())
         let events = here.events
-        try await clock.play {
+        try await clock.runTest {
             #expect(await here.isSignedIn == false)
             await there.signIn(Token(accessToken: "ann"))
             try await clock.sleep(for: .milliseconds(1))
@@ -43,7 +43,7 @@ struct SavedElsewhereTests {
     @Test("T20: another user signs in elsewhere; calls of the old session fail, later ones use the new one")
     func otherUser() async throws {
         let (here, there) = (store(), store())
-        try await clock.play {
+        try await clock.runTest {
             await here.signIn(Token(accessToken: "ann"))
             let session = try #require(here.presentSession)
             await there.signIn(Token(accessToken: "bo"))
@@ -60,7 +60,7 @@ struct SavedElsewhereTests {
     func refreshed() async throws {
         let refreshes = Noted(0)
         let (here, there) = (store(refreshes), store(refreshes))
-        try await clock.play {
+        try await clock.runTest {
             let old = Token(accessToken: "ann", refreshToken: "r", expiry: clock.date.addingTimeInterval(600))
             await here.signIn(old)
             _ = try await there.replacement(for: old)
@@ -75,12 +75,12 @@ struct SavedElsewhereTests {
     @Test("T20: calls that wait for the end of a delay continue with a token that was refreshed elsewhere")
     func whilePausing() async throws {
         let fails = Noted(true)
-        let here = TokenStore(persistence: shared.seat(), time: clock) { _ in
+        let here = TokenStore(persistence: shared.handle(), time: clock) { _ in
             if fails.value { throw ServiceError.reset }
             return Token(accessToken: "here")
         }
         let there = store()
-        try await clock.play {
+        try await clock.runTest {
             let old = Token(accessToken: "ann", refreshToken: "r", expiry: clock.date.addingTimeInterval(10))
             await here.signIn(old)
             try await clock.sleep(for: .seconds(11))
@@ -106,16 +106,16 @@ struct SavedElsewhereTests {
         }
         here = nil
         #expect(released == nil)
-        try await clock.play { [clock] in try await clock.sleep(for: .milliseconds(1)) }
+        try await clock.runTest { [clock] in try await clock.sleep(for: .milliseconds(1)) }
         #expect(shared.listeners == 0)
     }
 
-    @Test("what could not be read elsewhere signs nobody out")
+    @Test("what could not be read elsewhere signs no user out")
     func unreadable() async throws {
         let disk = Announcing()
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         let events = tokens.events
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "ann"))
             let problem = TokenPersistenceError(.unreadable, "torn")
             disk.base.failLoads(with: problem)

@@ -8,7 +8,7 @@ struct SessionChangeTests {
     func signOutDuringRefresh(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(600), takes: .seconds(5))
         let (clock, tokens) = (scene.clock, scene.tokens)
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(scene.server.signIn("ann"))
             try await clock.sleep(for: .seconds(601))
             let calls = (0..<5).map { _ in
@@ -18,7 +18,7 @@ struct SessionChangeTests {
             let moment = clock.now
             await tokens.signOut()
             for call in calls { #expect(await call.value?.reason == .signedOut) }
-            #expect(clock.now == moment, "nobody waits for a refresh that is of no use any more")
+            #expect(clock.now == moment, "no call waits for a refresh that is of no use any more")
             try await clock.sleep(for: .seconds(10))
             #expect(scene.disk.load() == nil)
             #expect(await tokens.isSignedIn == false)
@@ -30,7 +30,7 @@ struct SessionChangeTests {
     func signInDuringRefresh(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(600), takes: .seconds(5))
         let (clock, tokens) = (scene.clock, scene.tokens)
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(scene.server.signIn("ann"))
             try await clock.sleep(for: .seconds(601))
             let calls = (0..<5).map { _ in
@@ -58,7 +58,7 @@ struct SessionChangeTests {
     @Test("T7: the user changes while a call waits in a middleware; it keeps its session, and is never sent")
     func changeInMiddleware() async throws {
         let scene = AuthScene(seed: 1) { $0.callMiddlewares = [Hesitating()] }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             async let error = failure(of: scene.me)
             try await scene.clock.sleep(for: .milliseconds(500))
@@ -72,7 +72,7 @@ struct SessionChangeTests {
     func signInBeforeRefusal(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, answering: false)
         scene.network.on(.get, "/me") { ScriptedReply.status(401).after(.seconds(5)) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             async let error = failure(of: scene.me)
             try await scene.clock.sleep(for: .seconds(1))
@@ -86,7 +86,7 @@ struct SessionChangeTests {
     @Test("T7: the user changes while a call waits in the limiter's queue; it is never sent", arguments: 0..<20)
     func changeInLine(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed) { $0.rateLimit = .requests(1, per: .seconds(1)) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             #expect(try await scene.me() == "ann")
             async let toBo = failure(of: scene.me)
@@ -106,7 +106,7 @@ struct SessionChangeTests {
     @Test("T7: the same user who signs in again begins another session", arguments: [true, false])
     func sameUserAgain(signsOut: Bool) async throws {
         let scene = AuthScene { $0.rateLimit = .requests(1, per: .seconds(1)) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             let token = scene.server.signIn("ann")
             await scene.tokens.signIn(token)
             #expect(try await scene.me() == "ann")
@@ -121,7 +121,7 @@ struct SessionChangeTests {
     @Test("T7: a token of another session is not replaced")
     func foreignToken() async throws {
         let scene = AuthScene()
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             let foreign = scene.server.token("bo", 0)
             let error = await failure { () async throws(ServiceError) in
@@ -140,7 +140,7 @@ struct SessionChangeTests {
             await Task(executorPreference: clock.executor) { try? await clock.sleep(for: .seconds(5)) }.value
             return Token(accessToken: "ann.1")
         }
-        try await clock.play {
+        try await clock.runTest {
             let old = Token(accessToken: "ann.0")
             await tokens.signIn(old)
             async let waiting = failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }

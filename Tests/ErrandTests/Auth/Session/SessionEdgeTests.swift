@@ -10,7 +10,7 @@ struct SessionEdgeTests {
         let (clock, disk) = (TestClock(), CountingPersistence())
         let server = AuthServer(clock, takes: .zero)
         let tokens = TokenStore(persistence: disk, time: clock) { try await server.refresh($0) }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(server.signIn("ann"))
             disk.failSaves(with: TokenPersistenceError(.unwritable, "the disk is full"))
             await tokens.signIn(server.signIn("bob"))
@@ -26,7 +26,7 @@ struct SessionEdgeTests {
         let clock = TestClock()
         let server = AuthServer(clock, takes: .zero)
         let tokens = TokenStore(time: clock) { try await server.refresh($0) }
-        try await clock.play {
+        try await clock.runTest {
             let old = server.signIn("ann")
             await tokens.signIn(old)
             let session = try #require(tokens.presentSession)

@@ -29,7 +29,7 @@ struct SessionLearningTests {
         return state
     }
 
-    /// A state in which nobody is signed in, and that is saved.
+    /// A state in which no user is signed in, and that is saved.
     private var nobody: State {
         var state = State(leeway: 60)
         state.load(nil)
@@ -75,7 +75,7 @@ struct SessionLearningTests {
         #expect(state.session == bob)
     }
 
-    @Test("a sign-in elsewhere is taken over where nobody is signed in")
+    @Test("a sign-in elsewhere is taken over where no user is signed in")
     func signedIn() {
         var state = nobody
         #expect(state.learn(nil, at: date) == [])
@@ -111,7 +111,7 @@ struct SessionLearningTests {
         #expect(state.status(of: ann.id, at: date) == .good(newer(1).token))
     }
 
-    @Test("what cannot be read signs nobody out; a file that was kept aside is missing from now on")
+    @Test("what cannot be read signs no user out; a file that was kept aside is missing from now on")
     func unreadable() {
         var state = saved
         let torn = TokenPersistenceError(.unreadable, "torn")
@@ -120,6 +120,6 @@ struct SessionLearningTests {
         #expect(state.savedVersion == nil)
         let damaged = TokenPersistenceError(.damaged, "damaged")
         #expect(state.failLearning(damaged) == [.send(.notSaved(damaged))])
-        #expect(state.learn(nil, at: date) == [], "nobody has signed out")
+        #expect(state.learn(nil, at: date) == [], "no user has signed out")
     }
 }

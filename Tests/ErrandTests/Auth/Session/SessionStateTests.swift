@@ -224,7 +224,7 @@ private let signIns: [Transition] = [
         "sign-out before anybody has looked whether a session is saved", .unread, { $0.signOut() },
         .ended(signedOut), .send(.signedOut), .save),
     Transition(
-        "sign-out when nobody is signed in is not reported", .nobody, { $0.signOut() }, .ended(signedOut),
+        "sign-out when no user is signed in is not reported", .nobody, { $0.signOut() }, .ended(signedOut),
         .save),
     Transition(
         "the session is saved", .good, noting { $0.noteSaved(ann) }, .good(ann.token), of: ann,

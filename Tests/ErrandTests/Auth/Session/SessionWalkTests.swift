@@ -110,7 +110,7 @@ private struct SessionWalk {
             case .cancelRefresh:
                 if running == nil { note("there is no refresh to cancel") }
             case .resume(let refresh, let outcome):
-                if running?.refresh != refresh { note("nobody waits for refresh \(refresh)") }
+                if running?.refresh != refresh { note("no call waits for refresh \(refresh)") }
                 if case .success(let token) = outcome {
                     completed += 1
                     if running?.session != state.session?.id { note("T7: the new token is of another session") }

@@ -11,25 +11,25 @@ import Testing
         await tokens.signIn(Token(accessToken: "ann"))
         let session = try #require(tokens.presentSession)
         if bySignOut { await tokens.signOut() } else { await tokens.signIn(Token(accessToken: "bo")) }
-        let told = Noted<[ServiceError]>([])
-        let watch = tokens.watch(session) { error in told.update { $0.append(error) } }
-        #expect(told.value == [.sessionExpired(SessionExpiry(bySignOut ? .signedOut : .otherSession))])
+        let reported = Noted<[ServiceError]>([])
+        let watch = tokens.watch(session) { error in reported.update { $0.append(error) } }
+        #expect(reported.value == [.sessionExpired(SessionExpiry(bySignOut ? .signedOut : .otherSession))])
         watch.cancel()
     }
 
     @Test("a watch of the present session is told when it ends, and not after it was cancelled")
     func present() async throws {
-        let told = Noted<[String]>([])
+        let reported = Noted<[String]>([])
         await tokens.signIn(Token(accessToken: "ann"))
         let session = try #require(tokens.presentSession)
         let (stays, goes) = (
-            tokens.watch(session) { _ in told.update { $0.append("stays") } },
-            tokens.watch(session) { _ in told.update { $0.append("goes") } }
+            tokens.watch(session) { _ in reported.update { $0.append("stays") } },
+            tokens.watch(session) { _ in reported.update { $0.append("goes") } }
         )
-        #expect(told.value.isEmpty)
+        #expect(reported.value.isEmpty)
         goes.cancel()
         await tokens.signOut()
-        #expect(told.value == ["stays"])
+        #expect(reported.value == ["stays"])
         stays.cancel()
     }
 }

@@ -9,7 +9,7 @@ struct SharedRefreshTests {
     @Test("T1: fifty calls meet an expired token: one refresh, and all continue with its result", arguments: 0..<20)
     func expired(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(600))
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             try await scene.clock.sleep(for: .seconds(601))
             let names = try await withThrowingTaskGroup(of: String.self) { group in
@@ -19,14 +19,14 @@ struct SharedRefreshTests {
             #expect(names == Array(repeating: "ann", count: 50))
         }
         #expect(scene.server.refreshes == ["refresh.ann.0"])
-        #expect(scene.sentTokens == Array(repeating: "ann.1", count: 50), "nobody may send the expired token")
+        #expect(scene.sentTokens == Array(repeating: "ann.1", count: 50), "no call may send the expired token")
         #expect(scene.clock.elapsed == .seconds(602))
     }
 
     @Test("T1: fifty calls get a 401: one refresh, and all are replayed with its result", arguments: 0..<20)
     func refused(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed)
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             scene.server.refuseAccess(of: "ann")
             try await withThrowingTaskGroup(of: String.self) { group in
@@ -43,7 +43,7 @@ struct SharedRefreshTests {
     @Test("calls that begin while a refused token is replaced wait for the new one", arguments: 0..<20)
     func afterRefusal(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed)
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             scene.server.refuseAccess(of: "ann")
             try await withThrowingTaskGroup(of: String.self) { group in
@@ -64,7 +64,7 @@ struct SharedRefreshTests {
             ScriptedReply.json(#""done""#)
         }
         scene.network.on(.get, "/me") { scene.server.answer($0) }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             async let slow: String = scene.client.run(Endpoint<String>.get("slow").timeout(.seconds(60)))
             try await scene.clock.sleep(for: .seconds(1))
@@ -79,7 +79,7 @@ struct SharedRefreshTests {
     @Test("T2: for a token that it has replaced, the store returns the current one without a refresh")
     func replaced() async throws {
         let scene = AuthScene()
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             let first = scene.server.signIn("ann")
             await scene.tokens.signIn(first)
             let second = try await scene.tokens.replacement(for: first)
@@ -95,7 +95,7 @@ struct SharedRefreshTests {
     func cancelledWaiter(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(600), takes: .seconds(5))
         let (clock, tokens) = (scene.clock, scene.tokens)
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(scene.server.signIn("ann"))
             try await clock.sleep(for: .seconds(601))
             let waiters = (0..<10).map { _ in
@@ -124,7 +124,7 @@ struct SharedRefreshTests {
     func everyWaiterCancelled(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(600), takes: .seconds(5))
         let (clock, tokens) = (scene.clock, scene.tokens)
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(scene.server.signIn("ann"))
             try await clock.sleep(for: .seconds(601))
             let calls = (0..<3).map { _ in
@@ -160,7 +160,7 @@ struct SharedRefreshTests {
             $0.limiter = limiter
             $0.tokens = tokens
         }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "old"))
             try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<20 { group.addTask { try await client.run(.me) } }

@@ -9,7 +9,7 @@ final class SharedSession: Sendable {
         var holder: SessionLock?
         var waiting: [CheckedContinuation<Void, Never>] = []
         var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
-        var lastSeat = 0
+        var lastHandle = 0
         var loads = 0
         var acquisitionError: TokenPersistenceError?
     }
@@ -23,20 +23,20 @@ final class SharedSession: Sendable {
     var listeners: Int { state.withLock { $0.listeners.count } }
 
     /// Returns the persistence of one store.
-    func seat() -> Seat {
-        Seat(
+    func handle() -> Handle {
+        Handle(
             shared: self,
             number: state.withLock { state in
-                state.lastSeat += 1
-                return state.lastSeat
+                state.lastHandle += 1
+                return state.lastHandle
             })
     }
 
     /// Saves a session as another machine would that nobody here knows.
-    func put(_ session: SavedSession?, telling: Bool = true) {
+    func put(_ session: SavedSession?, notifying: Bool = true) {
         state.withLock { state in
             state.session = session
-            if telling { for listener in state.listeners.values { listener.yield() } }
+            if notifying { for listener in state.listeners.values { listener.yield() } }
         }
     }
 
@@ -55,7 +55,7 @@ final class SharedSession: Sendable {
         state.withLock { $0.acquisitionError = error }
     }
 
-    struct Seat: TokenPersistence {
+    struct Handle: TokenPersistence {
         let shared: SharedSession
         let number: Int
 

@@ -11,7 +11,7 @@ struct ShortLifeTests {
         arguments: [2, 8])
     func accepted(seconds: Int64) async throws {
         let scene = AuthScene(lifetime: .seconds(seconds), takes: .milliseconds(100))
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             for _ in 0..<3000 {
                 _ = try await scene.me()
@@ -38,7 +38,7 @@ struct ShortLifeTests {
             return HTTPResponse(status: isGood ? 200 : 401, body: .bytes(Data(#""ann""#.utf8)))
         }
         let client = testClient(network, clock) { $0.tokens = tokens }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "0"))
             for _ in 0..<3000 {
                 _ = try await client.run(.me)
@@ -52,7 +52,7 @@ struct ShortLifeTests {
     func oneRefuses() async throws {
         let scene = AuthScene()
         scene.network.on(.get, "/admin") { ScriptedReply.status(401).always }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             for _ in 0..<20 {
                 _ = try await scene.me()
@@ -68,7 +68,7 @@ struct ShortLifeTests {
     func newSession() async throws {
         let scene = AuthScene(takes: .zero, answering: false)
         scene.network.on(.get, "/me") { ScriptedReply.status(401).always }
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             for _ in 0..<5 { _ = await failure(of: scene.me) }
             #expect(await failure(of: scene.me)?.reason == .tooManyRefreshes)
@@ -87,7 +87,7 @@ struct ShortLifeTests {
     @Test("T12: if the device's clock is ahead, every token arrives expired and is used until the server refuses it")
     func clockAhead() async throws {
         let scene = AuthScene(lifetime: .seconds(-3600), takes: .milliseconds(100))
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             for _ in 0..<300 {
                 _ = try await scene.me()
@@ -113,7 +113,7 @@ struct ShortLifeTests {
         }
         network.on(.get, "/me") { server.answer($0) }
         let client = testClient(network, clock) { $0.tokens = tokens }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(server.signIn("ann"))
             for _ in 0..<3 { _ = try await client.run(.me) }
         }
@@ -131,7 +131,7 @@ struct ShortLifeTests {
         }
         network.on(.get, "https://files.test/1") { ScriptedReply.json(#""content""#).always }
         let client = testClient(network, clock) { $0.tokens = tokens }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(server.signIn("ann"))
             for _ in 0..<10 { _ = try await client.run(Endpoint<String>.get("file")) }
         }

@@ -46,7 +46,7 @@ struct ShutdownTests {
         }
         let client = testClient(network, clock) { $0.tokens = tokens }
         later.set(isOneClient ? client : login)
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             let call = calling(client)
             try await clock.sleep(for: .seconds(3))
@@ -73,7 +73,7 @@ struct ShutdownTests {
     func noneBegins() async throws {
         let tokens = store()
         let client = testClient(network, clock) { $0.tokens = tokens }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             await login.shutdown()
             #expect(await calling(client).value?.invalidSubject == .clientShutDown)
@@ -86,7 +86,7 @@ struct ShutdownTests {
         network.on(.post, "/token", .silence)
         let tokens = store(timeout: .seconds(20))
         let client = testClient(network, clock) { $0.tokens = tokens }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             let call = calling(client)
             try await clock.sleep(for: .seconds(5))
@@ -108,7 +108,7 @@ struct ShutdownTests {
             Task(executorPreference: clock.executor) { try await login.run(.me) }
             return Token(accessToken: try await login.run(.post("token")))
         }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             let call = Task(executorPreference: clock.executor) { try? await tokens.token().accessToken }
             try await clock.sleep(for: .seconds(1))
@@ -125,7 +125,7 @@ struct ShutdownTests {
         "T18: a store can be waited for: until a session is saved whose task was cancelled", arguments: [true, false])
     func waits(inCancelledTask: Bool) async throws {
         let tokens = store()
-        try await clock.play {
+        try await clock.runTest {
             await tokens.waitUntilSaved()
             #expect(clock.elapsed == .zero, "nothing is to be saved")
             let signIn = Task(executorPreference: clock.executor) { await tokens.signIn(old) }
@@ -149,7 +149,7 @@ struct ShutdownTests {
             return Token(accessToken: "new")
         }
         own.value = tokens
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             let call = Task(executorPreference: clock.executor) { try? await tokens.token().accessToken }
             #expect(await ends(call, within: .seconds(1), on: clock) == "new")
@@ -164,7 +164,7 @@ struct ShutdownTests {
             runs.update { $0 += 1 }
             throw ServiceError.reset
         }
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(old)
             for _ in 0..<8 { _ = await failure(of: tokens.token) }
             let waiter = Task(executorPreference: clock.executor) { await failure(of: tokens.token) }

@@ -10,7 +10,7 @@ struct TokenEventsTests {
         var tokens: TokenStore? = TokenStore(time: clock) { _ in Token(accessToken: "new") }
         let early = try #require(tokens).events
         let store = try #require(tokens)
-        try await clock.play {
+        try await clock.runTest {
             await store.signIn(Token(accessToken: "old"))
             _ = try await store.replacement(for: Token(accessToken: "old"))
         }
@@ -27,7 +27,7 @@ struct TokenEventsTests {
     func once(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed)
         let events = scene.tokens.events
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             scene.server.refuseAccess(of: "ann")
             try await withThrowingTaskGroup(of: String.self) { group in
@@ -43,7 +43,7 @@ struct TokenEventsTests {
     func signedOutTwice() async throws {
         let scene = AuthScene()
         let events = scene.tokens.events
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             #expect(await scene.tokens.isSignedIn == false)
             await scene.tokens.signOut()
             await scene.tokens.signIn(scene.server.signIn("ann"))
@@ -60,7 +60,7 @@ struct TokenEventsTests {
     func discarded(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, takes: .seconds(5))
         let events = scene.tokens.events
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             let token = scene.server.signIn("ann")
             await scene.tokens.signIn(token)
             async let waiting = failure { () async throws(ServiceError) in

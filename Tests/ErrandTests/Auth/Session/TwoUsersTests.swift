@@ -7,10 +7,10 @@ import Testing
 
 @Suite("What one user's session leaves to the next")
 struct TwoUsersTests {
-    @Test("an old token of the previous user signs nobody out")
+    @Test("an old token of the previous user signs no user out")
     func oldToken() async throws {
         let scene = AuthScene()
-        try await scene.clock.play {
+        try await scene.clock.runTest {
             let old = scene.server.signIn("ann")
             await scene.tokens.signIn(old)
             _ = try await scene.tokens.replacement(for: old)
@@ -43,7 +43,7 @@ struct TwoUsersTests {
         let disk = ReadOnlyPersistence()
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         let events = tokens.events
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signIn(Token(accessToken: "ann"))
             #expect(disk.load()?.token.accessToken == "ann")
             disk.isFull.store(true, ordering: .relaxed)
@@ -66,7 +66,7 @@ struct TwoUsersTests {
         disk.save(SavedSession(id: UUID(), token: Token(accessToken: "ann"), received: clock.date))
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         let events = tokens.events
-        try await clock.play {
+        try await clock.runTest {
             await tokens.signOut()
             #expect(disk.load() == nil)
             await tokens.signIn(Token(accessToken: "bo"))
@@ -80,7 +80,7 @@ struct TwoUsersTests {
         let disk = StubbornPersistence(clock)
         let tokens = TokenStore(persistence: disk, time: clock) { _ in Token(accessToken: "new") }
         let events = tokens.events
-        try await clock.play {
+        try await clock.runTest {
             let old = Token(accessToken: "old")
             await tokens.signIn(old)
             let call = Task(executorPreference: clock.executor) {
@@ -110,7 +110,7 @@ struct TwoUsersTests {
             return Token(accessToken: "new")
         }
         store.update { $0 = tokens }
-        try await clock.play {
+        try await clock.runTest {
             let old = Token(accessToken: "old", expiry: clock.date)
             await tokens.signIn(old)
             _ = try await tokens.token()
