@@ -1,4 +1,5 @@
-/// The exact value of a number in JSON, for the rare cases where its first nineteen digits do not determine how to round it.
+/// The exact value of a number in JSON, for the rare cases where its first nineteen digits do not determine how to
+/// round it.
 struct ExactDecimal {
     /// No number halfway between two of the type `Double` has more significant digits: those after them only matter if
     /// any of them is not zero.

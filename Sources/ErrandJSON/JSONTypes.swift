@@ -8,7 +8,8 @@ extension JSONValueDecoder {
     /// Decodes a value in this one.
     ///
     /// The types that are read without their initializers come first, the frequent ones before the others. A comparison
-    /// of types costs a nanosecond or two, so most models and enumerations are distinguished from these types by their size.
+    /// of types costs a nanosecond or two, so most models and enumerations are distinguished from these types by their
+    /// size.
     func value<Value: Decodable>(_ entry: Int, as type: Value.Type, at key: some CodingKey) throws -> Value {
         if type == String.self {
             return cast(try read(entry, at: key) { entry throws(JSONMisfit) in try document.string(entry) })

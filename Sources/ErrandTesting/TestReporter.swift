@@ -23,8 +23,8 @@ struct TestReporter: Sendable {
         let location = failure.location.map(SourceLocation.init) ?? Test.current?.sourceLocation
         Issue.record(
             Comment(rawValue: failure.description), sourceLocation: location ?? SourceLocation(creation))
-        // A task that a test has detached does not know its test. Then both frameworks receive the issue, since each ignores
-        // issues while the other runs.
+        // A task that a test has detached does not know its test. Then both frameworks receive the issue, since each
+        // ignores issues while the other runs.
         if isOfSwiftTesting || Test.current != nil { return }
         #endif
         #if canImport(XCTest)

@@ -11,9 +11,9 @@ import Foundation
 ///     let saved = try await archive.load() ?? []
 ///
 /// The file has mode 0600. A missing folder is created with mode 0700; an existing one is used as it is. Writing is
-/// atomic: whatever happens during a write, the file holds the old value or the new one. Writers wait for each other, in
-/// this process and in others that share the file, unless the file system has no locks. Symbolic links are refused. A
-/// file that cannot be read as a value is reported and moved aside under a name that ends in `.damaged`, so that the
+/// atomic: whatever happens during a write, the file holds the old value or the new one. Writers wait for each other,
+/// in this process and in others that share the file, unless the file system has no locks. Symbolic links are refused.
+/// A file that cannot be read as a value is reported and moved aside under a name that ends in `.damaged`, so that the
 /// next `save` does not destroy it; it replaces an earlier file with that name. A value may take up to 64 MiB.
 ///
 /// Raise the version when the model has changed so that older files cannot be decoded as the new one, and pass a
@@ -110,8 +110,8 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
         try await alone { [file] () throws(StorageError) in try file.remove() }
     }
 
-    /// Runs `work` while no other writer writes or removes the file. If the folder is not writable, or the file system has
-    /// no locks, it runs without a lock.
+    /// Runs `work` while no other writer writes or removes the file. If the folder is not writable, or the file system
+    /// has no locks, it runs without a lock.
     private func alone(_ work: @escaping @Sendable () throws(StorageError) -> Void) async throws(ArchiveError) {
         let lock = try await lock()
         do throws(ArchiveError) {

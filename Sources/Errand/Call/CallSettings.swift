@@ -68,8 +68,8 @@ enum EventIDReach: Sendable {
     case ownOrigin
     /// The origin that has sent the event with the identifier.
     case source(Origin)
-    /// Any that the endpoint's own origin redirects to: the caller named the identifier, and it is not known where it came
-    /// from.
+    /// Any that the endpoint's own origin redirects to: the caller named the identifier, and it is not known where it
+    /// came from.
     case anywhere
 
     /// Returns whether the identifier may go to `origin`, to which `redirecting` has redirected.

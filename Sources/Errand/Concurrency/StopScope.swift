@@ -62,7 +62,8 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
         listeners.remove(id)
     }
 
-    /// Waits in the caller's own task, and calls `onStop` if the scope is stopped or the task is cancelled during the wait.
+    /// Waits in the caller's own task, and calls `onStop` if the scope is stopped or the task is cancelled during the
+    /// wait.
     ///
     /// `onStop` has to end the wait. It may be called twice, and after the wait is over.
     package func wait<Value: Sendable>(

@@ -51,8 +51,8 @@ public struct Paging<Response: Decodable & Sendable>: Sendable {
     /// Pages by a cursor in the parameter `name`: the one that each response contains for the next page, or the
     /// identifier of its last element.
     ///
-    /// The list ends with a response whose cursor is `nil` or empty. With an identifier, the server must not return that
-    /// element again: if it does, return the identifier before it.
+    /// The list ends with a response whose cursor is `nil` or empty. With an identifier, the server must not return
+    /// that element again: if it does, return the identifier before it.
     public static func cursor<Cursor: QueryValue>(
         _ name: String, next: @escaping @Sendable (Response) -> Cursor?
     ) -> Paging {

@@ -58,8 +58,8 @@ final class Permit: SendPermit {
 /// Where a limiter takes its permits from, as a value over explicit instants: it neither waits nor reads a clock.
 ///
 /// The limiter keeps the queue, the pauses and the alarms. ``TokenBucket`` is the source of a limiter by itself. One
-/// whose permits come from elsewhere may have more of them or fewer at any time: ``RateLimiter/changeSource(_:)`` notifies
-/// the limiter, which then serves the waiters it can.
+/// whose permits come from elsewhere may have more of them or fewer at any time: ``RateLimiter/changeSource(_:)``
+/// notifies the limiter, which then serves the waiters it can.
 package protocol PermitSource: Sendable {
     /// Returns the number of available permits; `nil` if it is unlimited.
     func available(at now: Instant) -> Int?

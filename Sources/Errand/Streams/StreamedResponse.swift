@@ -28,8 +28,8 @@ public struct StreamedResponse: Sendable {
     /// The origin that has sent the response, perhaps after redirects.
     let origin: Origin
 
-    /// The number of bytes in the body; `nil` if the server has not announced it, or has announced that of a compressed body,
-    /// which is decompressed.
+    /// The number of bytes in the body; `nil` if the server has not announced it, or has announced that of a compressed
+    /// body, which is decompressed.
     public var length: Int? { headers.bodyLength }
 }
 

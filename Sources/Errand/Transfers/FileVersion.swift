@@ -4,8 +4,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What distinguishes one version of a resource from another with certainty, so that bytes of two responses can be joined: a
-/// strong entity tag, or a date of change that is as good as one.
+/// What distinguishes one version of a resource from another with certainty, so that bytes of two responses can be
+/// joined: a strong entity tag, or a date of change that is as good as one.
 enum FileVersion: Sendable, Hashable, Codable {
     case tag(String)
     case date(String)

@@ -112,8 +112,8 @@ public struct TransportContext: Sendable {
         send.note(phase)
     }
 
-    /// Begins to report how much of a body of that length has been sent, for a transport that counts that itself. Returns
-    /// a closure to call with the size of each piece; `nil` if the caller has no handler for it.
+    /// Begins to report how much of a body of that length has been sent, for a transport that counts that itself.
+    /// Returns a closure to call with the size of each piece; `nil` if the caller has no handler for it.
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? {
         send.reporter.beginUpload(of: length)
     }

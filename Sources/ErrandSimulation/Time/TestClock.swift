@@ -38,7 +38,8 @@ public final class TestClock: TimeSource {
         var now = Instant.zero
         var dateAtZero: Date
         var random: SplitMix64
-        /// The number of alarms set up to the end of the last autopilot. The test does not wait for those that are left.
+        /// The number of alarms set up to the end of the last autopilot. The test does not wait for those that are
+        /// left.
         var alarmsOfAutopilot: UInt64 = 0
         /// Whether a task looks for a stall.
         var isWatched = false

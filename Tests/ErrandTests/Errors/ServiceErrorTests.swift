@@ -43,7 +43,8 @@ struct ServiceErrorTests {
             sentence: "Your session has expired; sign in again (Token revoked)"),
         Row(error: .sessionExpired(SessionExpiry(.signedOut)), sentence: "You have signed out"),
         Row(
-            error: .sessionExpired(SessionExpiry(.otherSession)), sentence: "Another sign-in has replaced your session"),
+            error: .sessionExpired(SessionExpiry(.otherSession)),
+            sentence: "Another sign-in has replaced your session"),
         Row(
             error: .rateLimited(RateLimited(retryAfter: .seconds(7), status: 429)), status: 429, isTransient: true,
             mayHaveReachedServer: true, retryAfter: .seconds(7),

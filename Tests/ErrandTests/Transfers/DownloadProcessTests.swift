@@ -205,7 +205,8 @@ import Testing
         #expect(FileManager.default.contents(atPath: target) == file.content)
     }
 
-    @Test("D7: a file system that is full", .enabled(if: TemporaryFileSystem.isAllowed, "no file system can be mounted"))
+    @Test(
+        "D7: a file system that is full", .enabled(if: TemporaryFileSystem.isAllowed, "no file system can be mounted"))
     func fullFileSystem() async throws {
         serve()
         let disk = try TemporaryFileSystem(bytes: 4 << 20)

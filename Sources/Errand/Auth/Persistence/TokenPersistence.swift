@@ -26,8 +26,8 @@ public protocol TokenPersistence: Sendable {
     /// session is not refreshed. Returning without running it counts as throwing. Must not wait without limit for a
     /// process that hangs. If sessions are not shared between processes, it has nothing to do.
     ///
-    /// `body` is passed the lock. If the lock is lost while `body` runs, report it with ``SessionLock/lose(_:)``, and let
-    /// `body` end.
+    /// `body` is passed the lock. If the lock is lost while `body` runs, report it with ``SessionLock/lose(_:)``, and
+    /// let `body` end.
     func exclusively(_ body: @Sendable (SessionLock) async -> Void) async throws
     /// Returns a stream with an element for each time that the saved session may have changed elsewhere; `nil`, the
     /// default, if that cannot be known. The store then loads the session and compares it with its own, so an element

@@ -20,9 +20,9 @@ extension Rejection {
     /// Whether this response to a refresh means that the token will not be refreshed, and the user has to sign in
     /// again.
     ///
-    /// A user who is signed out by mistake has lost something; one who stays signed in by mistake gets an error, and the
-    /// next call asks again. So only a server that speaks about the token ends the session: with an error of OAuth, or
-    /// with a 401. A page of a proxy with the status 400 is neither.
+    /// A user who is signed out by mistake has lost something; one who stays signed in by mistake gets an error, and
+    /// the next call asks again. So only a server that speaks about the token ends the session: with an error of OAuth,
+    /// or with a 401. A page of a proxy with the status 400 is neither.
     fileprivate var refusesRefresh: Bool {
         switch code {
         // RFC 6749, 5.2; OpenID Connect Core 3.1.2.6, which Microsoft's token endpoint uses too; GitHub. These are

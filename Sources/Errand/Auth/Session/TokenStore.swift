@@ -279,7 +279,8 @@ public actor TokenStore {
     private func saveCurrent() async {
         listen()
         let saved = storage.saveCurrent(of: live) { self.broadcast.send(.notSaved($0)) }
-        // A refresh that signs in or out has the access that the save waits for. A cancelled caller does not wait either.
+        // A refresh that signs in or out has the access that the save waits for. A cancelled caller does not wait
+        // either.
         if !isRefreshingHere { _ = try? await saved.value() }
     }
 

@@ -15,8 +15,8 @@ import FoundationNetworking
 /// bodies are written to a temporary file first; on Apple's platforms, a file that is the whole body is sent as it is.
 ///
 /// A streamed response is returned when its head has arrived. On Apple's platforms the request is suspended while
-/// no reader takes and `Options.readAhead` bytes wait; on Linux, where a suspended request would be sent again, only the
-/// limit on the whole body applies.
+/// no reader takes and `Options.readAhead` bytes wait; on Linux, where a suspended request would be sent again, only
+/// the limit on the whole body applies.
 public final class URLSessionTransport: StoppableTransport {
     /// The settings of the transport.
     public struct Options: Sendable {
