@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+public import FoundationEssentials
 #else
-import Foundation
+public import Foundation
 #endif
 
 /// A client of one server, which runs its calls.
@@ -16,7 +16,7 @@ import Foundation
 /// other call. When its task is cancelled, a call ends within milliseconds with `.cancelled`; one that is decoding its
 /// response ends soon after with ``FastJSONDecoder``, and with other decoders when that is done. An invalid base URL or
 /// configuration makes every call fail with `.invalidRequest`.
-public actor APIClient: ConfigurableClient {
+public actor APIClient {
     /// The configuration of the client.
     public nonisolated let configuration: Configuration
     /// The rate limiter of the client. You can share it with other clients.
@@ -54,6 +54,39 @@ public actor APIClient: ConfigurableClient {
             decoder: configuration.decoder, rejectionDetails: configuration.rejectionDetails,
             acceptedContentTypes: configuration.acceptedContentTypes,
             time: configuration.time)
+    }
+
+    /// Creates a client for the server at that URL.
+    ///
+    ///     let client = APIClient("https://api.example.com/v1") {
+    ///         $0.rateLimit = .requests(5, per: .seconds(1))
+    ///     }
+    ///
+    /// The closure runs at once, and may use what is isolated where you call this: `isolation` is the caller's actor.
+    public init(
+        _ baseURL: String, isolation: isolated (any Actor)? = #isolation,
+        _ configure: (inout Configuration) -> Void = { _ in }
+    ) {
+        // Without the parameter it would count as isolated to the new actor, and accept no closure of another one.
+        self.init(ServerEnvironment(name: "server", baseURL: baseURL), isolation: isolation, configure)
+    }
+
+    /// Creates a client for the server at that URL.
+    public init(
+        _ baseURL: URL, isolation: isolated (any Actor)? = #isolation,
+        _ configure: (inout Configuration) -> Void = { _ in }
+    ) {
+        self.init(baseURL.absoluteString, isolation: isolation, configure)
+    }
+
+    /// Creates a client for a named server.
+    public init(
+        _ environment: ServerEnvironment, isolation: isolated (any Actor)? = #isolation,
+        _ configure: (inout Configuration) -> Void = { _ in }
+    ) {
+        var configuration = Configuration(environment)
+        configure(&configuration)
+        self.init(configuration)
     }
 
     /// Runs the call and returns its response.
