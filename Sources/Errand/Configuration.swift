@@ -129,7 +129,7 @@ public struct Configuration: Sendable {
     private func problem(_ timeout: Duration?, _ deadline: Duration?) -> String? {
         if let timeout, timeout < .zero { return "a negative timeout of \(timeout.displayText)" }
         if let deadline, deadline < .zero { return "a negative deadline of \(deadline.displayText)" }
-        guard case .wait(let limit) = offline, limit < .zero else { return nil }
+        guard case .wait(let limit) = offline.kind, limit < .zero else { return nil }
         return "a negative wait of \(limit.displayText) for the network"
     }
 }
@@ -143,7 +143,7 @@ extension Configuration {
 
 extension CallOptions.IdempotencyKey {
     fileprivate func value(time: any TimeSource) -> String {
-        switch self {
+        switch kind {
         case .unique: time.randomUUID().uuidString
         case .fixed(let key): key
         }

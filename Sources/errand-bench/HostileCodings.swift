@@ -105,7 +105,7 @@ private let bomb = LoopbackReply.bomb(8 << 20).lastWrite
 
 extension LoopbackReply {
     fileprivate var lastWrite: Data {
-        guard case .write(let data) = steps.last else { return Data() }
+        guard case .write(let data) = steps.last?.kind else { return Data() }
         return data
     }
 }

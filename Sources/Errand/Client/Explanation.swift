@@ -45,7 +45,7 @@ struct Explanation {
     }
 
     private var signing: String {
-        switch rules.authentication {
+        switch rules.authentication.kind {
         case .required:
             configuration.tokens == nil
                 ? "yes, but the client has no tokens: it fails" : "yes; fails without a signed-in user"

@@ -14,7 +14,7 @@ struct OnlineCheck: Layer {
     }
 
     private func waitForNetwork(_ transmission: Transmission) async throws(ServiceError) {
-        guard case .wait(let limit) = rule else { throw .noInternetConnection }
+        guard case .wait(let limit) = rule.kind else { throw .noInternetConnection }
         let end = transmission.time.now.advanced(by: limit)
         transmission.note(.waitingForNetwork)
         try await transmission.run { (scope: CallScope) async throws(ServiceError) in

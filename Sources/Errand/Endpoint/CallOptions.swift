@@ -1,21 +1,38 @@
 /// The options of one call. Where an option is `nil`, the client's configuration applies.
 public struct CallOptions: Sendable {
     /// Whether a call is signed.
-    public enum Authentication: Sendable, Hashable {
+    public struct Authentication: Sendable, Hashable, CustomStringConvertible {
+        package enum Kind: Sendable, Hashable { case required, optional, none }
+
+        package let kind: Kind
+
         /// The call is signed. If no user is signed in, it fails with `.signInRequired` and sends nothing.
-        case required
+        public static let required = Authentication(kind: .required)
         /// The call is signed if a user is signed in.
-        case optional
+        public static let optional = Authentication(kind: .optional)
         /// The call is never signed.
-        case none
+        public static let none = Authentication(kind: .none)
+
+        /// The rule's name.
+        public var description: String { "\(kind)" }
     }
 
     /// A key by which a server recognizes requests of the same call.
-    public enum IdempotencyKey: Sendable, Hashable {
+    public struct IdempotencyKey: Sendable, Hashable, CustomStringConvertible {
+        package enum Kind: Sendable, Hashable {
+            case unique
+            case fixed(String)
+        }
+
+        package let kind: Kind
+
         /// A new key for every call, the same for all its attempts.
-        case unique
+        public static let unique = IdempotencyKey(kind: .unique)
         /// This key.
-        case fixed(String)
+        public static func fixed(_ key: String) -> IdempotencyKey { IdempotencyKey(kind: .fixed(key)) }
+
+        /// The kind of the key, and the key if it is fixed.
+        public var description: String { "\(kind)" }
     }
 
     /// A time limit of a call that replaces the configuration's.

@@ -33,10 +33,20 @@ public struct Connectivity: Sendable {
 }
 
 /// The behavior of a call without a network.
-public enum OfflineRule: Sendable, Hashable {
+public struct OfflineRule: Sendable, Hashable, CustomStringConvertible {
+    package enum Kind: Sendable, Hashable {
+        case fail
+        case wait(upTo: Duration)
+    }
+
+    package let kind: Kind
+
     /// The call fails at once with `.noInternetConnection`.
-    case fail
+    public static let fail = OfflineRule(kind: .fail)
     /// Each attempt waits for the network, checks every 500 milliseconds, and fails with `.noInternetConnection` after
     /// this duration.
-    case wait(upTo: Duration)
+    public static func wait(upTo limit: Duration) -> OfflineRule { OfflineRule(kind: .wait(upTo: limit)) }
+
+    /// The rule's name, and its duration.
+    public var description: String { "\(kind)" }
 }

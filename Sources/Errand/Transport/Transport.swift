@@ -37,11 +37,18 @@ extension StoppableTransport {
 /// The settings and the reporting of one send.
 public struct TransportContext: Sendable {
     /// How the caller wants to receive the body.
-    public enum Delivery: Sendable, Hashable {
+    public struct Delivery: Sendable, Hashable, CustomStringConvertible {
+        package enum Kind: Sendable, Hashable { case whole, stream }
+
+        package let kind: Kind
+
         /// Completely: the transport may collect up to `bodyLimit` bytes itself.
-        case whole
+        public static let whole = Delivery(kind: .whole)
         /// In pieces: the transport returns the response as soon as its head is complete.
-        case stream
+        public static let stream = Delivery(kind: .stream)
+
+        /// The delivery's name.
+        public var description: String { "\(kind)" }
     }
 
     /// How the caller wants to receive the body.

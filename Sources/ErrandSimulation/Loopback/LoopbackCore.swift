@@ -155,7 +155,7 @@ final class LoopbackCore: Sendable {
         }
         var writer = LoopbackWriter(socket)
         for step in reply.steps(for: request.method) + [.readBody] {
-            guard case .readBody = step else {
+            guard step == .readBody else {
                 guard perform(step, with: &writer, on: socket) else { return false }
                 continue
             }
@@ -176,9 +176,9 @@ final class LoopbackCore: Sendable {
     private func perform(
         _ step: LoopbackReply.Step, with writer: inout LoopbackWriter, on socket: LoopbackSocket
     ) -> Bool {
-        if case .write(let data) = step { return writer.write(data) }
+        if case .write(let data) = step.kind { return writer.write(data) }
         guard writer.flush() else { return false }
-        switch step {
+        switch step.kind {
         case .write, .readBody: return true
         case .drip(let data, let pause):
             for byte in data {

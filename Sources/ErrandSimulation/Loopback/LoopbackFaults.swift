@@ -50,7 +50,7 @@ extension LoopbackReply {
     public func dripping(every pause: Duration) -> LoopbackReply {
         with { reply in
             reply.steps = reply.steps.map { step in
-                if case .write(let data) = step { .drip(data, every: pause) } else { step }
+                if case .write(let data) = step.kind { .drip(data, every: pause) } else { step }
             }
         }
     }
@@ -62,7 +62,7 @@ extension LoopbackReply {
             reply.steps =
                 head
                 + reply.steps.dropFirst(head.count).flatMap { step -> [Step] in
-                    guard case .write(let data) = step else { return [step] }
+                    guard case .write(let data) = step.kind else { return [step] }
                     return data.pieces(of: count).flatMap { [.write($0), .pause(pause)] }
                 }
         }
@@ -74,7 +74,7 @@ extension LoopbackReply {
         return with { reply in
             guard let first = reply.steps.firstIndex(where: { $0.length != nil }) else { return }
             // Written together with the head, because a response to HEAD is recognized by its first write.
-            guard case .write(let head) = reply.steps[first] else {
+            guard case .write(let head) = reply.steps[first].kind else {
                 return reply.steps.insert(.write(interim), at: first)
             }
             reply.steps[first] = .write(interim + head)
@@ -115,7 +115,7 @@ extension LoopbackReply {
 
     private func offset(of place: Cut) -> Int {
         let writes = steps.reduce(into: Data()) { all, step in
-            switch step {
+            switch step.kind {
             case .write(let data), .drip(let data, _): all += data
             default: break
             }
@@ -136,7 +136,7 @@ extension LoopbackReply {
 extension LoopbackReply.Step {
     /// Returns the step with at most `count` bytes.
     fileprivate func prefix(_ count: Int) -> Self {
-        switch self {
+        switch kind {
         case .write(let data): .write(Data(data.prefix(count)))
         case .drip(let data, let pause): .drip(Data(data.prefix(count)), every: pause)
         case .repeatForever(let data) where data.isEmpty: self

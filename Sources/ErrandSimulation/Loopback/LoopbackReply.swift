@@ -16,23 +16,36 @@ public import Foundation
 /// For anything else, use `raw(_:then:)` or the steps themselves.
 public struct LoopbackReply: Sendable {
     /// One action on the connection.
-    public enum Step: Sendable {
+    public struct Step: Sendable, Hashable, CustomStringConvertible {
+        package enum Kind: Sendable, Hashable {
+            case write(Data)
+            case drip(Data, every: Duration)
+            case pause(Duration)
+            case repeatForever(Data)
+            case readBody, silence, close, reset
+        }
+
+        package let kind: Kind
+
         /// Writes these bytes. Consecutive writes are sent together.
-        case write(Data)
+        public static func write(_ bytes: Data) -> Step { Step(kind: .write(bytes)) }
         /// Writes these bytes one by one, with a pause after each.
-        case drip(Data, every: Duration)
+        public static func drip(_ bytes: Data, every pause: Duration) -> Step { Step(kind: .drip(bytes, every: pause)) }
         /// Waits.
-        case pause(Duration)
+        public static func pause(_ duration: Duration) -> Step { Step(kind: .pause(duration)) }
         /// Writes these bytes over and over, until the client ends the connection.
-        case repeatForever(Data)
+        public static func repeatForever(_ bytes: Data) -> Step { Step(kind: .repeatForever(bytes)) }
         /// Reads the body of the request. Only a reply of `onHead` begins before the body has been read.
-        case readBody
+        public static let readBody = Step(kind: .readBody)
         /// Waits until the client ends the connection, and discards what it sends.
-        case silence
+        public static let silence = Step(kind: .silence)
         /// Closes the connection.
-        case close
+        public static let close = Step(kind: .close)
         /// Resets the connection.
-        case reset
+        public static let reset = Step(kind: .reset)
+
+        /// The step's name, and its values.
+        public var description: String { "\(kind)" }
     }
 
     /// The steps, in order. Unless they close the connection, it serves the next request afterwards.
@@ -73,7 +86,7 @@ public struct LoopbackReply: Sendable {
 extension LoopbackReply.Step {
     /// The number of bytes that the step writes; `nil` if it writes none.
     var length: Int? {
-        switch self {
+        switch kind {
         case .write(let data), .drip(let data, _): data.count
         case .repeatForever: .max
         case .pause, .readBody, .silence, .close, .reset: nil

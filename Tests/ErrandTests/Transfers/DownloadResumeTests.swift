@@ -127,7 +127,7 @@ import Testing
                 [file.content.dropFirst(1000), Data("more".utf8)],
                 headers: ["ETag": "\"1\"", "Content-Range": "bytes 1000-4999/5000"])
             var partial = reply
-            if case .write(let head) = partial.steps[0] {
+            if case .write(let head) = partial.steps[0].kind {
                 partial.steps[0] = .write(
                     Data(String(decoding: head, as: UTF8.self).replacing("HTTP/1.1 200", with: "HTTP/1.1 206").utf8))
             }

@@ -21,14 +21,21 @@ import Foundation
 /// The client's decoder must read JSON; it may turn `snake_case` into `camelCase`.
 public struct OAuth: Sendable {
     /// The place of the app's credentials in a request.
-    public enum Credentials: Sendable, Hashable, CaseIterable {
+    public struct Credentials: Sendable, Hashable, CustomStringConvertible {
+        package enum Kind: Sendable, Hashable { case inHeader, inBody, idOnly }
+
+        package let kind: Kind
+
         /// In the `Authorization` header, with the scheme `Basic`; the id and the secret are percent-encoded first (RFC
         /// 6749, 2.3.1).
-        case inHeader
+        public static let inHeader = Credentials(kind: .inHeader)
         /// In the body, as `client_id` and `client_secret`.
-        case inBody
+        public static let inBody = Credentials(kind: .inBody)
         /// In the body, the id only: for an app without a secret, because it could not keep one.
-        case idOnly
+        public static let idOnly = Credentials(kind: .idOnly)
+
+        /// The place's name.
+        public var description: String { "\(kind)" }
     }
 
     private let client: APIClient
@@ -117,7 +124,7 @@ public struct OAuth: Sendable {
         var form = grant.parameters
         if !scopes.isEmpty { form.add("scope", scopes.joined(separator: " ")) }
         var headers: HTTPHeaders = [:]
-        switch credentials {
+        switch credentials.kind {
         case .inHeader: headers["Authorization"] = basic
         case .inBody:
             form.add("client_id", id)

@@ -2,7 +2,7 @@
 extension CurlTransport.Options.Proxy: CustomStringConvertible, CustomReflectable {
     /// The proxy, without the user and the password that its URL may contain.
     public var description: String {
-        switch self {
+        switch kind {
         case .environment: "environment"
         case .none: "none"
         case .url(let url): Self.withoutCredentials(url)

@@ -116,7 +116,7 @@ struct CurlRequest {
     /// the network lets nothing else out.
     private var mayUseHTTP3: Bool {
         guard options.http3 != .never else { return false }
-        return switch options.proxy {
+        return switch options.proxy.kind {
         case .none: true
         case .url: false
         case .environment: request.url.origin.isLoopback || !ccurl_environment_has_proxy()
@@ -125,7 +125,7 @@ struct CurlRequest {
 
     /// The proxy that the options name, if the request goes through it.
     private var ownProxy: String? {
-        guard case .url(let url) = options.proxy else { return nil }
+        guard case .url(let url) = options.proxy.kind else { return nil }
         return request.url.origin.isLoopback && !options.proxiesLoopback ? nil : url
     }
 

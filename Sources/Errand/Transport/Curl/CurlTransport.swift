@@ -17,15 +17,22 @@ public final class CurlTransport: StoppableTransport {
     /// How connections are made.
     public struct Options: Sendable, Hashable {
         /// The proxy that requests go through.
-        public enum Proxy: Sendable, Hashable {
+        public struct Proxy: Sendable, Hashable {
+            package enum Kind: Sendable, Hashable {
+                case environment, none
+                case url(String)
+            }
+
+            package let kind: Kind
+
             /// The proxy that `https_proxy`, `http_proxy` and `no_proxy` name, if they do; none for requests to this
             /// machine.
-            case environment
+            public static let environment = Proxy(kind: .environment)
             /// No proxy, whatever the environment says.
-            case none
+            public static let none = Proxy(kind: .none)
             /// This proxy, for all hosts: `http://proxy.example.com:3128`, with `user:password@` before the host if the
             /// proxy asks for credentials.
-            case url(String)
+            public static func url(_ url: String) -> Proxy { Proxy(kind: .url(url)) }
         }
 
         /// When requests go over HTTP/3, which runs over UDP.
@@ -150,7 +157,7 @@ public final class CurlTransport: StoppableTransport {
     ) async throws -> HTTPResponse {
         let upload = request.body.flatMap { $0.bytes == nil ? CurlUpload($0) : nil }
         try prepare(handle, for: request, of: key, on: loop, context)
-        switch context.delivery {
+        switch context.delivery.kind {
         case .whole:
             let exchange = CurlExchange(handle, to: request.url.origin, on: loop, context: context, upload: upload)
             await run(exchange, on: loop, until: exchange.ready)
