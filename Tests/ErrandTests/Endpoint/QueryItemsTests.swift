@@ -35,6 +35,55 @@ struct QueryItemsTests {
         #expect(QueryItems().encoded.isEmpty)
     }
 
+    private static func ends<Number: FixedWidthInteger & QueryValue>(
+        of type: Number.Type, _ least: String, _ greatest: String
+    ) -> (value: any QueryValue, text: String) {
+        ([Number.min, .max], "n=\(least)&n=\(greatest)")
+    }
+
+    @Test(
+        "integers of every width and decimal numbers are written in full, with a period and without groups",
+        arguments: [
+            ends(of: Int8.self, "-128", "127"), ends(of: UInt8.self, "0", "255"),
+            ends(of: Int16.self, "-32768", "32767"), ends(of: UInt16.self, "0", "65535"),
+            ends(of: Int32.self, "-2147483648", "2147483647"), ends(of: UInt32.self, "0", "4294967295"),
+            ends(of: Int64.self, "-9223372036854775808", "9223372036854775807"),
+            ends(of: UInt64.self, "0", "18446744073709551615"),
+            ends(of: Int.self, "-9223372036854775808", "9223372036854775807"),
+            ends(of: UInt.self, "0", "18446744073709551615"),
+            ends(
+                of: Int128.self, "-170141183460469231731687303715884105728",
+                "170141183460469231731687303715884105727"),
+            ends(of: UInt128.self, "0", "340282366920938463463374607431768211455"),
+            (Decimal(sign: .minus, exponent: -2, significand: 1_234_567_850), "n=-12345678.5"),
+            (Decimal(sign: .plus, exponent: 20, significand: 1), "n=100000000000000000000"),
+            (Decimal(sign: .plus, exponent: -10, significand: 1), "n=0.0000000001"), (Decimal.zero, "n=0"),
+        ])
+    func numbers(value: any QueryValue, text: String) throws {
+        #expect(QueryItems(dictionaryLiteral: ("n", value)).encoded == text)
+    }
+
+    @Test("C62: integers of every width and decimal numbers can be parameters, in a query and in JSON")
+    func parameters() async throws {
+        let parameters: Parameters = [
+            "a": Int8.min, "b": UInt8.max, "c": Int16.min, "d": UInt16.max, "e": Int32.min, "f": UInt32.max,
+            "g": Int64.min, "h": UInt64.max, "i": Int128.min, "j": UInt128.max,
+            "k": Decimal(sign: .plus, exponent: -1, significand: 15),
+        ]
+        let numbers = [
+            "-128", "255", "-32768", "65535", "-2147483648", "4294967295", "-9223372036854775808",
+            "18446744073709551615", "-170141183460469231731687303715884105728",
+            "340282366920938463463374607431768211455", "1.5",
+        ]
+        let query = try await request(for: Endpoint<NoContent>(.get, "x", parameters: parameters))
+        let pairs = zip("abcdefghijk", numbers).map { "\($0)=\($1)" }
+        #expect(query.request.url.query == pairs.joined(separator: "&"))
+        let body = try await request(for: Endpoint<NoContent>(.post, "x", parameters: parameters)).body
+        for (name, number) in zip("abcdefghijk", numbers) {
+            #expect(String(decoding: body, as: UTF8.self).contains("\"\(name)\":\(number)"))
+        }
+    }
+
     @Test("every number, a substring and an enum can stand in a query")
     func values() {
         enum Sort: String, QueryValue { case byName = "by name" }
