@@ -78,7 +78,7 @@ struct Redirects: Layer {
         following response: HTTPResponse, to request: HTTPRequest, hiding redactor: Redactor
     ) throws(Unfollowed) -> HTTPRequest {
         guard let location = response.headers["Location"], !location.isEmpty else {
-            throw Unfollowed("it has no Location header")
+            throw Unfollowed("its Location header is missing or empty")
         }
         var following = request
         do throws(ServiceError) {

@@ -64,7 +64,8 @@ struct EndpointPathTests {
     @Test(
         "a path that leaves the base URL is refused, and the error says why",
         arguments: [
-            ("../a", "climbs out"), ("a/../../b", "climbs out"), ("/..", "climbs out"), ("./..", "climbs out"),
+            ("../a", "leads outside"), ("a/../../b", "leads outside"), ("/..", "leads outside"),
+            ("./..", "leads outside"),
             ("https://evil.test/a", "not a path below"), ("ftp://evil.test", "not a path below"),
             ("//evil.test/a", "not a path below"), ("a?b=c", "has a query"), ("a#b", "has a fragment"),
             ("a%", "hexadecimal"), ("a%2", "hexadecimal"), ("a/\("")/b", "empty value"), ("\("")", "empty value"),
@@ -78,7 +79,7 @@ struct EndpointPathTests {
     @Test("escaped dots in a literal do not leave it either", arguments: ["%2e%2e/a", "a/%2E./../../b", ".%2e"])
     func escapedDots(text: String) async throws {
         let invalid = try await refusal(of: Endpoint<Int>.get(EndpointPath(stringLiteral: text)))
-        #expect(invalid.reason.contains("climbs out"), "\(invalid.reason)")
+        #expect(invalid.reason.contains("leads outside the base URL"), "\(invalid.reason)")
     }
 }
 

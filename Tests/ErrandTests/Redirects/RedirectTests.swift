@@ -59,7 +59,7 @@ struct RedirectTests {
         arguments: [
             ("http://api.test/b", "https to plain http"), ("http://other.test/b", "https to plain http"),
             ("file:///etc/passwd", "neither https nor http"), ("ftp://api.test/b", "neither https nor http"),
-            ("javascript:alert(1)", "no host"), ("", "does not say where"), (nil, "does not say where"),
+            ("javascript:alert(1)", "no host"), ("", "missing or empty"), (nil, "missing or empty"),
             ("https://", "no host"), ("https://api.test:99999/", "port"), ("/b%", "hexadecimal"),
             ("https://me:hunter2@api.test/b", "user name"), ("/b c", "a space"), ("\\\\evil.test", "backslash"),
         ] as [(String?, String)])

@@ -75,7 +75,7 @@ import Testing
     @Test(
         "a refusal says what to do, when reading, saving and removing",
         arguments: [
-            (.interactionNotAllowed, .deviceLocked, "has to be unlocked"),
+            (.interactionNotAllowed, .deviceLocked, "the device is locked; unlock it first"),
             (.missingEntitlement, .missingEntitlement, "Keychain Sharing"),
             (.authenticationFailed, .other, "the user denied access"),
             (.notAvailable, .other, "no Keychain is available"),
