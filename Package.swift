@@ -44,7 +44,7 @@ let package = Package(
         // The test kit is for programs too: only ErrandTesting imports the frameworks for tests, which no app may link.
         .target(name: "ErrandSimulation", dependencies: ["Errand"], swiftSettings: house),
         .target(name: "ErrandTesting", dependencies: ["Errand", "ErrandSimulation"], swiftSettings: house),
-        // The four backends of the example services; no product, since nobody needs them outside of this package.
+        // The four backends of the example services; no product, since they are not needed outside of this package.
         .target(name: "ExampleServer", dependencies: ["Errand", "ErrandSimulation"], swiftSettings: house),
         .target(name: "ExampleServices", dependencies: ["Errand"], swiftSettings: house),
         .executableTarget(

@@ -11,7 +11,7 @@ struct Scene: Sendable {
     let central: Central
     let movies: Movies.Service
     let pins: Pins.Service
-    private let catalogue: APIClient
+    private let catalog: APIClient
     /// The tasks that print the events of all calls, if that was asked for.
     private let logs: [Task<Void, Never>]
 
@@ -25,9 +25,9 @@ struct Scene: Sendable {
             user: ExampleData.ann.id, configure)
         friends = Social.FriendsService(social)
         central = Central(Self.settings(base), configure)
-        catalogue = Movies.client(
+        catalog = Movies.client(
             ServerEnvironment(name: "movies", baseURL: base + "/movies/3/movie"), apiKey: ExampleData.apiKey, configure)
-        movies = Movies.Service(catalogue)
+        movies = Movies.Service(catalog)
         pins = Pins.Service(
             ServerEnvironment(name: "pins", baseURL: base + "/pins"), clientID: ExampleData.clientID,
             clientSecret: ExampleData.clientSecret, persistence: .memory, time: .system, configure)
@@ -35,7 +35,7 @@ struct Scene: Sendable {
             logs = []
             return
         }
-        let events = [social.events, catalogue.events, pins.events].map { Self.log($0, to: terminal) }
+        let events = [social.events, catalog.events, pins.events].map { Self.log($0, to: terminal) }
         logs = events + [Self.log(central.log, to: terminal) { $0 }]
     }
 
@@ -51,7 +51,7 @@ struct Scene: Sendable {
     func end() async {
         await social.shutdown()
         await central.shutdown()
-        await catalogue.shutdown()
+        await catalog.shutdown()
         await pins.shutdown()
         for log in logs { await log.value }
     }

@@ -1,4 +1,4 @@
-/// A formatter that formats events as log lines.
+/// A formatter that converts events to log lines.
 ///
 ///     let formatter = LogFormatter()
 ///     for await event in client.events { print(formatter.line(for: event)) }

@@ -9,7 +9,7 @@ public struct HTTPURL: Sendable, Hashable {
         let path: String
         let query: String?
         let names: SecretNames
-        /// The text to show, if the names alone do not show what is secret.
+        /// The text to show, if the names alone do not determine what is secret.
         let shown: String?
 
         init(origin: Origin, path: String, query: String?, names: SecretNames, shown: String? = nil) {

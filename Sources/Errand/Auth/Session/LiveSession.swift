@@ -4,8 +4,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The session of a store, for everybody who reads it: the state behind a lock, so that a call with a valid token takes
-/// no wait for the actor.
+/// The session of a store, for everybody who reads it: the state behind a lock, so that a call with a valid token
+/// does not wait for the actor.
 ///
 /// Transitions that return actions are made by the store, one after the other, so that listeners learn of them in their
 /// order.
