@@ -185,7 +185,7 @@ enum Leaf: CaseIterable, Sendable {
     }
 }
 
-/// A dictionary. Which of several broken members makes it fail is random, so its errors do not tell.
+/// A dictionary. Which of several broken members makes it fail is random, so its errors are not compared.
 struct Members<Value: Decodable>: Decodable, CustomStringConvertible {
     let description: String
 

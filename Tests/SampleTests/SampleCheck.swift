@@ -31,7 +31,7 @@ struct SampleCheck {
         }
     }
 
-    @Test("a sample is found, and told from one that differs")
+    @Test("a sample is found, and distinguished from one that differs")
     func finding() throws {
         let fenced = Sample.fenced(in: "# A\n```swift\nimport Errand\n\n  let a = 1\nlet b = 2\n```\n", of: "A.md")
         let first = try #require(fenced.first)

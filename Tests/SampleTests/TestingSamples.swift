@@ -123,7 +123,7 @@ struct TestingSamples {
     }
 
     #if os(Linux)
-    @Test("a real server answers, and breaks off where it is told to")
+    @Test("a real server answers, and breaks off where the script says")
     func loopback() async throws {
         let server = try LoopbackServer()
         server.on(.get, "/friends") { _ in .json(#"["Ann"]"#) }

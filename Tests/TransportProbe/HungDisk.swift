@@ -26,7 +26,7 @@ struct HungDisk {
     private let clock = ContinuousClock()
 
     /// Prints how many milliseconds each of these took at most: calls and archives on the hung disk, work on the other
-    /// disk meanwhile, a pause of ten milliseconds meanwhile, and the shutdown.
+    /// disk at that time, a pause of ten milliseconds at that time, and the shutdown.
     func report() async {
         // Whatever waits for the disk nevertheless ends with the process.
         alarm(30)

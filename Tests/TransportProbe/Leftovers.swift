@@ -33,16 +33,16 @@ struct Leftovers {
         // The first round creates what stays permanently, such as OpenSSL's own descriptors.
         _ = try await round()
         let before = try await settled()
-        let meanwhile = try await round()
+        let during = try await round()
         // A transport that was never used holds nothing after its shutdown either, even while it is still referenced.
         let unused = (0..<Self.clients).map { _ in CurlTransport() }
         for transport in unused { await transport.shutdown() }
         let after = try await settled()
         withExtendedLifetime(unused) {}
-        for census in [before, meanwhile, after] { print(census.descriptors, census.threads) }
+        for census in [before, during, after] { print(census.descriptors, census.threads) }
     }
 
-    /// Returns the census when it no longer changes. Polls, because a thread that was told to end takes a while, and
+    /// Returns the census when it no longer changes. Polls, because a thread that was asked to end takes a while, and
     /// the kernel does not report its end.
     private func settled() async throws -> Census {
         var (census, times) = (try Census(), 0)

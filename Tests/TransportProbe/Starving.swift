@@ -14,7 +14,7 @@ import Musl
 
 /// Measures what calls cost beside a server that keeps libcurl's thread busy.
 ///
-/// What counts is how long that thread has worked meanwhile, not the time on the clock. On a machine that has little
+/// What counts is how long that thread has worked, not the time on the clock. On a machine that has little
 /// time for this process, the thread does not work for the attacker either; and the process does nothing else.
 struct Starving {
     let attacked: String

@@ -21,7 +21,7 @@ struct Torture {
 
     let base: String
     let folder: String
-    /// Whether everything has worked once before a call fails. Otherwise the libraries are loaded meanwhile.
+    /// Whether everything has worked once before a call fails. Otherwise the libraries are loaded during that call.
     let isWarm: Bool
 
     /// The functions of the preloaded library.

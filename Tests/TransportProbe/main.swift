@@ -38,7 +38,7 @@ import Darwin
 //         calls FIRST, opens files until it can open no more, and calls SECOND and FIRST; prints the status or the kind
 //         of failure and the message
 //     TransportProbe leftovers URL shutdown|drop
-//         calls with ten clients and ends them; prints how many descriptors and threads there were before, meanwhile
+//         calls with ten clients and ends them; prints how many descriptors and threads there were before, during them
 //         and at the end
 //     TransportProbe download BASE PATH [LIMIT]
 //         downloads `file` of that server to the path, where no file may grow beyond LIMIT bytes; prints a line when

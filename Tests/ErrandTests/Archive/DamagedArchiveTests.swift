@@ -79,7 +79,7 @@ struct DamagedArchiveTests {
         #expect(versions.value == [1])
     }
 
-    @Test("an older file that nobody can migrate is told, and is kept aside as it was", arguments: 0..<3)
+    @Test("an older file without a migration is reported, and is kept aside as it was", arguments: 0..<3)
     func notMigrated(way: Int) async throws {
         let content = #"{"version":1,"model":{"fullName":7,"secret":"hunter2"}}"#
         try scratch.write(content, to: "account")

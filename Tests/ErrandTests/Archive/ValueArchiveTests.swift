@@ -113,7 +113,7 @@ struct ArchiveTests {
             return await problem { () async throws(ArchiveError) in try await archive.remove() }
         }
         #expect(await task.value == .cancelled)
-        #expect(try await archive.load() == ann, "a look waits for nobody")
+        #expect(try await archive.load() == ann, "reading waits for no writer")
         #expect(close(other) == 0)
     }
 

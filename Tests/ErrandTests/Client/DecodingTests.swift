@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Tells the other calls when to begin, and waits for their end; usable in a decoder, which cannot suspend.
+    /// Lets the other calls begin, and waits for their end; usable in a decoder, which cannot suspend.
     private final class OtherCalls: Sendable {
         struct NeverEnded: Error {}
 
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test("three megabytes of it delay no other call of the client", .timeLimit(.minutes(2)))
-    func delaysNobody() async throws {
+    func delaysNoCall() async throws {
         let numbers = (0..<450_000).map { String(1_000_000 + $0 % 10) }.joined(separator: ",")
         let network = scripted().on(.get, "/large", .json("[\(numbers)]")).on(.get, "/small", .json("1").times(100))
         // In virtual time all calls would run on one thread.

@@ -21,7 +21,7 @@ struct StreamSecretsTests: EventScene {
             ])
     }
 
-    /// Runs the body with a client, and looks for secrets in all that its listeners are told.
+    /// Runs the body with a client, and looks for secrets in all that its listeners receive.
     private func checkingEvents(_ body: @Sendable (APIClient) async throws -> Void) async throws {
         let events = Noted<[ClientEvent]>([])
         let client = client {

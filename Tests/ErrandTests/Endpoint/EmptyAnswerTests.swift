@@ -12,7 +12,7 @@ struct EmptyAnswerTests {
         #expect(try await outcome(.status(204), as: NoContent.self).get() == NoContent())
     }
 
-    @Test("NoContent does not turn a failure into a success")
+    @Test("NoContent does not make a failure a success")
     func noContentFails() async throws {
         #expect(try await outcome(.status(404), as: NoContent.self).failure?.status == 404)
     }

@@ -64,7 +64,7 @@ import Testing
         #expect(await stays.reduce(into: []) { $0.append($1.call) } == [1])
     }
 
-    @Test("when the last stream is released, nobody listens any more")
+    @Test("when the last stream is released, there are no listeners any more")
     func released() {
         do {
             let stream = hub.stream

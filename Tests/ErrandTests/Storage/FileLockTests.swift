@@ -59,7 +59,7 @@ struct FileLockTests {
         #expect(try waiter.lock().lock != nil)
     }
 
-    @Test("holders that work in turn are waited for, although together they exceed the time limit")
+    @Test("holders that work one after another are waited for, although together they exceed the time limit")
     func busy() async throws {
         let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .seconds(5))
         try await file.save(session)

@@ -9,7 +9,7 @@ struct EventEndTests: EventScene {
     let clock = TestClock(seed: 5)
     let network = scripted()
 
-    /// Runs the body, and returns what the listeners were told about the end of each call.
+    /// Runs the body, and returns what the listeners received about the end of each call.
     private func ends(of body: @escaping @Sendable (APIClient) async throws -> Void) async throws -> [ClientEvent.Kind]
     {
         let kinds = Noted<[ClientEvent.Kind]>([])

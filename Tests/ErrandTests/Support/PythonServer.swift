@@ -66,7 +66,7 @@ final class PythonServer: Sendable {
         lock = threading.Lock()
 
         def note(text):
-            # In one piece, also where Python is told to buffer nothing: whoever waits for a note reads what is there.
+            # In one piece, also where Python buffers nothing: a reader that waits for a note reads what is there.
             with lock:
                 sys.stdout.write(text + "\\n")
                 sys.stdout.flush()

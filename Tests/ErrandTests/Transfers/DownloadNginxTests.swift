@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// Downloads from nginx, whose ranges and validators nobody here has written.
+/// Downloads from nginx, whose ranges and validators were not written here.
 @Suite("Downloads from nginx", .enabled(if: Program.nginx.isInstalled, "nginx is not installed"))
 struct DownloadNginxTests {
     private let files: Scratch
@@ -31,12 +31,12 @@ struct DownloadNginxTests {
     /// Ends the first body after some bytes, as a broken connection does, and runs a closure before the second request.
     private struct Breaking: Middleware {
         let after: Int
-        var meanwhile: @Sendable () throws -> Void = {}
+        var betweenDownloads: @Sendable () throws -> Void = {}
         let statuses = Noted<[Int]>([])
 
         func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
             let isFirst = statuses.value.isEmpty
-            if !isFirst { try meanwhile() }
+            if !isFirst { try betweenDownloads() }
             var response = try await next(request, context)
             statuses.update { $0.append(response.status) }
             guard isFirst else { return response }

@@ -25,7 +25,7 @@ import Testing
     private var downloaded: Data? { FileManager.default.contents(atPath: target) }
     private var record: String { get throws { try scratch.read("file.part.json") } }
 
-    /// Everything by which this server tells its callers apart.
+    /// Everything by which this server distinguishes its callers.
     private static func caller(of request: LoopbackRequest) -> String {
         let headers = ["Authorization", "X-Tenant", "Accept", "Cookie"].map { request.headers[$0] ?? "" }
         let tenant = request.query.first { $0.name == "tenant" }?.value ?? ""
@@ -106,7 +106,7 @@ import Testing
         #expect(server.received.last?.headers["Authorization"] == "Bearer 2")
     }
 
-    /// What tells two callers of a server apart, beside the session.
+    /// What distinguishes two callers of a server, beside the session.
     enum Mark: CaseIterable {
         case tenant, accept, authorization, cookie, common, eachCall, commonParameter, middleware
     }

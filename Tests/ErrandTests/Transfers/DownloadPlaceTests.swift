@@ -120,7 +120,7 @@ import Testing
         let part = scene.target + ".part"
         scene.serve { reply, number in
             guard number > 1 else { return reply.cut(.inBody(1000)) }
-            // The client waits for the rest meanwhile. A test that cannot replace the part fails below.
+            // The client waits for the rest. A test that cannot replace the part fails below.
             try? FileManager.default.removeItem(atPath: part)
             try? Data("other".utf8).write(to: URL(filePath: part))
             return reply

@@ -216,7 +216,7 @@ import Testing
         for isWhole in [true, false] {
             let scene = try DownloadScene(1000)
             let content = scene.file.content
-            // The server does not tell the length at first.
+            // The server does not announce the length at first.
             scene.server.on(.get, "/app.zip") { request in
                 guard request.headers["Range"] != nil else {
                     return request.connection == 1
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test("a new download does not go on after another file, nor if it is told to begin again")
+    @Test("a new download does not go on after another file, nor with `resuming: false`")
     func otherFile() async throws {
         let scene = try DownloadScene()
         let faults = Noted(0)

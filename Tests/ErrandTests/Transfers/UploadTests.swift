@@ -158,7 +158,7 @@ struct UploadTests {
 
     @Test("a cancelled upload ends at once, and its connection is closed")
     func cancelled() async throws {
-        // The head tells that the upload is under way; there is no response.
+        // The head shows that the upload is under way; there is no response.
         let (seen, see) = AsyncStream.makeStream(of: Void.self)
         server.onHead(.put, "/x") { _ in
             see.finish()

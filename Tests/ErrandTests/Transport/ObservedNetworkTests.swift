@@ -3,12 +3,12 @@ import ErrandTestSupport
 import Testing
 
 @Suite("The path of the system") struct ObservedNetworkTests {
-    /// A path monitor that reports what a test tells it.
+    /// A path monitor that reports what a test sends it.
     private final class Script: PathSource {
         private let report = Noted<@Sendable (NetworkPath) -> Void>({ _ in })
 
         func start(_ report: @escaping @Sendable (NetworkPath) -> Void) { self.report.value = report }
-        func tell(_ path: NetworkPath) { report.value(path) }
+        func send(_ path: NetworkPath) { report.value(path) }
     }
 
     private let source = Script()
@@ -26,7 +26,7 @@ import Testing
     func changes() {
         let network = ObservedNetwork(source)
         for isUsable in [false, true, false] {
-            source.tell(NetworkPath(isUsable: isUsable))
+            source.send(NetworkPath(isUsable: isUsable))
             #expect(network.isOnline() == isUsable)
         }
     }
@@ -39,7 +39,7 @@ import Testing
             observer = network
             #expect(network.isOnline())
         }
-        source.tell(NetworkPath(isUsable: false))
+        source.send(NetworkPath(isUsable: false))
         #expect(observer == nil)
     }
 
@@ -55,7 +55,7 @@ import Testing
         ])
     func kinds(path: NetworkPath, isOnline: [Bool]) {
         let network = ObservedNetwork(source)
-        source.tell(path)
+        source.send(path)
         var (wired, cheap, plenty) = (NetworkAccess(), NetworkAccess(), NetworkAccess())
         wired.allowsCellular = false
         cheap.allowsExpensive = false

@@ -58,7 +58,7 @@ import Testing
         #expect(await stays.reduce(into: []) { $0.append($1.status) } == [404, 503])
     }
 
-    @Test("after a change, the calls of two clients can be told apart in the log")
+    @Test("after a change, the calls of two clients can be distinguished in the log")
     func numbers() async throws {
         network.on(.get, "/x", .json("1").times(2))
         let log = central.log

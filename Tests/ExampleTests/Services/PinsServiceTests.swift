@@ -133,7 +133,7 @@ import Testing
         }
         #expect(errors.allSatisfy { if case .sessionExpired = $0 { true } else { $0 == .signInRequired } })
         guard case .expired = await events.next() else {
-            Issue.record("no end of the session was told")
+            Issue.record("no end of the session was reported")
             return
         }
         await service.signOut()

@@ -61,7 +61,7 @@ import Testing
                 == ["Bearer a1", "Bearer a2"])
     }
 
-    @Test("a call that is told its token is no longer good goes out again with the new one")
+    @Test("a call whose token is refused is sent again with the new one")
     func replayed() async throws {
         let token = #"{"access_token": "a1", "refresh_token": "r1", "token_type": "Bearer"}"#
         network.on(.post, "/oauth/access_token", .json(token), .json(token.replacing("1\"", with: "2\"")))

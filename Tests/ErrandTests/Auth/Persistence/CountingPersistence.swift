@@ -1,7 +1,7 @@
 import Errand
 import Synchronization
 
-/// A persistence in memory that counts its calls, and can be told to fail.
+/// A persistence in memory that counts its calls, and can be made to fail.
 final class CountingPersistence: TokenPersistence {
     private struct State {
         var session: SavedSession?

@@ -41,7 +41,7 @@ struct DamagedFileTests {
         #expect(try await file.load() == nil)
     }
 
-    @Test("C82: a file that another process put in place of a damaged one meanwhile is not moved aside")
+    @Test("C82: a file that another process put in place of a damaged one is not moved aside")
     func mended() async throws {
         try scratch.write(wholeFile, to: "session")
         try scratch.write("older", to: "session.damaged")

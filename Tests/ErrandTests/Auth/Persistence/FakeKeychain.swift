@@ -1,7 +1,7 @@
 @testable import Errand
 import Foundation
 
-/// A Keychain in memory, which answers as Apple documents it, and can be told to refuse.
+/// A Keychain in memory, which answers as Apple documents it, and can be made to refuse.
 final class FakeKeychain: Keychain {
     private struct Entry {
         var data: Data

@@ -59,7 +59,7 @@ struct HungProcessTests {
             if case .notSaved(let error) = event { "not saved: \(error.kind)" } else { "\(event)" }
         }
         #expect(reported == ["signedIn", "not saved: locked", "signedOut", "not saved: locked"])
-        #expect(try await file.load()?.token.accessToken == "ann.0", "nobody writes without the lock")
+        #expect(try await file.load()?.token.accessToken == "ann.0", "no process writes without the lock")
         hung.kill()
         _ = try await hung.end()
         await tokens.signOut()
@@ -93,7 +93,7 @@ struct HungProcessTests {
         #expect(try await file.load() == nil)
         hung.kill()
         _ = try await hung.end()
-        // Waits for its turn after the save above.
+        // Waits in the queue after the save above.
         await tokens.signIn(Token(accessToken: "b"))
         #expect(try await file.load()?.token.accessToken == "b")
     }

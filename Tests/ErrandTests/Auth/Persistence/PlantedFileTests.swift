@@ -92,7 +92,7 @@ struct PlantedFileTests {
         #expect(try await file.load()?.token.accessToken == "ann.1")
     }
 
-    @Test("T15: the refresh is refused, but another process has saved a newer token meanwhile, and that is used")
+    @Test("T15: the refresh is refused, but another process has saved a newer token, which is used")
     func refusedButNewer() async throws {
         let clock = TestClock()
         let tokens = TokenStore(persistence: file, time: clock) { [file] _ in

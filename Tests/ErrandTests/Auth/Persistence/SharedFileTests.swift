@@ -13,7 +13,7 @@ struct SharedFileTests {
         file = FileTokenPersistence(path: scratch.path("session"))
     }
 
-    @Test("T15: another process has refreshed meanwhile; its token is read and used, without a refresh")
+    @Test("T15: another process has refreshed; its token is read and used, without a refresh")
     func readAgain() async throws {
         let clock = TestClock()
         let server = AuthServer(clock)
@@ -51,7 +51,7 @@ struct SharedFileTests {
     }
 
     @Test("T15: the token that the other process saved has expired too; its refresh token is used, not the old one")
-    func expiredMeanwhile() async throws {
+    func expiredSince() async throws {
         let clock = TestClock()
         let server = AuthServer(clock, lifetime: .seconds(600))
         let here = store(clock, server)
@@ -69,7 +69,7 @@ struct SharedFileTests {
     }
 
     @Test("T15: the other process has signed out, or another user in; that applies here too", arguments: [true, false])
-    func changedMeanwhile(signsIn: Bool) async throws {
+    func changedSince(signsIn: Bool) async throws {
         let clock = TestClock()
         let server = AuthServer(clock)
         let here = store(clock, server)
@@ -111,7 +111,7 @@ struct SharedFileTests {
         #expect(try await file.load()?.token.refreshToken == "refresh.\(came.count)")
     }
 
-    /// Starts twenty processes that have all read the file, and then tells them to replace their token.
+    /// Starts twenty processes that have all read the file, and then makes them replace their token.
     private func twenty(times: Int) async throws -> [Child] {
         let token = Token(accessToken: "access.0", refreshToken: "refresh.0")
         try await file.save(SavedSession(id: UUID(), token: token, received: Date()))
@@ -124,7 +124,7 @@ struct SharedFileTests {
     }
 
     /// Returns a store that waits for the lock on the file in real time. Virtual time knows nothing of that wait and
-    /// would jump to the limit of the refresh meanwhile, so there is none.
+    /// would jump to the limit of the refresh, so there is none.
     private func store(_ clock: TestClock, _ server: AuthServer) -> TokenStore {
         TokenStore(persistence: file, refreshTimeout: .seconds(Int64.max), time: clock) {
             try await server.refresh($0)

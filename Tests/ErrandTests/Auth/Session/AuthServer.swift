@@ -6,7 +6,7 @@ import Synchronization
 /// A server that issues access tokens, rotates refresh tokens with every use, and revokes the whole session when a
 /// refresh token is used twice.
 ///
-/// The names of its tokens tell their origin: `ann.2` is the third access token of Ann, `refresh.ann.2` came with it.
+/// The names of its tokens show their origin: `ann.2` is the third access token of Ann, `refresh.ann.2` came with it.
 final class AuthServer: Sendable {
     /// The result of a refresh; by default it rotates.
     enum Answer: Sendable {

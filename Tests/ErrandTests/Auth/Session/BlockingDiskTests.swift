@@ -22,7 +22,7 @@ struct BlockingDiskTests {
     }
 }
 
-/// A persistence that blocks its thread in one kind of work until it is told to continue, or a time limit has passed.
+/// A persistence that blocks its thread in one kind of work until the test continues it, or a time limit has passed.
 private final class BlockingDisk: TokenPersistence {
     enum Work: Sendable, Hashable {
         case load, save, lock

@@ -43,7 +43,7 @@ struct LeewayTests {
     }
 
     @Test("T11: the token expires during the background refresh; from then on calls wait for it", arguments: 0..<20)
-    func expiresMeanwhile(seed: UInt64) async throws {
+    func expiresDuringRefresh(seed: UInt64) async throws {
         let scene = AuthScene(seed: seed, lifetime: .seconds(600), takes: .seconds(30))
         try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))

@@ -59,7 +59,7 @@ struct RefreshTimeoutTests {
             for call in calls { #expect(await ends(call, within: .seconds(61), on: clock) == .timedOut(limit)) }
             #expect(hung.waiting > 0, "the closure still hangs")
             #expect(await tokens.isSignedIn)
-            // Its turn is free: neither a save nor the next refresh waits for the closure.
+            // Its access has ended: neither a save nor the next refresh waits for the closure.
             let next = try await tokens.replacement(for: old)
             #expect(next.accessToken == "new 2")
             hung.land(.failure(.reset))

@@ -11,7 +11,7 @@ struct RevocationTests {
     private let revoked = Noted<[String]>([])
     private let refreshes = Noted(0)
 
-    /// Creates a store whose refreshes take ten seconds, and whose revocations take as long as told.
+    /// Creates a store whose refreshes take ten seconds, and whose revocations take that long.
     private func store(
         revoking: Duration = .seconds(5), failing problem: ServiceError? = nil
     ) -> TokenStore {

@@ -95,10 +95,10 @@ struct SessionChangeTests {
             #expect(await toBo?.reason == .otherSession)
             #expect(try await scene.me() == "bo", "the permit of the call that was not sent is free again")
             #expect(scene.clock.elapsed == .seconds(1))
-            async let toNobody = failure(of: scene.me)
+            async let signedOutCall = failure(of: scene.me)
             try await scene.clock.sleep(for: .milliseconds(500))
             await scene.tokens.signOut()
-            #expect(await toNobody?.reason == .signedOut)
+            #expect(await signedOutCall?.reason == .signedOut)
         }
         #expect(scene.sentTokens == ["ann.0", "bo.0"])
     }

@@ -30,7 +30,7 @@ struct SessionLearningTests {
     }
 
     /// A state in which no user is signed in, and that is saved.
-    private var nobody: State {
+    private var signedOut: State {
         var state = State(leeway: 60)
         state.load(nil)
         return state
@@ -77,7 +77,7 @@ struct SessionLearningTests {
 
     @Test("a sign-in elsewhere is taken over where no user is signed in")
     func signedIn() {
-        var state = nobody
+        var state = signedOut
         #expect(state.learn(nil, at: date) == [])
         #expect(state.learn(bob, at: date) == [.send(.signedIn)])
         #expect(state.session == bob)

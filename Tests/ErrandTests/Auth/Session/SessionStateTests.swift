@@ -185,7 +185,7 @@ private func noting(
 
 /// What a call sees in each state, without an event.
 private let lookups: [Transition] = [
-    Transition("nobody: a call has no session", .nobody, { _ in [] }, .ended(signedOut)),
+    Transition("signed out: a call has no session", .nobody, { _ in [] }, .ended(signedOut)),
     Transition("good: a call uses the token", .good, { _ in [] }, .good(ann.token), of: ann),
     Transition(
         "T11: aging: a call uses the token, and starts a refresh", .aging, { _ in [] },

@@ -6,7 +6,7 @@ import Testing
 @Suite("Streams that watch their session") struct SessionWatchTests {
     private let tokens = TokenStore(time: TestClock()) { $0 }
 
-    @Test("a watch of a session that has ended already is told at once why", arguments: [true, false])
+    @Test("a watch of a session that has ended already is notified at once", arguments: [true, false])
     func ended(bySignOut: Bool) async throws {
         await tokens.signIn(Token(accessToken: "ann"))
         let session = try #require(tokens.presentSession)
@@ -17,7 +17,7 @@ import Testing
         watch.cancel()
     }
 
-    @Test("a watch of the present session is told when it ends, and not after it was cancelled")
+    @Test("a watch of the present session is notified when it ends, and not after it was cancelled")
     func present() async throws {
         let reported = Noted<[String]>([])
         await tokens.signIn(Token(accessToken: "ann"))

@@ -1,7 +1,7 @@
 import Errand
 import Synchronization
 
-/// A saved session that several stores share, as through a service that tells each of them about the others' changes.
+/// A saved session that several stores share, as through a service that notifies each of them of the others' changes.
 /// Its lock is a lease, which a test can revoke.
 final class SharedSession: Sendable {
     private struct State {
@@ -32,7 +32,7 @@ final class SharedSession: Sendable {
             })
     }
 
-    /// Saves a session as another machine would that nobody here knows.
+    /// Saves a session as another, unknown machine would.
     func put(_ session: SavedSession?, notifying: Bool = true) {
         state.withLock { state in
             state.session = session

@@ -1,7 +1,7 @@
 @testable import Errand
 import Testing
 
-/// What a session is told on Apple's platforms, with what stands for Foundation's types here.
+/// How a session is configured on Apple's platforms, with what stands for Foundation's types here.
 @Suite("The settings of a session on Apple's platforms") struct AppleSettingsTests {
     private final class Configuration: AppleConfiguration {
         var allowsCellularAccess = true
