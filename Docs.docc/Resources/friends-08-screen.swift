@@ -16,7 +16,7 @@ final class FriendsScreen {
             friends = try await service.friends().elements
             message = nil
         } catch .cancelled {
-            // Whoever has left the screen needs no message.
+            // A user who has left the screen needs no message.
         } catch {
             message = error.localizedDescription
         }

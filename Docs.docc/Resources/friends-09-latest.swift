@@ -18,7 +18,7 @@ final class FriendsScreen {
             friends = try await latest.run { try await service.friends() }.elements
             message = nil
         } catch .cancelled {
-            // Whoever has left the screen needs no message, and after a second tap the later load decides.
+            // A user who has left the screen needs no message, and after a second tap the later load decides.
         } catch {
             message = error.localizedDescription
         }

@@ -6,7 +6,7 @@ import Testing
 
 func advice(on error: ServiceError) -> String? {
     switch error {
-    case .cancelled: nil  // nobody waits for the response
+    case .cancelled: nil  // the response is not needed
     case .signInRequired, .sessionExpired: "Sign in, please."
     case .noInternetConnection, .timedOut, .rateLimited, .serverFailure, .transport:
         "\(error.localizedDescription). Try again later."
@@ -77,7 +77,7 @@ struct ErrorSamples {
             do throws(ServiceError) {
                 show(try await client.run(.friends))
             } catch .cancelled {
-                // Nobody waits for the result.
+                // The result is not needed.
             } catch {
                 show(error)
             }

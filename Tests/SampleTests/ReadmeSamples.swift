@@ -58,7 +58,7 @@ struct ReadmeSamples {
         do {
             show(try await client.run(.friends(of: me.id)))  // [User]
         } catch .cancelled {
-            // The task was cancelled; nobody waits for the result.
+            // The task was cancelled; the result is not needed.
         } catch .signInRequired, .sessionExpired {
             showSignIn()
         } catch {
