@@ -56,7 +56,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await check.value }
     }
 
-    @Test("the catalogue contains every case that needs no encryption, and none twice")
+    @Test("the catalog contains every case that needs no encryption, and none twice")
     func complete() {
         let numbers = Set(TransportConformance.all.map(\.number))
         let wanted = [11] + Array(20...25) + Array(30...43) + Array(45...48) + Array(50...53) + [60, 61]

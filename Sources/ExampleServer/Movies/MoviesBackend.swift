@@ -19,7 +19,7 @@ struct MoviesBackend: Backend {
     static let prefix = ["movies", "3", "movie"]
 
     private static let pageSize = 20
-    private let catalogue = MovieCatalogue()
+    private let catalog = MovieCatalog()
     /// A new review gets the next number.
     private var lastReview = 0
 
@@ -28,13 +28,13 @@ struct MoviesBackend: Backend {
             throw Refusal(401, "Invalid API key: You must be granted a valid key.", code: "7")
         }
         switch request.route {
-        case "GET popular": return try page(of: catalogue.popular, request)
-        case "GET now_playing": return try page(of: catalogue.new, request)
+        case "GET popular": return try page(of: catalog.popular, request)
+        case "GET now_playing": return try page(of: catalog.new, request)
         case "GET #/recommendations":
-            return try page(of: catalogue.recommended(with: known(request.ids)), request)
+            return try page(of: catalog.recommended(with: known(request.ids)), request)
         case "GET #/videos":
             let id = try known(request.ids)
-            return .json(["id": .int(id), "results": .array(catalogue.videos(of: id))])
+            return .json(["id": .int(id), "results": .array(catalog.videos(of: id))])
         case "POST #/rating": return try rate(request)
         case "POST #/reviews": return try review(request)
         case "GET #/releases": throw Refusal(410, "This address is outdated.", code: "34")
@@ -63,7 +63,7 @@ struct MoviesBackend: Backend {
     }
 
     private func known(_ ids: [Int]) throws(Refusal) -> Int {
-        guard let id = ids.first, catalogue.titles[id] != nil else { throw Self.notFound }
+        guard let id = ids.first, catalog.titles[id] != nil else { throw Self.notFound }
         return id
     }
 
@@ -103,7 +103,7 @@ struct MoviesBackend: Backend {
         let shown = ids.dropFirst((page - 1) * Self.pageSize).prefix(Self.pageSize)
         return .json([
             "page": .int(page), "total_pages": .int((ids.count + Self.pageSize - 1) / Self.pageSize),
-            "total_results": .int(ids.count), "results": .array(shown.map(catalogue.json)),
+            "total_results": .int(ids.count), "results": .array(shown.map(catalog.json)),
         ])
     }
 }

@@ -14,12 +14,12 @@ struct PicturesBackend: Backend {
     static let prefix = ["movies", "t", "p"]
 
     private static let widths = ["w185": 185, "w500": 500, "original": 2000]
-    private let catalogue = MovieCatalogue()
+    private let catalog = MovieCatalog()
 
     func answer(_ request: ExampleRequest) throws(Refusal) -> Answer {
         let parts = request.route.split(whereSeparator: { " /".contains($0) }).map(String.init)
         guard parts.count == 3, parts[0] == "GET", let width = Self.widths[parts[1]],
-            let id = catalogue.movie(withPoster: parts[2])
+            let id = catalog.movie(withPoster: parts[2])
         else { throw .notFound }
         let headers: HTTPHeaders = ["Content-Type": "image/jpeg", "ETag": "\"\(id)-\(width)\""]
         return .file(LoopbackFile(Self.picture(of: id, width: width), headers: headers), for: request)

@@ -38,6 +38,6 @@ extension Movies {
 }
 
 extension ServerEnvironment {
-    /// The pictures of the public catalogue.
+    /// The pictures of the public catalog.
     public static let moviePictures = ServerEnvironment(name: "pictures", baseURL: "https://image.tmdb.org/t/p")
 }

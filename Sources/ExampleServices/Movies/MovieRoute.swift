@@ -1,6 +1,6 @@
 public import Errand
 
-/// The routes of the catalogue: each case has its path, and the method, query, headers and body that it needs.
+/// The routes of the catalog: each case has its path, and the method, query, headers and body that it needs.
 public enum MovieRoute: EndpointConvertible {
     /// Recommendations for viewers of a film.
     case recommended(for: Int)

@@ -1,6 +1,6 @@
 public import Errand
 
-/// A catalogue of films: endpoints as an enum, an API key in every query, lists page by page.
+/// A catalog of films: endpoints as an enum, an API key in every query, lists page by page.
 public enum Movies {
     /// A film.
     public struct Movie: Codable, Sendable, Hashable, Identifiable {
@@ -73,7 +73,7 @@ public enum Movies {
         public let site: String
     }
 
-    /// Creates a client of the catalogue. Every call sends the key, which no log shows; nothing is cached.
+    /// Creates a client of the catalog. Every call sends the key, which no log shows; nothing is cached.
     ///
     /// `log` receives a line for each request, each response and each error. It must not block, because the call waits
     /// for it.
@@ -93,11 +93,11 @@ public enum Movies {
 }
 
 extension ServerEnvironment {
-    /// The public catalogue.
+    /// The public catalog.
     public static let movies = ServerEnvironment(name: "production", baseURL: "https://api.themoviedb.org/3/movie")
-    /// The staging catalogue.
+    /// The staging catalog.
     public static let moviesStaging = ServerEnvironment(
         name: "staging", baseURL: "https://staging.themoviedb.org/3/movie")
-    /// The catalogue for testers.
+    /// The catalog for testers.
     public static let moviesQA = ServerEnvironment(name: "qa", baseURL: "https://qa.themoviedb.org/3/movie")
 }

@@ -1,7 +1,7 @@
 public import Errand
 
 extension Movies {
-    /// The operations of the catalogue that an app uses.
+    /// The operations of the catalog that an app uses.
     public struct Service: Sendable {
         private let client: APIClient
 
@@ -30,12 +30,12 @@ extension Movies {
             try await client.run(.videos(of: id))
         }
 
-        /// Rates a film, from 0.5 to 10, for a guest of the catalogue. A second rating replaces the first.
+        /// Rates a film, from 0.5 to 10, for a guest of the catalog. A second rating replaces the first.
         public func rate(_ id: Movie.ID, _ value: Double, guest: String) async throws(ServiceError) {
             try await client.run(MovieRoute.rate(id, value, guest: guest))
         }
 
-        /// Adds a review in that language, for a guest of the catalogue, and returns it.
+        /// Adds a review in that language, for a guest of the catalog, and returns it.
         public func review(
             _ id: Movie.ID, _ text: String, in language: String, guest: String
         ) async throws(ServiceError) -> Review {

@@ -73,7 +73,7 @@ import Testing
         #expect(first.headers["Content-Type"] == "application/json" && first.headers["Content-Language"] == nil)
         #expect(second.headers["Content-Language"] == "de")
         let high = await failure { () async throws(ServiceError) in try await service.rate(7, 11, guest: guest) }
-        #expect(high.map(Movies.words) == "The catalogue did not understand the question")
+        #expect(high.map(Movies.words) == "The catalog did not understand the question")
         let stranger = await failure { () async throws(ServiceError) in try await service.rate(7, 8, guest: "x") }
         #expect(stranger?.status == 401)
     }
@@ -118,9 +118,9 @@ import Testing
         let words = [noKey, outdated, page, crash].map { $0.map(Movies.words) }
         #expect(
             words == [
-                "The API key is not valid", "The catalogue has moved; update the app",
-                "The catalogue answered something that this app cannot read",
-                "The catalogue could not answer; try again later",
+                "The API key is not valid", "The catalog has moved; update the app",
+                "The catalog answered something that this app cannot read",
+                "The catalog could not answer; try again later",
             ])
     }
 

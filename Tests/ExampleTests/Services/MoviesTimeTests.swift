@@ -44,7 +44,7 @@ import Testing
         let client = Movies.client(
             ServerEnvironment(name: "test", baseURL: "https://movies.test"), apiKey: "k", scripted(network, clock))
         let error = await failure { () async throws(ServiceError) in try await client.run(.videos(of: 1)) }
-        #expect(error.map(Movies.words) == "The catalogue did not understand the question")
+        #expect(error.map(Movies.words) == "The catalog did not understand the question")
         try await clock.run {
             let call = Task(executorPreference: clock.executor) {
                 await failure { () async throws(ServiceError) in try await client.run(.videos(of: 1)) }
@@ -70,7 +70,7 @@ import Testing
         let client = Movies.client(
             ServerEnvironment(name: "test", baseURL: "https://movies.test"), apiKey: "k", scripted(network, clock))
         for words in [
-            "The catalogue answered nothing", "The catalogue answered something that this app cannot read",
+            "The catalog answered nothing", "The catalog answered something that this app cannot read",
         ] {
             let error = await failure { () async throws(ServiceError) in try await client.run(.popular()) }
             #expect(error.map(Movies.words) == words)

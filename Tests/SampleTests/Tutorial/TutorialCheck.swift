@@ -5,18 +5,18 @@ import Testing
 @Suite("Tutorial")
 struct TutorialCheck {
     private static let here = URL(filePath: #filePath).deletingLastPathComponent()
-    private static let catalogue = here.deletingLastPathComponent().deletingLastPathComponent()
+    private static let catalog = here.deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Docs.docc")
 
     private static func resource(_ file: String) throws -> String {
-        try String(contentsOf: catalogue.appending(path: "Resources/\(file)"), encoding: .utf8)
+        try String(contentsOf: catalog.appending(path: "Resources/\(file)"), encoding: .utf8)
     }
 
     private let walkthrough: Walkthrough
 
     init() throws {
         walkthrough = Walkthrough(
-            try String(contentsOf: Self.catalogue.appending(path: "BuildAService.tutorial"), encoding: .utf8))
+            try String(contentsOf: Self.catalog.appending(path: "BuildAService.tutorial"), encoding: .utf8))
     }
 
     @Test("steps are found, and a file is in the state of its latest one")
@@ -38,7 +38,7 @@ struct TutorialCheck {
     @Test("every file of Swift beside the articles is shown by a step, once")
     func everyFile() throws {
         let files = try FileManager.default.contentsOfDirectory(
-            atPath: Self.catalogue.appending(path: "Resources").path)
+            atPath: Self.catalog.appending(path: "Resources").path)
         #expect(walkthrough.steps.count > 9, "the tutorial has hardly any steps; are they still found?")
         #expect(walkthrough.steps.map(\.file).sorted() == files.filter { $0.hasSuffix(".swift") }.sorted())
     }

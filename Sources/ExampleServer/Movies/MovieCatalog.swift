@@ -1,5 +1,5 @@
 /// All films, generated from a few words by fixed rules, so that there are enough for several pages.
-struct MovieCatalogue: Sendable {
+struct MovieCatalog: Sendable {
     /// The titles by id.
     let titles: [Int: String]
     /// The ids, the most popular first.
