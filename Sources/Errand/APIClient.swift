@@ -29,7 +29,7 @@ public actor APIClient {
     nonisolated let calls = CallsInFlight()
     private nonisolated let hub: EventHub
     private nonisolated let defaultTransport: DefaultTransport?
-    private var closing: Flight<Void, Never>?
+    private var closing: Promise<Void, Never>?
 
     /// Creates a client with that configuration.
     public init(_ configuration: Configuration) {
@@ -181,14 +181,14 @@ public actor APIClient {
         if let closing {
             // A shutdown that waits for a refresh must not be waited for by that refresh.
             if calls.isFinishing(TokenStore.refreshing) { return }
-            return await closing.landed()
+            return await closing.completion()
         }
-        let closing = Flight<Void, Never>()
+        let closing = Promise<Void, Never>()
         self.closing = closing
         await calls.close()
         await defaultTransport?.end(for: ObjectIdentifier(hub))
         hub.finish()
-        closing.land(.success(()))
+        closing.complete(.success(()))
     }
 
     /// Returns a description of what would be sent and by which rules: a redacted cURL command, the limits, and whether

@@ -27,7 +27,7 @@ final class Transmission: Interruptible, PhaseReporter {
         /// The access tokens that were sent, kept so that errors can be redacted.
         var accessTokens: (last: String?, before: String?)
         /// The end of the last reading of the request's body.
-        var bodyRead: Flight<Void, Never>?
+        var bodyRead: Promise<Void, Never>?
     }
 
     let settings: CallSettings
@@ -129,8 +129,8 @@ final class Transmission: Interruptible, PhaseReporter {
         settings.upload?.begin(of: length)
     }
 
-    /// Begins to read the stream of the request's body, until `end` lands. Returns the end of the reading before.
-    func beginReading(until end: Flight<Void, Never>) -> Flight<Void, Never>? {
+    /// Begins to read the stream of the request's body, until `end` completes. Returns the end of the reading before.
+    func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? {
         record.withLock { record in
             defer { record.bodyRead = end }
             return record.bodyRead

@@ -13,7 +13,7 @@ final class CallsInFlight: Sendable {
         var refreshes: [RefreshRun] = []
         /// The refreshes that may still make calls, although no others may begin.
         var finishing: [RefreshRun] = []
-        var drained: Flight<Void, Never>?
+        var drained: Promise<Void, Never>?
 
         /// Whether nothing runs any more.
         var isEmpty: Bool { calls.isEmpty && transmissions.isEmpty }
@@ -76,7 +76,7 @@ final class CallsInFlight: Sendable {
             counts.send(state.calls.count)
             return state.isEmpty ? state.drained : nil
         }
-        drained?.land(.success(()))
+        drained?.complete(.success(()))
     }
 
     /// Keeps a transmission that runs by itself until its end. It counts when the client is shut down, and not among
@@ -95,7 +95,7 @@ final class CallsInFlight: Sendable {
             state.transmissions[ObjectIdentifier(transmission)] = nil
             return state.isEmpty ? state.drained : nil
         }
-        drained?.land(.success(()))
+        drained?.complete(.success(()))
     }
 
     /// Cancels all calls except those that a token refresh has made: a refresh belongs to a token store and not to a
@@ -124,14 +124,14 @@ final class CallsInFlight: Sendable {
         for refresh in refreshes { await refresh.ended() }
         let drained = state.withLock { state in
             state.finishing = []
-            let drained = state.drained ?? Flight<Void, Never>()
+            let drained = state.drained ?? Promise<Void, Never>()
             state.drained = drained
-            if state.isEmpty { drained.land(.success(())) }
+            if state.isEmpty { drained.complete(.success(())) }
             return drained
         }
         // Calls that the closure of a refresh has left behind.
         stopAll { _, _ in true }
-        await drained.landed()
+        await drained.completion()
         counts.finish()
     }
 

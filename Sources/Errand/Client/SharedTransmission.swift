@@ -13,7 +13,7 @@ final class SharedTransmission: Sendable {
 
     let transmission: Transmission
     private let finishesAlone: Bool
-    private let response = Flight<HTTPResponse, ServiceError>()
+    private let response = Promise<HTTPResponse, ServiceError>()
     private let state = Lock(State())
 
     init(_ transmission: Transmission, finishesAlone: Bool) {
@@ -38,7 +38,7 @@ final class SharedTransmission: Sendable {
 
     /// Waits for the end, whatever the response is.
     func ended() async {
-        await response.landed()
+        await response.completion()
     }
 
     /// Runs the transmission in a task of its own, and calls `ended` at its end.
@@ -47,9 +47,9 @@ final class SharedTransmission: Sendable {
     ) {
         Task(executorPreference: transmission.time.executor) {
             do throws(ServiceError) {
-                self.response.land(.success(try await send()))
+                self.response.complete(.success(try await send()))
             } catch {
-                self.response.land(.failure(error))
+                self.response.complete(.failure(error))
             }
             ended()
         }

@@ -105,7 +105,7 @@ public final class RateLimiter: Sendable {
     public func pause(until instant: Instant) {
         let now = time.now
         let unservable = state.withLock { $0.pause(until: instant, at: now) }
-        for waiter in unservable { waiter.admission.land(.failure(.waitTooLong(now.duration(to: instant)))) }
+        for waiter in unservable { waiter.admission.complete(.failure(.waitTooLong(now.duration(to: instant)))) }
         serve()
     }
 
@@ -155,16 +155,16 @@ public final class RateLimiter: Sendable {
     /// Waits until the waiter is served, and returns when that was.
     private func permit(for waiter: WaitingLine.Waiter, in scope: CallScope) async throws(ServiceError) -> Instant {
         let alarm = time.schedule(at: waiter.deadline, for: .sleeper("a permit of the rate limiter")) { [time] in
-            waiter.admission.land(.failure(.waitTooLong(time.now.duration(to: waiter.deadline))))
+            waiter.admission.complete(.failure(.waitTooLong(time.now.duration(to: waiter.deadline))))
         }
         defer { alarm.cancel() }
         serve()
-        // Everything that ends the wait lands the flight, including a cancellation. So the outcome of the flight alone
-        // decides whether the permits were taken, even if it lands before the wait begins.
+        // Everything that ends the wait completes the promise, including a cancellation. So the outcome of the promise
+        // alone decides whether the permits were taken, even if it completes before the wait begins.
         await scope.wait {
-            await waiter.admission.landed()
+            await waiter.admission.completion()
         } onStop: {
-            _ = waiter.admission.land(.failure(.cancelled))
+            _ = waiter.admission.complete(.failure(.cancelled))
         }
         let outcome = waiter.admission.outcome ?? .failure(.cancelled)
         if case .success(let instant) = outcome, !scope.isStopped { return instant }
@@ -188,7 +188,7 @@ public final class RateLimiter: Sendable {
                 return state.serve(at: now)
             }
             // A cancelled waiter takes no permits, even before its task has resumed.
-            unclaimed = served.filter { $0.admission.land(.success(now)) == nil }
+            unclaimed = served.filter { $0.admission.complete(.success(now)) == nil }
         } while !unclaimed.isEmpty
         setAlarm()
     }

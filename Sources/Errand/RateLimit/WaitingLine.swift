@@ -9,7 +9,7 @@ struct WaitingLine {
         let isUrgent: Bool
         let deadline: Instant
         /// Lands when the waiter is served, with the instant at which the permits were taken.
-        let admission = Flight<Instant, ServiceError>()
+        let admission = Promise<Instant, ServiceError>()
         fileprivate let place: Int
 
         fileprivate init(cost: Int, isUrgent: Bool, deadline: Instant, place: Int) {

@@ -9,15 +9,15 @@ extension DiskThreads {
     ) async throws(Failure) -> Value {
         if grace == .zero, scope.isStopped { throw scope.reason ?? .cancelled }
         let place = DiskPlace(path)
-        let (done, over) = (Flight<Value, Failure>(), Flight<Void, Never>())
+        let (done, over) = (Promise<Value, Failure>(), Promise<Void, Never>())
         let ticket = submit(at: place) {
-            done.land(Result(catching: work))
-            over.land(.success(()))
+            done.complete(Result(catching: work))
+            over.complete(.success(()))
         }
         do throws(Failure) {
             return try await done.value(in: scope)
         } catch {
-            if done.outcome == nil, grace > .zero { await over.landed(within: grace) }
+            if done.outcome == nil, grace > .zero { await over.completion(within: grace) }
             if let outcome = done.outcome { return try outcome.get() }
             withdraw(ticket, at: place)
             throw scope.reason ?? error
@@ -35,12 +35,12 @@ extension DiskThreads {
 
     /// Runs `work`, which is done in any case, and waits for it no longer than `grace`.
     func finish(at path: String, within grace: Duration, _ work: @escaping @Sendable () -> Void) async {
-        let over = Flight<Void, Never>()
+        let over = Promise<Void, Never>()
         submit(at: DiskPlace(path)) {
             work()
-            over.land(.success(()))
+            over.complete(.success(()))
         }
-        await over.landed(within: grace)
+        await over.completion(within: grace)
     }
 }
 
@@ -75,14 +75,14 @@ extension DiskThreads {
     private static func isReal(_ time: any TimeSource) -> Bool { time.executor == nil && !VirtualTime.isUnderWay }
 }
 
-extension Flight where Value == Void, Failure == Never {
-    /// Waits until the flight has landed, but no longer than that, even if the task is cancelled.
-    fileprivate func landed(within limit: Duration) async {
+extension Promise where Value == Void, Failure == Never {
+    /// Waits until the promise has completed, but no longer than that, even if the task is cancelled.
+    fileprivate func completion(within limit: Duration) async {
         let time = SystemTime.shared
         let alarm = time.schedule(at: time.now.advanced(by: limit), for: .watch("the end of work on a file")) {
-            self.land(.success(()))
+            self.complete(.success(()))
         }
-        await landed()
+        await completion()
         alarm.cancel()
     }
 }

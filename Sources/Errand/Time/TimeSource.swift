@@ -74,10 +74,10 @@ extension TimeSource {
             if scope.isStopped { throw .cancelled }
             return
         }
-        let flight = Flight<Void, Failure>()
-        let alarm = schedule(at: instant, for: purpose) { flight.land(.success(())) }
+        let promise = Promise<Void, Failure>()
+        let alarm = schedule(at: instant, for: purpose) { promise.complete(.success(())) }
         defer { alarm.cancel() }
-        try await flight.value(in: scope)
+        try await promise.value(in: scope)
     }
 }
 

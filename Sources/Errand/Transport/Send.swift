@@ -117,8 +117,8 @@ protocol PhaseReporter: AnyObject, Sendable {
     func note(_ phase: Phase)
     /// Begins to report how much of a body of that length has been sent; `nil` if the caller has no handler for it.
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)?
-    /// Begins to read the stream of the request's body, until `end` lands. Returns the end of the reading before.
-    func beginReading(until end: Flight<Void, Never>) -> Flight<Void, Never>?
+    /// Begins to read the stream of the request's body, until `end` completes. Returns the end of the reading before.
+    func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>?
     /// Reports how long the send has waited for another permit.
     func noteWait(forPermit wait: Duration)
     /// The error of a send whose time is up.

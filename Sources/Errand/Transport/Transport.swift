@@ -125,9 +125,9 @@ public struct TransportContext: Sendable {
         send.reporter.beginUpload(of: length)
     }
 
-    /// Begins to read the stream of the request's body, until `end` lands. Returns the end of the reading before: a
+    /// Begins to read the stream of the request's body, until `end` completes. Returns the end of the reading before: a
     /// call that sends its body again must not read it twice at once.
-    func beginReading(until end: Flight<Void, Never>) -> Flight<Void, Never>? {
+    func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? {
         send.reporter.beginReading(until: end)
     }
 
@@ -153,7 +153,7 @@ private final class PhaseClosure: PhaseReporter {
     }
 
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? { nil }
-    func beginReading(until end: Flight<Void, Never>) -> Flight<Void, Never>? { nil }
+    func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? { nil }
 
     func noteWait(forPermit wait: Duration) {}
 

@@ -23,10 +23,10 @@ import Testing
     private final class OtherCalls: Sendable {
         struct NeverEnded: Error {}
 
-        let begin = Flight<Void, ServiceError>()
+        let begin = Promise<Void, ServiceError>()
         private let ended = DispatchSemaphore(value: 0)
 
-        func decodingHasBegun() { begin.land(.success(())) }
+        func decodingHasBegun() { begin.complete(.success(())) }
         func haveEnded() { ended.signal() }
 
         func wait() throws {

@@ -71,19 +71,19 @@ import Testing
     )
     func inCallersTask() async throws {
         for stopsEarly in [true, false] {
-            let (scope, flight) = (CallScope(), Flight<Int, ServiceError>())
+            let (scope, promise) = (CallScope(), Promise<Int, ServiceError>())
             await clock.run {
                 async let outcome = Result(of: { () async throws(ServiceError) in
                     try await scope.run { (scope: CallScope) async throws(ServiceError) -> Int in
                         try? await clock.sleep(for: .milliseconds(500))
-                        return try await flight.value(in: scope)
+                        return try await promise.value(in: scope)
                     }
                 })
                 try? await clock.sleep(for: stopsEarly ? .milliseconds(100) : .seconds(1))
                 scope.stop(.signInRequired)
                 #expect(await outcome == .failure(.signInRequired))
             }
-            #expect(flight.waiting == 0)
+            #expect(promise.waiting == 0)
         }
         let scope = CallScope()
         let value = try await scope.run { (scope: CallScope) async throws(ServiceError) -> Int in
@@ -133,11 +133,11 @@ import Testing
 
     @Test("in the caller's task, a cancellation reaches the listener", arguments: UInt64(0)..<10)
     func cancelledInCallersTask(seed: UInt64) async {
-        let (clock, flight) = (TestClock(seed: seed), Flight<Int, ServiceError>())
+        let (clock, promise) = (TestClock(seed: seed), Promise<Int, ServiceError>())
         await clock.run {
             let task = Task(executorPreference: clock.executor) {
                 try await CallScope().run { (scope: CallScope) async throws(ServiceError) in
-                    try await flight.value(in: scope)
+                    try await promise.value(in: scope)
                 }
             }
             if seed % 2 == 0 { try? await clock.sleep(for: .seconds(1)) }
@@ -145,7 +145,7 @@ import Testing
             let outcome = await task.result
             #expect(throws: ServiceError.cancelled) { try outcome.get() }
         }
-        #expect(flight.waiting == 0)
+        #expect(promise.waiting == 0)
     }
 
     @Test("a cancellation of the caller reaches it", arguments: UInt64(0)..<10)
@@ -168,13 +168,13 @@ import Testing
     @Test("stops and ends that coincide on many threads leave no task waiting")
     func race() async {
         for _ in 0..<200 {
-            let (scope, flight) = (CallScope(), Flight<Int, ServiceError>())
+            let (scope, promise) = (CallScope(), Promise<Int, ServiceError>())
             async let outcome = Result(of: { () async throws(ServiceError) in
-                try await scope.runInChild { () async throws(ServiceError) in try await flight.value() }
+                try await scope.runInChild { () async throws(ServiceError) in try await promise.value() }
             })
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { scope.stop(.signInRequired) }
-                group.addTask { _ = flight.land(.success(1)) }
+                group.addTask { _ = promise.complete(.success(1)) }
             }
             let result = await outcome
             #expect(result == .success(1) || result == .failure(.signInRequired))

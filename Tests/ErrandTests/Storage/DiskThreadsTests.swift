@@ -92,15 +92,15 @@ import Testing
     func stopped() async throws {
         let threads = DiskThreads()
         let gate = DispatchSemaphore(value: 0)
-        let (hung, hasBegun) = (Noted<[String]>([]), Flight<Void, Never>())
+        let (hung, hasBegun) = (Noted<[String]>([]), Promise<Void, Never>())
         let first = Task {
             try await threads.run(at: "a/file") { () throws(ServiceError) in
-                hasBegun.land(.success(()))
+                hasBegun.complete(.success(()))
                 gate.wait()
                 hung.update { $0.append("first") }
             }
         }
-        await hasBegun.landed()
+        await hasBegun.completion()
         let second = Task {
             try await threads.run(at: "a/file") { () throws(ServiceError) in hung.update { $0.append("second") } }
         }
@@ -123,15 +123,15 @@ import Testing
     @Test("a stop of the scope ends the wait with its reason; with a grace, work that is done within it counts")
     func scopes() async throws {
         let threads = DiskThreads()
-        let (gate, hasBegun) = (DispatchSemaphore(value: 0), Flight<Void, Never>())
+        let (gate, hasBegun) = (DispatchSemaphore(value: 0), Promise<Void, Never>())
         let scope = CallScope()
         let work = Task {
             try await threads.run(at: "a/file", in: scope) { () throws(ServiceError) in
-                hasBegun.land(.success(()))
+                hasBegun.complete(.success(()))
                 gate.wait()
             }
         }
-        await hasBegun.landed()
+        await hasBegun.completion()
         scope.stop(.signInRequired)
         await #expect(throws: ServiceError.signInRequired) { try await work.value }
         gate.signal()

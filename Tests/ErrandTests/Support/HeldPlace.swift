@@ -7,12 +7,12 @@ final class HeldPlace: Sendable {
 
     /// Returns when work on the file hangs.
     init(_ path: String) async {
-        let hasBegun = Flight<Void, Never>()
+        let hasBegun = Promise<Void, Never>()
         DiskThreads.shared.submit(at: DiskPlace(path)) { [gate] in
-            hasBegun.land(.success(()))
+            hasBegun.complete(.success(()))
             gate.wait()
         }
-        await hasBegun.landed()
+        await hasBegun.completion()
     }
 
     /// Lets the disk respond again.

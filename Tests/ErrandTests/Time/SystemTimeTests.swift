@@ -21,10 +21,10 @@ import Testing
     func order() async throws {
         let fired = Noted<[Int]>([])
         let start = time.now
-        let last = Flight<Void, ServiceError>()
+        let last = Promise<Void, ServiceError>()
         _ = time.schedule(at: start.advanced(by: .milliseconds(60)), for: .watch) {
             fired.update { $0.append(3) }
-            last.land(.success(()))
+            last.complete(.success(()))
         }
         _ = time.schedule(at: start.advanced(by: .milliseconds(20)), for: .watch) { fired.update { $0.append(1) } }
         let taken = time.schedule(at: start.advanced(by: .milliseconds(10)), for: .watch) {
@@ -70,9 +70,9 @@ import Testing
     @Test("a distant alarm does not delay a near one")
     func near() async throws {
         let far = time.schedule(at: time.now.advanced(by: .seconds(3600)), for: .watch) {}
-        let flight = Flight<Void, ServiceError>()
-        _ = time.schedule(at: time.now.advanced(by: .milliseconds(10)), for: .watch) { flight.land(.success(())) }
-        try await flight.value()
+        let promise = Promise<Void, ServiceError>()
+        _ = time.schedule(at: time.now.advanced(by: .milliseconds(10)), for: .watch) { promise.complete(.success(())) }
+        try await promise.value()
         far.cancel()
     }
 }

@@ -11,7 +11,7 @@ import Foundation
 /// order.
 final class LiveSession: Sendable {
     /// A refresh is what its callers wait for.
-    typealias Refresh = Flight<Token, ServiceError>
+    typealias Refresh = Promise<Token, ServiceError>
     typealias State = SessionState<Refresh>
 
     private let time: any TimeSource
@@ -124,6 +124,6 @@ final class LiveSession: Sendable {
 }
 
 /// A refresh is identified by what its callers wait for.
-extension Flight: Equatable {
-    static func == (left: Flight, right: Flight) -> Bool { left === right }
+extension Promise: Equatable {
+    static func == (left: Promise, right: Promise) -> Bool { left === right }
 }

@@ -5,7 +5,7 @@
 /// transition that relies on it.
 final class SessionRefresh: Sendable {
     /// What the callers wait for.
-    private let flight: LiveSession.Refresh
+    private let promise: LiveSession.Refresh
     private let live: LiveSession
     private let storage: SessionStorage
     private let exchange: TokenExchange?
@@ -15,10 +15,10 @@ final class SessionRefresh: Sendable {
     private let unsaved = Lock<SavedSession?>(nil)
 
     init(
-        _ flight: LiveSession.Refresh, of live: LiveSession, in storage: SessionStorage, by exchange: TokenExchange?,
+        _ promise: LiveSession.Refresh, of live: LiveSession, in storage: SessionStorage, by exchange: TokenExchange?,
         within limit: Duration, time: any TimeSource
     ) {
-        self.flight = flight
+        self.promise = promise
         self.live = live
         self.storage = storage
         self.exchange = exchange
@@ -37,7 +37,7 @@ final class SessionRefresh: Sendable {
         defer { access.end() }
         // Before the lock: its holder may hang, and a token that was saved before can be used without the lock.
         if live.isSaved { await readAgain(isAlone: false, on: store) }
-        guard live.session(for: flight) != nil else { return }
+        guard live.session(for: promise) != nil else { return }
         do throws(TokenPersistenceError) {
             try await storage.exclusively { await self.replaceToken(under: $0, on: store) }
         } catch {
@@ -49,20 +49,20 @@ final class SessionRefresh: Sendable {
     /// Ends a refresh that has reached its limit, unless it is over (T17). If only saving takes that long, the new
     /// token is used unsaved; otherwise this is a failure in passing, and its closure is left behind.
     private func giveUp(on store: isolated TokenStore) {
-        guard live.session(for: flight) != nil else { return }
+        guard live.session(for: promise) != nil else { return }
         let (now, random) = (time.now, time.randomFraction())
         if let unsaved = unsaved.withLock({ $0 }) {
             store.report(TokenPersistenceError(.other, "the session could not be saved within \(limit.displayText)"))
-            store.change { $0.complete(flight, with: unsaved, at: now) }
+            store.change { $0.complete(promise, with: unsaved, at: now) }
         } else {
             let error = ServiceError.timedOut(Timeout(.refresh, limit: limit, phase: .waitingForToken))
-            store.change { $0.giveUp(flight, with: error, at: now, random: random) }
+            store.change { $0.giveUp(promise, with: error, at: now, random: random) }
         }
     }
 
     private func failLocking(_ error: TokenPersistenceError, on store: isolated TokenStore) {
         let (now, random) = (time.now, time.randomFraction())
-        store.change { $0.failLocking(error, by: flight, at: now, random: random) }
+        store.change { $0.failLocking(error, by: promise, at: now, random: random) }
     }
 
     /// Exchanges the token until the refresh is over. Without the lock, nothing is read or written.
@@ -87,7 +87,7 @@ final class SessionRefresh: Sendable {
             }
             switch outcome {
             case .success(let newer):
-                guard let continued = live.session(for: flight)?.continued(with: newer, at: time.date) else {
+                guard let continued = live.session(for: promise)?.continued(with: newer, at: time.date) else {
                     // It came when the refresh was being given up.
                     return store.takeLate(newer, of: session)
                 }
@@ -102,13 +102,13 @@ final class SessionRefresh: Sendable {
                     continue
                 }
                 let now = time.now
-                store.change { $0.complete(flight, with: continued, at: now) }
+                store.change { $0.complete(promise, with: continued, at: now) }
             case .failure(let error):
                 // The server may have refused this refresh because of the one before, whose result has come since.
                 if exchange.hasLate(for: session) { continue }
                 guard let expiry = error.endOfSession else {
                     let (now, random) = (time.now, time.randomFraction())
-                    store.change { $0.fail(flight, with: error, at: now, random: random) }
+                    store.change { $0.fail(promise, with: error, at: now, random: random) }
                     continue
                 }
                 // A process that ran without the lock may have used the refresh token and saved the result (T15).
@@ -126,15 +126,15 @@ final class SessionRefresh: Sendable {
     /// Returns the session whose token is to be exchanged, unless the cap forbids it (T3).
     private func sessionToExchange(on store: isolated TokenStore) -> SavedSession? {
         let now = time.now
-        store.change { $0.checkCap(of: flight, at: now) }
-        return live.session(for: flight)
+        store.change { $0.checkCap(of: promise, at: now) }
+        return live.session(for: promise)
     }
 
     private func end(
         _ session: SavedSession, because expiry: SessionExpiry, under lock: SessionLock?, on store: isolated TokenStore
     ) async {
         let saved = live.savedVersion
-        let mustSave = store.change { $0.end(flight, ofRevision: session.revision, because: expiry) }
+        let mustSave = store.change { $0.end(promise, ofRevision: session.revision, because: expiry) }
         guard mustSave, let lock else { return }
         // Reentrancy: if a user signs in during the save, that is saved on its own, after this.
         do throws(TokenPersistenceError) {
@@ -175,9 +175,11 @@ final class SessionRefresh: Sendable {
                     return true
                 }
                 let (found, date) = (try await storage.load(), time.date)
-                store.change { $0.find(found, by: flight, at: date) }
+                store.change { $0.find(found, by: promise, at: date) }
                 // An older revision, put back from a backup, is replaced in the next attempt.
-                guard let current = live.session(for: flight), current.revision < session.revision else { return false }
+                guard let current = live.session(for: promise), current.revision < session.revision else {
+                    return false
+                }
             }
             throw TokenPersistenceError(.conflict, "the saved session was changed \(attempts) times during the refresh")
         } catch {
@@ -188,15 +190,15 @@ final class SessionRefresh: Sendable {
 
     /// Reads what another process may have saved.
     private func readAgain(isAlone: Bool, on store: isolated TokenStore) async {
-        guard live.session(for: flight) != nil else { return }
+        guard live.session(for: promise) != nil else { return }
         do throws(TokenPersistenceError) {
             let saved = try await storage.load()
             // Reentrancy: if the session has ended while the file was read, the state ignores what was read.
             let date = time.date
-            store.change { $0.find(saved, by: flight, at: date) }
+            store.change { $0.find(saved, by: promise, at: date) }
         } catch {
             let (now, random) = (time.now, time.randomFraction())
-            store.change { $0.failReading(error, by: flight, isAlone: isAlone, at: now, random: random) }
+            store.change { $0.failReading(error, by: promise, isAlone: isAlone, at: now, random: random) }
         }
     }
 }

@@ -7,19 +7,19 @@ import Synchronization
 final class SessionStorage: Sendable {
     private struct Accesses {
         /// The last access in the queue: it begins when those before it have ended.
-        var last: Flight<Void, ServiceError>?
+        var last: Promise<Void, ServiceError>?
         /// The save that waits for its access: it will save what the session is then.
-        var coming: Flight<Void, ServiceError>?
+        var coming: Promise<Void, ServiceError>?
     }
 
     /// The right to use the persistence, until it ends.
     struct Access: Sendable {
         fileprivate let storage: SessionStorage
-        fileprivate let flight: Flight<Void, ServiceError>
+        fileprivate let promise: Promise<Void, ServiceError>
 
         func end() {
-            flight.land(.success(()))
-            storage.accesses.withLock { if $0.last === flight { $0.last = nil } }
+            promise.complete(.success(()))
+            storage.accesses.withLock { if $0.last === promise { $0.last = nil } }
         }
     }
 
@@ -33,18 +33,18 @@ final class SessionStorage: Sendable {
     }
 
     /// The save or the access that has not ended yet, whichever ends last.
-    var pending: Flight<Void, ServiceError>? { accesses.withLock { $0.coming ?? $0.last } }
+    var pending: Promise<Void, ServiceError>? { accesses.withLock { $0.coming ?? $0.last } }
 
     /// Waits until no other task in this process is using the persistence. Reading needs nothing more: another process
     /// replaces the saved session atomically.
     func beginAccess() async -> Access {
-        let mine = Flight<Void, ServiceError>()
+        let mine = Promise<Void, ServiceError>()
         let previous = accesses.withLock { accesses in
             defer { accesses.last = mine }
             return accesses.last
         }
-        await previous?.landed()
-        return Access(storage: self, flight: mine)
+        await previous?.completion()
+        return Access(storage: self, promise: mine)
     }
 
     // MARK: For the task that has the access
@@ -100,11 +100,11 @@ final class SessionStorage: Sendable {
     // MARK: Saving a change
 
     /// Returns the save that will write what the session is when it begins, so that the last of several changes is
-    /// saved. It is over, and what went wrong is reported, when the flight lands.
+    /// saved. It is over, and what went wrong is reported, when the promise completes.
     func saveCurrent(
         of live: LiveSession, reporting report: @escaping @Sendable (TokenPersistenceError) -> Void
-    ) -> Flight<Void, ServiceError> {
-        let mine = Flight<Void, ServiceError>()
+    ) -> Promise<Void, ServiceError> {
+        let mine = Promise<Void, ServiceError>()
         let coming = accesses.withLock { accesses in
             if accesses.coming == nil { accesses.coming = mine }
             return accesses.coming ?? mine
@@ -116,7 +116,7 @@ final class SessionStorage: Sendable {
     }
 
     private func saveInOrder(
-        toComplete saved: Flight<Void, ServiceError>, of live: LiveSession,
+        toComplete saved: Promise<Void, ServiceError>, of live: LiveSession,
         _ report: @escaping @Sendable (TokenPersistenceError) -> Void
     ) async {
         let access = await beginAccess()
@@ -128,7 +128,7 @@ final class SessionStorage: Sendable {
             report(error)
         }
         access.end()
-        saved.land(.success(()))
+        saved.complete(.success(()))
     }
 
     private func saveNow(

@@ -40,7 +40,7 @@ extension TokenStore {
         switch live.status(of: session, rejecting: rejected) {
         case .good(let token): return token
         case .ended(let expiry): throw .sessionExpired(expiry)
-        case .beingReplaced(let flight): return try await arrival(of: flight, in: scope)
+        case .beingReplaced(let promise): return try await arrival(of: promise, in: scope)
         case .aging(let token):
             if live.mayRefreshBeside(session) { await refreshBeside(session) }
             return token
@@ -49,12 +49,12 @@ extension TokenStore {
     }
 
     private nonisolated func arrival(
-        of flight: LiveSession.Refresh, in scope: CallScope
+        of promise: LiveSession.Refresh, in scope: CallScope
     ) async throws(ServiceError) -> Token {
-        guard flight.outcome != nil || !isRefreshingHere else {
+        guard promise.outcome != nil || !isRefreshingHere else {
             throw .badSetting("the refresh of a token store requires a fresh token from the same store")
         }
-        return try await flight.value(in: scope)
+        return try await promise.value(in: scope)
     }
 
     /// Calls `ended` when that session ends, or at once if it has, until the watch is cancelled. It may be called more

@@ -33,14 +33,14 @@ final class TokenExchange: Sendable {
         // One of a session that has ended, or was refreshed since, is of no use.
         if let token = late.withLock({ $0.take() })?.token, isLate { return .success(token) }
         let run = RefreshRun(of: store)
-        let result = Flight<Token, ServiceError>()
+        let result = Promise<Token, ServiceError>()
         // No child of this task, which would have to wait for a closure that ignores its cancellation.
         let work = TokenStore.$refreshing.withValue(run) {
             Task(executorPreference: time.executor) { [refresh] in
                 do {
-                    result.land(.success(try await refresh(session.token)))
+                    result.complete(.success(try await refresh(session.token)))
                 } catch {
-                    result.land(.failure(ServiceError(refreshFailure: error)))
+                    result.complete(.failure(ServiceError(refreshFailure: error)))
                 }
             }
         }
@@ -61,7 +61,7 @@ final class TokenExchange: Sendable {
         work.cancel()
         // It has no owner: it ends with the closure.
         Task(executorPreference: time.executor) {
-            await result.landed()
+            await result.completion()
             if let token = try? result.outcome?.get() { await takeLate(token) }
         }
         return outcome
@@ -70,7 +70,7 @@ final class TokenExchange: Sendable {
     /// Lets the closure finish although its session was signed out: the server may have replaced the token already, and
     /// the new one is to be revoked like the old one (T6).
     private func revoke(
-        _ result: Flight<Token, ServiceError>, of work: Task<Void, Never>, by revocation: TokenRevocation,
+        _ result: Promise<Token, ServiceError>, of work: Task<Void, Never>, by revocation: TokenRevocation,
         _ run: RefreshRun, discard: @escaping @Sendable (Token) async -> Void
     ) {
         let pending = revocation.begin()
@@ -83,7 +83,7 @@ final class TokenExchange: Sendable {
         }
         // Owned by the revocation, and over at its limit.
         Task(executorPreference: time.executor) {
-            await result.landed()
+            await result.completion()
             alarm.cancel()
             run.end()
             if let token = try? result.outcome?.get() { await discard(token) }
@@ -98,7 +98,7 @@ final class TokenExchange: Sendable {
 /// other.
 final class RefreshRun: Sendable {
     private let store: ObjectIdentifier
-    private let over = Flight<Void, Never>()
+    private let over = Promise<Void, Never>()
 
     init(of store: TokenStore) {
         self.store = ObjectIdentifier(store)
@@ -111,12 +111,12 @@ final class RefreshRun: Sendable {
     }
 
     func end() {
-        over.land(.success(()))
+        over.complete(.success(()))
     }
 
     /// Waits until the run has ended, even if the task is cancelled.
     func ended() async {
-        await over.landed()
+        await over.completion()
     }
 }
 

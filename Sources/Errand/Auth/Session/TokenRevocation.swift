@@ -7,7 +7,7 @@ final class TokenRevocation: Sendable {
     let limit: Duration
     private let revoke: TokenStore.Revoke
     private let time: any TimeSource
-    private let underWay = Lock<[Flight<Void, ServiceError>]>([])
+    private let underWay = Lock<[Promise<Void, ServiceError>]>([])
 
     init(within limit: Duration, time: any TimeSource, revoke: @escaping TokenStore.Revoke) {
         self.limit = limit
@@ -16,19 +16,19 @@ final class TokenRevocation: Sendable {
     }
 
     /// Something that is not over; `nil` if everything is.
-    var pending: Flight<Void, ServiceError>? { underWay.withLock { $0.last } }
+    var pending: Promise<Void, ServiceError>? { underWay.withLock { $0.last } }
 
     /// Begins something that `waitUntilSaved()` waits for.
-    func begin() -> Flight<Void, ServiceError> {
-        let work = Flight<Void, ServiceError>()
+    func begin() -> Promise<Void, ServiceError> {
+        let work = Promise<Void, ServiceError>()
         underWay.withLock { $0.append(work) }
         return work
     }
 
     /// Ends it.
-    func end(_ work: Flight<Void, ServiceError>) {
+    func end(_ work: Promise<Void, ServiceError>) {
         underWay.withLock { $0.removeAll { $0 === work } }
-        work.land(.success(()))
+        work.complete(.success(()))
     }
 
     /// Starts to revoke a token.
@@ -46,13 +46,13 @@ final class TokenRevocation: Sendable {
         // Its calls are not signed by the store, and a client that is shut down lets them finish.
         let run = RefreshRun(of: store)
         defer { run.end() }
-        let result = Flight<Void, ServiceError>()
+        let result = Promise<Void, ServiceError>()
         let work = TokenStore.$refreshing.withValue(run) {
             Task(executorPreference: time.executor) { [revoke] in
                 do {
-                    result.land(.success(try await revoke(token)))
+                    result.complete(.success(try await revoke(token)))
                 } catch {
-                    result.land(.failure(ServiceError(revocationFailure: error)))
+                    result.complete(.failure(ServiceError(revocationFailure: error)))
                 }
             }
         }
@@ -60,9 +60,9 @@ final class TokenRevocation: Sendable {
             at: time.now.advanced(by: limit), for: .watch("the limit of a revocation")
         ) { [limit] in
             let words = "the token was not revoked within \(limit.displayText)"
-            result.land(.failure(.transport(TransportFailure(.other, words))))
+            result.complete(.failure(.transport(TransportFailure(.other, words))))
         }
-        await result.landed()
+        await result.completion()
         alarm.cancel()
         // A closure that ignores its cancellation is left behind.
         work.cancel()

@@ -44,7 +44,7 @@ public actor TokenStore {
     private nonisolated let refreshTimeout: Duration
     private nonisolated let broadcast = Broadcast<TokenEvent>()
 
-    private var loading: Flight<Void, ServiceError>?
+    private var loading: Promise<Void, ServiceError>?
     /// Listens to changes of the saved session elsewhere. It does not keep the store.
     private var listener: Task<Void, Never>?
     private var refreshTask: Task<Void, Never>?
@@ -123,7 +123,7 @@ public actor TokenStore {
     /// first.
     public func signOut() async {
         // Otherwise it is not known what to revoke. What cannot be loaded is not revoked.
-        if revocation != nil { await startLoading()?.landed() }
+        if revocation != nil { await startLoading()?.completion() }
         if change({ $0.signOut() }) { await saveCurrent() }
     }
 
@@ -138,7 +138,7 @@ public actor TokenStore {
         get async {
             // If the session cannot be loaded, no user is signed in. A cancelled caller still waits for the load,
             // because a cancellation signs no user out.
-            await startLoading()?.landed()
+            await startLoading()?.completion()
             return presentSession != nil
         }
     }
@@ -174,9 +174,9 @@ public actor TokenStore {
         // Reentrancy: what begins during one wait is waited for in the next.
         while true {
             if let saving = storage.pending ?? revocation?.pending {
-                await saving.landed()
+                await saving.completion()
             } else if let refresh = live.refresh, refresh != pausing {
-                await refresh.landed()
+                await refresh.completion()
             } else {
                 return
             }
@@ -195,18 +195,18 @@ public actor TokenStore {
         var mustSave = false
         for action in live.perform(transition) {
             switch action {
-            case .start(let flight, let instant):
-                pausing = instant > time.now ? flight : nil
+            case .start(let promise, let instant):
+                pausing = instant > time.now ? promise : nil
                 // The store owns the task, not the call that came first: it outlives every waiter, so a rotated token
                 // is never lost (T5).
                 refreshTask = Task(executorPreference: time.executor) {
-                    await self.begin(flight, notBefore: instant)
+                    await self.begin(promise, notBefore: instant)
                 }
             case .cancelRefresh:
                 // The sooner it ends, the sooner the lock on a shared file is free.
                 refreshTask?.cancel()
                 refreshTask = nil
-            case .resume(let flight, let outcome): flight.land(outcome)
+            case .resume(let promise, let outcome): promise.complete(outcome)
             case .send(let event): broadcast.send(event)
             case .save: mustSave = true
             case .revoke(let token): revocation?.start(token, of: self)
@@ -232,18 +232,18 @@ public actor TokenStore {
     // MARK: Loading and saving
 
     /// Returns the load of the saved session: the one under way, or a new one; `nil` if it is loaded.
-    func startLoading() -> Flight<Void, ServiceError>? {
+    func startLoading() -> Promise<Void, ServiceError>? {
         if live.isLoaded { return nil }
         if let loading { return loading }
         listen()
-        let flight = Flight<Void, ServiceError>()
-        loading = flight
+        let promise = Promise<Void, ServiceError>()
+        loading = promise
         // The store owns the task: the first caller may leave, and the others still receive the result.
-        Task(executorPreference: time.executor) { await self.load(landing: flight) }
-        return flight
+        Task(executorPreference: time.executor) { await self.load(completing: promise) }
+        return promise
     }
 
-    private func load(landing flight: Flight<Void, ServiceError>) async {
+    private func load(completing promise: Promise<Void, ServiceError>) async {
         let access = await storage.beginAccess()
         let outcome: Result<SavedSession?, TokenPersistenceError>
         do throws(TokenPersistenceError) {
@@ -257,21 +257,21 @@ public actor TokenStore {
         switch outcome {
         case .success(let session):
             live.load(session)
-            flight.land(.success(()))
+            promise.complete(.success(()))
         case .failure(let error) where error.kind == .missingFolder:
             // Where there has never been a folder, no user has ever signed in.
             live.load(nil)
-            flight.land(.success(()))
+            promise.complete(.success(()))
         case .failure(let error):
             report(error)
             // The user is still signed in, and the next call reads again.
             guard error.kind != .deviceLocked else {
-                flight.land(.failure(.storage(error)))
+                promise.complete(.failure(.storage(error)))
                 return
             }
             // The damaged file was moved aside; the next call finds that no user is signed in.
             if error.isKeptAside { live.load(nil) }
-            flight.land(.failure(.sessionExpired(SessionExpiry(.unreadable, message: error.message))))
+            promise.complete(.failure(.sessionExpired(SessionExpiry(.unreadable, message: error.message))))
         }
     }
 
@@ -319,13 +319,13 @@ public actor TokenStore {
     ) throws(ServiceError) -> LiveSession.Refresh {
         // Another call may have refreshed the token before this one entered the actor (T2).
         switch live.status(of: id, rejecting: rejected) {
-        case .good(let token), .aging(let token): return .landed(token)
-        case .beingReplaced(let flight): return flight
+        case .good(let token), .aging(let token): return .completed(token)
+        case .beingReplaced(let promise): return promise
         case .ended(let expiry): throw .sessionExpired(expiry)
         case .expired:
-            let flight = LiveSession.Refresh()
-            change { $0.startRefresh(flight, of: id) }
-            return flight
+            let promise = LiveSession.Refresh()
+            change { $0.startRefresh(promise, of: id) }
+            return promise
         }
     }
 
@@ -337,15 +337,15 @@ public actor TokenStore {
         case .aging, .expired: break
         }
         let now = time.now
-        change { $0.startRefreshBeside(Flight(), of: id, at: now) }
+        change { $0.startRefreshBeside(Promise(), of: id, at: now) }
     }
 
-    private func begin(_ flight: LiveSession.Refresh, notBefore instant: Instant) async {
+    private func begin(_ promise: LiveSession.Refresh, notBefore instant: Instant) async {
         // A cancelled pause means that the session is over, which the next step finds out by itself.
         try? await time.sleep(until: instant, for: .sleeper("the pause before a refresh"), in: CallScope())
-        if pausing == flight { pausing = nil }
+        if pausing == promise { pausing = nil }
         let refresh = SessionRefresh(
-            flight, of: live, in: storage, by: exchange, within: refreshTimeout, time: time)
+            promise, of: live, in: storage, by: exchange, within: refreshTimeout, time: time)
         await refresh.run(on: self)
     }
 
@@ -357,7 +357,7 @@ public actor TokenStore {
             return
         }
         exchange?.keep(token, of: session)
-        change { $0.startRefresh(Flight(), late: session) }
+        change { $0.startRefresh(Promise(), late: session) }
     }
 
     deinit {
@@ -366,10 +366,10 @@ public actor TokenStore {
     }
 }
 
-extension Flight {
-    fileprivate static func landed(_ value: Value) -> Flight {
-        let flight = Flight()
-        flight.land(.success(value))
-        return flight
+extension Promise {
+    fileprivate static func completed(_ value: Value) -> Promise {
+        let promise = Promise()
+        promise.complete(.success(value))
+        return promise
     }
 }

@@ -20,7 +20,7 @@ actor CodedBody {
     enum Step: Sendable {
         case piece(Data)
         case end(Result<Void, ServiceError>)
-        case wait(Flight<Void, ServiceError>)
+        case wait(Promise<Void, ServiceError>)
         /// The codings have made nothing of what has come so far.
         case nothing
     }

@@ -15,7 +15,7 @@ final class CurlBuffer: Sendable {
         var isPaused = false
         var ending: Result<Void, ServiceError>?
         /// Lands when there is something new for the reader.
-        var news: Flight<Void, ServiceError>?
+        var news: Promise<Void, ServiceError>?
     }
 
     /// What there is for the reader.
@@ -23,8 +23,8 @@ final class CurlBuffer: Sendable {
         /// These bytes. After `wasPaused`, libcurl may go on.
         case chunk(Data, wasPaused: Bool)
         case end(Result<Void, ServiceError>)
-        /// Nothing until this has landed.
-        case wait(Flight<Void, ServiceError>)
+        /// Nothing until this has completed.
+        case wait(Promise<Void, ServiceError>)
     }
 
     /// Large enough that the two threads seldom wait for each other, small enough to forget about.
@@ -45,9 +45,9 @@ final class CurlBuffer: Sendable {
         state = Lock(State())
     }
 
-    /// Creates the buffer of a body of about that length, whose reader wants all of it. `isWorthReading` lands when a
-    /// good part of it has come, or its end.
-    init(expecting length: Int, telling isWorthReading: Flight<Void, ServiceError>) {
+    /// Creates the buffer of a body of about that length, whose reader wants all of it. `isWorthReading` completes when
+    /// a good part of it has come, or its end.
+    init(expecting length: Int, telling isWorthReading: Promise<Void, ServiceError>) {
         capacity = min(max(0, length), Self.window)
         isForWholeBody = true
         state = Lock(State(news: isWorthReading))
@@ -60,7 +60,7 @@ final class CurlBuffer: Sendable {
         let (taken, news) = state.withLock { state in
             guard state.bytes.count < Self.window else {
                 state.isPaused = true
-                return (Int(CCURL_PAUSE), nil as Flight<Void, ServiceError>?)
+                return (Int(CCURL_PAUSE), nil as Promise<Void, ServiceError>?)
             }
             if state.bytes.isEmpty { state.bytes.reserveCapacity(capacity + bytes.count) }
             state.bytes.append(contentsOf: bytes)
@@ -68,7 +68,7 @@ final class CurlBuffer: Sendable {
             defer { state.news = nil }
             return (bytes.count, state.news)
         }
-        news?.land(.success(()))
+        news?.complete(.success(()))
         return taken
     }
 
@@ -76,11 +76,11 @@ final class CurlBuffer: Sendable {
     /// bytes in small pieces.
     func flush() {
         let news = state.withLock { state in
-            guard !state.bytes.isEmpty else { return nil as Flight<Void, ServiceError>? }
+            guard !state.bytes.isEmpty else { return nil as Promise<Void, ServiceError>? }
             defer { state.news = nil }
             return state.news
         }
-        news?.land(.success(()))
+        news?.complete(.success(()))
     }
 
     /// The transfer has ended; what is in the buffer is the rest.
@@ -90,7 +90,7 @@ final class CurlBuffer: Sendable {
             defer { state.news = nil }
             return state.news
         }
-        news?.land(.success(()))
+        news?.complete(.success(()))
     }
 
     // MARK: For the reader
@@ -106,7 +106,7 @@ final class CurlBuffer: Sendable {
                 return .chunk(state.bytes, wasPaused: state.isPaused)
             }
             if let ending = state.ending { return .end(ending) }
-            let news = state.news ?? Flight<Void, ServiceError>()
+            let news = state.news ?? Promise<Void, ServiceError>()
             state.news = news
             return .wait(news)
         }
@@ -133,7 +133,7 @@ final class CurlBuffer: Sendable {
             switch poll() {
             case .chunk: break
             case .end: return
-            case .wait(let news): await news.landed()
+            case .wait(let news): await news.completion()
             }
         }
     }

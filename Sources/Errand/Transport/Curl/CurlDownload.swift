@@ -9,7 +9,7 @@ import Foundation
 /// A streamed response on its way from libcurl's thread to its reader.
 final class CurlDownload: Sendable {
     /// Lands when the head of the response is complete, or the transfer has failed before.
-    let head = Flight<HTTPResponse, ServiceError>()
+    let head = Promise<HTTPResponse, ServiceError>()
     let buffer = CurlBuffer()
     private let giveBack: @Sendable (CurlExchange.Handle) -> Void
 
@@ -20,13 +20,13 @@ final class CurlDownload: Sendable {
 
     /// The head has come, and is this unless it could not be read.
     func begin(_ handle: CurlExchange.Handle, with lines: CurlHead? = nil) {
-        head.land(Result { () throws(ServiceError) in try CurlAnswer(handle, lines).response(with: .empty) })
+        head.complete(Result { () throws(ServiceError) in try CurlAnswer(handle, lines).response(with: .empty) })
     }
 
     /// The transfer has ended.
     func end(_ ending: Result<Void, ServiceError>, of handle: CurlExchange.Handle) {
         if head.outcome == nil {
-            if case .failure(let error) = ending { head.land(.failure(error)) } else { begin(handle) }
+            if case .failure(let error) = ending { head.complete(.failure(error)) } else { begin(handle) }
         }
         giveBack(handle)
         buffer.end(ending)

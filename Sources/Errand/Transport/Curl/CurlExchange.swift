@@ -6,7 +6,7 @@ import CCurl
 /// Between the start and the end, the C side belongs to the loop's thread; before and after, to the creator of the
 /// exchange. If the response is a stream, the loop's thread also gives the handle back.
 final class CurlExchange: Sendable {
-    /// The C side. It is safe to send because it is handed over through the lock of the loop or of the flight.
+    /// The C side. It is safe to send because it is handed over through the lock of the loop or of the promise.
     struct Handle: @unchecked Sendable {
         let transfer: OpaquePointer
     }
@@ -28,7 +28,7 @@ final class CurlExchange: Sendable {
     let handle: Handle
     /// Lands when there is something to do for the caller who wants a whole response: libcurl has let go of the
     /// transfer, or a good part of a coded body has come.
-    let ready = Flight<Void, ServiceError>()
+    let ready = Promise<Void, ServiceError>()
     private let state = Lock(State())
     let context: TransportContext
     /// The number of its origin.
@@ -113,7 +113,7 @@ final class CurlExchange: Sendable {
     }
 
     /// Ends the exchange with libcurl's result, or with `nil` if it was stopped.
-    func land(_ result: ccurl_code?) {
+    func complete(_ result: ccurl_code?) {
         upload?.cancel()
         let coded = state.withLock { state in
             state.result = result
@@ -124,7 +124,7 @@ final class CurlExchange: Sendable {
             download?.end(ending, of: handle)
             coded?.body.buffer.end(ending)
         }
-        ready.land(.success(()))
+        ready.complete(.success(()))
     }
 
     /// What the result means to the reader of a body. A failure of the request's own stream is the reason of others.

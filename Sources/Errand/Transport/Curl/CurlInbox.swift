@@ -6,8 +6,8 @@ struct CurlInbox {
         case start(CurlExchange)
         case resume(CurlExchange)
         case cancel(CurlExchange, isOutOfTime: Bool)
-        /// End all exchanges of a client, then land this.
-        case endAll(of: ObjectIdentifier, then: Flight<Void, ServiceError>)
+        /// End all exchanges of a client, then complete this.
+        case endAll(of: ObjectIdentifier, then: Promise<Void, ServiceError>)
     }
 
     /// What has to be done so that the thread sees a new job.
@@ -31,7 +31,7 @@ struct CurlInbox {
     var queues: CurlQueues
     private var jobs: [Job] = []
     private var idle: [CurlExchange.Handle] = []
-    private var ended: [Flight<Void, ServiceError>] = []
+    private var ended: [Promise<Void, ServiceError>] = []
     private var thread = Thread.absent
     private var isClosed = false
     /// Whether the thread waits for sockets, and has to be woken for a job.
@@ -99,14 +99,14 @@ struct CurlInbox {
     }
 
     /// Adds the job to end all exchanges of a client; `nil` if there is no thread, and so no exchange.
-    mutating func endAll(of client: ObjectIdentifier, then flight: Flight<Void, ServiceError>) -> Notice? {
-        thread == .running ? add(.endAll(of: client, then: flight)) : nil
+    mutating func endAll(of client: ObjectIdentifier, then promise: Promise<Void, ServiceError>) -> Notice? {
+        thread == .running ? add(.endAll(of: client, then: promise)) : nil
     }
 
-    /// Has the flight land when the thread has ended; `false` if there is no thread.
-    mutating func awaitEnd(_ flight: Flight<Void, ServiceError>) -> Bool {
+    /// Completes the promise when the thread has ended; `false` if there is no thread.
+    mutating func awaitEnd(_ promise: Promise<Void, ServiceError>) -> Bool {
         guard thread == .running else { return false }
-        ended.append(flight)
+        ended.append(promise)
         return true
     }
 
@@ -127,7 +127,7 @@ struct CurlInbox {
 
     /// The thread has ended all exchanges, or could not begin. Returns the jobs that nobody will do, and who waits for
     /// its end.
-    mutating func end(_ next: Thread) -> (jobs: [Job], ended: [Flight<Void, ServiceError>]) {
+    mutating func end(_ next: Thread) -> (jobs: [Job], ended: [Promise<Void, ServiceError>]) {
         thread = next
         defer { (jobs, ended) = ([], []) }
         return (jobs, ended)

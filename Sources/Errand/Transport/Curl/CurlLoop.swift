@@ -92,11 +92,11 @@ final class CurlLoop: Sendable {
     // MARK: Turns
 
     private func turn(of waiter: CurlQueues.Waiter, in scope: CallScope) async throws(ServiceError) {
-        // Everything that ends the wait lands the flight, so its outcome alone tells whose turn it is.
+        // Everything that ends the wait completes the promise, so its outcome alone tells whose turn it is.
         await scope.wait {
-            await waiter.turn.landed()
+            await waiter.turn.completion()
         } onStop: {
-            waiter.turn.land(.failure(.cancelled))
+            waiter.turn.complete(.failure(.cancelled))
         }
         do throws(ServiceError) {
             try (waiter.turn.outcome ?? .failure(.cancelled)).get()
@@ -115,7 +115,7 @@ final class CurlLoop: Sendable {
     private func admit(_ waiters: [CurlQueues.Waiter]) {
         var waiters = waiters[...]
         while let waiter = waiters.popFirst() {
-            guard waiter.turn.land(.success(())) == nil else { continue }
+            guard waiter.turn.complete(.success(())) == nil else { continue }
             waiters += inbox.withLock { $0.queues.end(waiter.key) }
         }
     }
@@ -140,8 +140,8 @@ final class CurlLoop: Sendable {
         act(on: inbox.withLock { $0.add(.resume(exchange)) })
     }
 
-    /// Ends the exchange, which lands with `nil`; one that is yet to be started does not begin. If its time is up, the
-    /// connection on which it has waited takes no more requests.
+    /// Ends the exchange, which completes with `nil`; one that is yet to be started does not begin. If its time is up,
+    /// the connection on which it has waited takes no more requests.
     func cancel(_ exchange: CurlExchange, isOutOfTime: Bool = false) {
         // Before the job is added: either the thread sees this when it starts the exchange, or it has started it when
         // the job comes.
@@ -151,10 +151,10 @@ final class CurlLoop: Sendable {
 
     /// Ends all exchanges of a client, and waits until they have ended.
     func endAll(of client: ObjectIdentifier) async {
-        let flight = Flight<Void, ServiceError>()
-        guard let notice = inbox.withLock({ $0.endAll(of: client, then: flight) }) else { return }
+        let promise = Promise<Void, ServiceError>()
+        guard let notice = inbox.withLock({ $0.endAll(of: client, then: promise) }) else { return }
         act(on: notice)
-        await flight.landed()
+        await promise.completion()
     }
 
     private func act(on notice: CurlInbox.Notice) {
@@ -229,12 +229,12 @@ final class CurlLoop: Sendable {
         let (jobs, ended) = inbox.withLock { $0.end(thread) }
         for job in jobs {
             switch job {
-            case .start(let exchange): exchange.land(CCURLE_OUT_OF_MEMORY)
-            case .endAll(_, let flight): flight.land(.success(()))
+            case .start(let exchange): exchange.complete(CCURLE_OUT_OF_MEMORY)
+            case .endAll(_, let promise): promise.complete(.success(()))
             case .resume, .cancel: break
             }
         }
-        for flight in ended { flight.land(.success(())) }
+        for promise in ended { promise.complete(.success(())) }
     }
 
     // MARK: The end
@@ -243,7 +243,7 @@ final class CurlLoop: Sendable {
     func close() {
         let (idle, waiters, thread) = inbox.withLock { $0.close() }
         for handle in idle { ccurl_transfer_free(handle.transfer) }
-        for waiter in waiters { waiter.turn.land(.failure(.transportShutDown(mayHaveReachedServer: false))) }
+        for waiter in waiters { waiter.turn.complete(.failure(.transportShutDown(mayHaveReachedServer: false))) }
         switch thread {
         case .running: wake()
         // It frees the C side itself when it ends.
@@ -254,8 +254,8 @@ final class CurlLoop: Sendable {
 
     /// Waits until the thread has ended.
     func closed() async {
-        let flight = Flight<Void, ServiceError>()
-        if inbox.withLock({ $0.awaitEnd(flight) }) { await flight.landed() }
+        let promise = Promise<Void, ServiceError>()
+        if inbox.withLock({ $0.awaitEnd(promise) }) { await promise.completion() }
     }
 
     private func free() {

@@ -18,7 +18,7 @@ struct CurlQueues {
         let key: Key
         fileprivate let seat: Int
         /// Lands when it is the waiter's turn.
-        let turn = Flight<Void, ServiceError>()
+        let turn = Promise<Void, ServiceError>()
 
         fileprivate init(_ seat: Int, of key: Key) {
             self.key = key

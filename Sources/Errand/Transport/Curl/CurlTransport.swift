@@ -208,7 +208,7 @@ public final class CurlTransport: StoppableTransport {
         }
     }
 
-    /// Returns the whole response of an exchange that has landed, and gives its handle back.
+    /// Returns the whole response of an exchange that has completed, and gives its handle back.
     @inline(never)
     private func response(
         of exchange: CurlExchange, from key: CurlQueues.Key, on loop: CurlLoop
@@ -249,7 +249,7 @@ public final class CurlTransport: StoppableTransport {
         return try CurlAnswer(handle, head).response(with: .bytes(body.get()))
     }
 
-    /// Returns the streamed response of an exchange whose head has landed.
+    /// Returns the streamed response of an exchange whose head has completed.
     @inline(never)
     private func response(
         to reader: CurlReader, of exchange: CurlExchange, _ download: CurlDownload
@@ -309,19 +309,19 @@ public final class CurlTransport: StoppableTransport {
     /// The number of requests that wait for their turn.
     var waiting: Int { (try? loop.get())?.waiting ?? 0 }
 
-    /// Starts the exchange, and waits until `flight` has landed.
+    /// Starts the exchange, and waits until `promise` has completed.
     @inline(never)
     private func run<Value>(
-        _ exchange: CurlExchange, on loop: CurlLoop, until flight: Flight<Value, ServiceError>
+        _ exchange: CurlExchange, on loop: CurlLoop, until promise: Promise<Value, ServiceError>
     ) async {
         let context = exchange.context
         // Some versions of libcurl do not tell when they connect.
         context.note(ccurl_tells_connected() ? .connecting : .waitingForResponse)
         await context.scope.wait {
             // What was stopped before sends nothing: the exchange remembers that it was cancelled.
-            if !loop.start(exchange) { exchange.land(nil) }
+            if !loop.start(exchange) { exchange.complete(nil) }
             exchange.upload?.start(in: context) { loop.resume(exchange) }
-            await flight.landed()
+            await promise.completion()
         } onStop: {
             loop.cancel(exchange, isOutOfTime: context.scope.isOutOfTime)
         }

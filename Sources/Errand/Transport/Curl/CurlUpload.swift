@@ -24,7 +24,7 @@ final class CurlUpload: Sendable {
         /// Whether libcurl waits for bytes.
         var isPaused = false
         /// Lands when there is room for another chunk.
-        var room: Flight<Void, ServiceError>?
+        var room: Promise<Void, ServiceError>?
         var task: Task<Void, Never>?
         var isCancelled = false
 
@@ -36,8 +36,9 @@ final class CurlUpload: Sendable {
 
     /// What libcurl gets.
     private enum Filling {
-        /// A number of bytes; their chunk, if they were its last; and the flight to land, if there is room for another.
-        case bytes(Int, used: Data?, room: Flight<Void, ServiceError>?)
+        /// A number of bytes; their chunk, if they were its last; and the promise to complete, if there is room for
+        /// another.
+        case bytes(Int, used: Data?, room: Promise<Void, ServiceError>?)
         case code(Int)
     }
 
@@ -47,7 +48,7 @@ final class CurlUpload: Sendable {
     private let body: HTTPBody
     private let state = Lock(State())
     /// Lands when the stream is not read any more.
-    private let isRead = Flight<Void, Never>()
+    private let isRead = Promise<Void, Never>()
 
     init(_ body: HTTPBody) {
         self.body = body
@@ -65,15 +66,16 @@ final class CurlUpload: Sendable {
     /// Begins to read the stream as soon as an earlier send of the same call has stopped reading it. Calls `resume`
     /// when libcurl has paused and may go on.
     ///
-    /// The exchange owns the task: it cancels the task when it lands. It does not wait for the end of the task, because
-    /// the user's stream may ignore the cancellation: the next send of the call waits for that, within its timeout.
+    /// The exchange owns the task: it cancels the task when it completes. It does not wait for the end of the task,
+    /// because the user's stream may ignore the cancellation: the next send of the call waits for that, within its
+    /// timeout.
     func start(in context: TransportContext, resuming resume: @escaping @Sendable () -> Void) {
         guard !state.withLock({ $0.isCancelled }) else { return }
         let former = context.beginReading(until: isRead)
         let task = Task {
-            await former?.landed()
+            await former?.completion()
             await self.pull(resuming: resume)
-            isRead.land(.success(()))
+            isRead.complete(.success(()))
         }
         let isCancelled = state.withLock { state in
             state.task = task
@@ -96,7 +98,7 @@ final class CurlUpload: Sendable {
         switch state.withLock({ take(into: room, &$0) }) {
         case .code(let code): return code
         case .bytes(let count, let used, let room):
-            room?.land(.success(()))
+            room?.complete(.success(()))
             // Released outside the lock: what frees the memory may be the user's code.
             withExtendedLifetime(used) {}
             return count
@@ -146,14 +148,14 @@ final class CurlUpload: Sendable {
     }
 
     private func put(_ chunk: Data, resuming resume: @Sendable () -> Void) async throws(ServiceError) {
-        let (wasPaused, isTooLong, room) = state.withLock { state -> (Bool, Bool, Flight<Void, ServiceError>?) in
+        let (wasPaused, isTooLong, room) = state.withLock { state -> (Bool, Bool, Promise<Void, ServiceError>?) in
             state.pulled += chunk.count
             if let length = body.length, state.pulled > length { return (false, true, nil) }
             // An empty one would be taken for the end.
             if !chunk.isEmpty { state.chunks.append(chunk) }
             state.waiting += chunk.count
             // After the last chunk only the end is read, which makes room for nothing and must not wait for any.
-            if state.waiting >= Self.window, state.pulled != body.length { state.room = Flight() }
+            if state.waiting >= Self.window, state.pulled != body.length { state.room = Promise() }
             let isPaused = state.isPaused && !state.isHeldBack(of: body.length)
             if isPaused { state.isPaused = false }
             return (isPaused, false, state.room)

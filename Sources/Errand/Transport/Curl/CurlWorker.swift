@@ -73,11 +73,11 @@ struct CurlWorker {
             stop(exchange, isOutOfTime: isOutOfTime)
         // It has ended since.
         case .resume, .cancel: break
-        case .endAll(let client, let flight):
+        case .endAll(let client, let promise):
             for exchange in running.values where exchange.context.client == client && isRunning(exchange) {
                 stop(exchange)
             }
-            flight.land(.success(()))
+            promise.complete(.success(()))
         }
     }
 
@@ -117,7 +117,7 @@ struct CurlWorker {
             noteEnd(of: exchange, result)
             // Those who wait for a lookup of its host need none if they get its connection.
             if result == CCURLE_OK, let next = lookups.noteFree(exchange.origin) { begin([next]) }
-            exchange.land(result)
+            exchange.complete(result)
         }
         endAbandonedLookups()
     }
@@ -126,7 +126,7 @@ struct CurlWorker {
         // First those who have not begun: they would begin when another is stopped.
         for exchange in running.values where lookups.leave(exchange.handle.transfer) {
             forget(exchange.handle.transfer)
-            exchange.land(nil)
+            exchange.complete(nil)
         }
         for exchange in running.values where isRunning(exchange) { stop(exchange, leavesLookup: false) }
     }
@@ -172,7 +172,7 @@ struct CurlWorker {
         guard outcome == .failed else { return begin(transfers) }
         for transfer in transfers {
             ccurl_transfer_set_words(transfer, words)
-            forget(transfer)?.land(result)
+            forget(transfer)?.complete(result)
         }
     }
 
@@ -186,7 +186,7 @@ struct CurlWorker {
             forget(transfer)
             exchange.noteHTTP3(hasFailed: false)
             transfers += lookups.end(exchange.origin, by: transfer, with: .none, at: SystemTime.shared.now)
-            exchange.land(CCURLE_OUT_OF_MEMORY)
+            exchange.complete(CCURLE_OUT_OF_MEMORY)
         }
     }
 
@@ -219,7 +219,7 @@ struct CurlWorker {
 
     private mutating func start(_ exchange: CurlExchange) {
         // One that was cancelled before was not running, so nothing has ended it.
-        guard !exchange.isCancelled else { return exchange.land(nil) }
+        guard !exchange.isCancelled else { return exchange.complete(nil) }
         let transfer = exchange.handle.transfer
         running[transfer] = exchange
         if exchange.isStreamed { streamed[transfer] = exchange }
@@ -238,7 +238,7 @@ struct CurlWorker {
     ) {
         let transfer = exchange.handle.transfer
         forget(transfer)
-        defer { exchange.land(result) }
+        defer { exchange.complete(result) }
         // One that has waited for a lookup has not begun.
         guard !lookups.leave(transfer) else { return }
         let isDoubtful = isOutOfTime && ccurl_loop_distrust(loop, transfer)

@@ -7,8 +7,8 @@ import FoundationNetworking
 /// One request, and what has been received for it.
 ///
 /// States: not begun (a stop is remembered and keeps the task from starting), running, stopped (the task was cancelled,
-/// and the exchange waits for its end), ended. The response lands at the end or, as a stream, with the head; whatever
-/// comes first counts.
+/// and the exchange waits for its end), ended. The response completes at the end or, as a stream, with the head;
+/// whatever comes first counts.
 final class URLSessionExchange: Sendable {
     typealias Chunk = Result<Data?, ServiceError>
 
@@ -36,7 +36,7 @@ final class URLSessionExchange: Sendable {
 
     /// Lands when there is a response to return, or when there never will be. It does not hold the response, whose body
     /// may retain the exchange.
-    private let answer = Flight<Void, ServiceError>()
+    private let answer = Promise<Void, ServiceError>()
     private let context: TransportContext
     private let readAhead: Int
     /// Reports to the caller how much of the body has been sent, if the caller wants to know.
@@ -87,7 +87,7 @@ final class URLSessionExchange: Sendable {
         }
         guard isFirst else { return }
         context.note(.receiving)
-        if context.delivery == .stream { answer.land(.success(())) }
+        if context.delivery == .stream { answer.complete(.success(())) }
     }
 
     func noteSent(_ count: Int) {
@@ -143,12 +143,12 @@ final class URLSessionExchange: Sendable {
             return (end, state.reader.take())
         }
         reader?.resume(returning: end.map { nil })
-        answer.land(end)
+        answer.complete(end)
     }
 
     /// Returns the response: complete at the end, or with a streamed body once its head has arrived. Call it once.
     func response() async throws(ServiceError) -> HTTPResponse {
-        await answer.landed()
+        await answer.completion()
         let (outcome, head, body) = state.withLock { state in
             (state.end ?? .success(()), state.head, context.delivery == .whole ? state.body : nil)
         }

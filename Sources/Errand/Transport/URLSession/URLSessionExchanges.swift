@@ -20,7 +20,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     private let options: URLSessionTransport.Options
     private let queue = OperationQueue()
     private let state = Lock(State())
-    private let over = Flight<Void, ServiceError>()
+    private let over = Promise<Void, ServiceError>()
 
     init(_ options: URLSessionTransport.Options) {
         self.options = options
@@ -62,13 +62,13 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
             return (Array(state.running.values), state.kept.take(), state.sessions.isEmpty)
         }
         kept?.finishTasksAndInvalidate()
-        if isOver { over.land(.success(())) }
+        if isOver { over.complete(.success(())) }
         return running
     }
 
     /// Waits until the last session has been invalidated.
     func closed() async {
-        await over.landed()
+        await over.completion()
     }
 
     private func makeSession() -> URLSession {
@@ -157,7 +157,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
             state.sessions[ObjectIdentifier(session)] = nil
             return state.isClosed && state.sessions.isEmpty
         }
-        if isLast { over.land(.success(())) }
+        if isLast { over.complete(.success(())) }
     }
 }
 #endif

@@ -13,7 +13,7 @@ struct BlockingDiskTests {
             _ = try? await tokens.token()
             await tokens.signIn(Token(accessToken: "ann"))
         }
-        await disk.hasBegun.landed()
+        await disk.hasBegun.completion()
         // This call needs the actor, but no disk.
         await tokens.refreshBeside(UUID())
         disk.goOn.signal()
@@ -30,9 +30,9 @@ private final class BlockingDisk: TokenPersistence {
         static let all: [Work] = [.load, .save, .lock]
     }
 
-    let hasBegun = Flight<Void, ServiceError>()
+    let hasBegun = Promise<Void, ServiceError>()
     let goOn = DispatchSemaphore(value: 0)
-    let wasFreed = Flight<Void, ServiceError>()
+    let wasFreed = Promise<Void, ServiceError>()
     private let blocking: Work
 
     init(blocking: Work) { self.blocking = blocking }
@@ -51,8 +51,8 @@ private final class BlockingDisk: TokenPersistence {
 
     private func block(in work: Work) {
         guard work == blocking else { return }
-        hasBegun.land(.success(()))
+        hasBegun.complete(.success(()))
         // Without the time limit, the test would hang instead of failing.
-        if goOn.wait(timeout: .now() + 20) == .success { wasFreed.land(.success(())) }
+        if goOn.wait(timeout: .now() + 20) == .success { wasFreed.complete(.success(())) }
     }
 }

@@ -167,10 +167,10 @@ struct RefreshClosureTests {
 func ends<Value: Sendable>(
     _ task: Task<Value, Never>, within limit: Duration = .seconds(60), on clock: TestClock
 ) async -> Value? {
-    let flight = Flight<Value, ServiceError>()
-    Task(executorPreference: clock.executor) { flight.land(.success(await task.value)) }
+    let promise = Promise<Value, ServiceError>()
+    Task(executorPreference: clock.executor) { promise.complete(.success(await task.value)) }
     try? await clock.sleep(for: limit)
-    return try? flight.outcome?.get()
+    return try? promise.outcome?.get()
 }
 
 /// A client that is created after the store whose closure uses it.

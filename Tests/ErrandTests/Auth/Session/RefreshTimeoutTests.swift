@@ -8,7 +8,7 @@ import Testing
 struct RefreshTimeoutTests {
     private let clock = TestClock()
     /// Ends the closure that hangs; it ignores its cancellation.
-    private let hung = Flight<Token, ServiceError>()
+    private let hung = Promise<Token, ServiceError>()
     private let runs = Noted(0)
     private let old = Token(accessToken: "old", refreshToken: "r")
 
@@ -19,7 +19,7 @@ struct RefreshTimeoutTests {
         TokenStore(persistence: persistence, refreshTimeout: timeout, time: clock) { [clock, hung, runs] _ in
             runs.update { $0 += 1 }
             if runs.value == 1 {
-                await hung.landed()
+                await hung.completion()
                 if let token = try hung.outcome?.get() { return token }
             }
             try await clock.sleep(for: .seconds(1))
@@ -62,7 +62,7 @@ struct RefreshTimeoutTests {
             // Its access has ended: neither a save nor the next refresh waits for the closure.
             let next = try await tokens.replacement(for: old)
             #expect(next.accessToken == "new 2")
-            hung.land(.failure(.reset))
+            hung.complete(.failure(.reset))
         }
     }
 
@@ -110,7 +110,7 @@ struct RefreshTimeoutTests {
         try await clock.runTest {
             await tokens.signIn(old)
             #expect(await ends(replacing(tokens), within: .seconds(61), on: clock) == .timedOut())
-            hung.land(.success(Token(accessToken: "late", refreshToken: "rotated")))
+            hung.complete(.success(Token(accessToken: "late", refreshToken: "rotated")))
             try await clock.sleep(for: .seconds(1))
             #expect(disk.load()?.token.refreshToken == "rotated")
             let token = try await tokens.replacement(for: old)
@@ -134,7 +134,7 @@ struct RefreshTimeoutTests {
             default: _ = try await tokens.replacement(for: old)
             }
             let before = disk.load()
-            hung.land(.success(Token(accessToken: "late", refreshToken: "rotated")))
+            hung.complete(.success(Token(accessToken: "late", refreshToken: "rotated")))
             try await clock.sleep(for: .seconds(1))
             #expect(disk.load() == before)
             #expect(tokens.live.current == before)
@@ -154,7 +154,7 @@ struct RefreshTimeoutTests {
             let problem = TokenPersistenceError(.other, "the session could not be saved within 60 s")
             #expect(await first(3, of: events) == [.signedIn, .notSaved(problem), .refreshed])
             // When the disk is back, the session is saved after all.
-            disk.back.land(.success(()))
+            disk.back.complete(.success(()))
             await tokens.waitUntilSaved()
             #expect(disk.saved.load()?.token.accessToken == "new")
         }
@@ -175,7 +175,7 @@ struct RefreshTimeoutTests {
             #expect(await ends(change, on: clock) == .seconds(1))
             #expect(await call.value.error?.reason == (signsIn ? .otherSession : .signedOut))
             #expect(disk.load()?.token.accessToken == (signsIn ? "bo" : nil))
-            hung.land(.failure(.reset))
+            hung.complete(.failure(.reset))
         }
     }
 }
@@ -184,12 +184,12 @@ struct RefreshTimeoutTests {
 private final class HungSaves: TokenPersistence {
     let saved = MemoryTokenPersistence()
     let hangs = Noted(false)
-    let back = Flight<Void, Never>()
+    let back = Promise<Void, Never>()
 
     func load() -> SavedSession? { saved.load() }
 
     func save(_ session: SavedSession?) async {
-        if hangs.value { await back.landed() }
+        if hangs.value { await back.completion() }
         saved.save(session)
     }
 }

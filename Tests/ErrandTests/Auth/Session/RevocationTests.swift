@@ -77,11 +77,11 @@ struct RevocationTests {
 
     @Test("a revocation that does not come back ends at the limit, and so does the wait for the store")
     func hangs() async throws {
-        let hung = Flight<Void, ServiceError>()
+        let hung = Promise<Void, ServiceError>()
         let tokens = TokenStore(persistence: disk, refreshTimeout: .seconds(30), time: clock) {
             $0
         } revoke: { _ in
-            await hung.landed()
+            await hung.completion()
         }
         let events = tokens.events
         try await clock.runTest {
@@ -91,13 +91,13 @@ struct RevocationTests {
             #expect(clock.elapsed == .seconds(30))
             let problem = TransportFailure(.other, "the token was not revoked within 30 s")
             #expect(await first(3, of: events) == [.signedIn, .signedOut, .notRevoked(.transport(problem))])
-            hung.land(.success(()))
+            hung.complete(.success(()))
         }
     }
 
     @Test("a closure of a refresh that does not come back after the sign-out is given up at the limit")
     func refreshHangs() async throws {
-        let hung = Flight<Token, ServiceError>()
+        let hung = Promise<Token, ServiceError>()
         let tokens = TokenStore(persistence: disk, refreshTimeout: .seconds(30), time: clock) { _ in
             try await hung.value()
         } revoke: { [revoked] token in

@@ -32,8 +32,8 @@ struct SessionEdgeTests {
             let session = try #require(tokens.presentSession)
             _ = try await tokens.replacement(for: old)
             // This call read the token before it was replaced, and enters the store afterwards.
-            let flight = try await tokens.startRefresh(of: session, rejecting: old.accessToken)
-            #expect(try flight.outcome?.get().accessToken == "ann.1")
+            let promise = try await tokens.startRefresh(of: session, rejecting: old.accessToken)
+            #expect(try promise.outcome?.get().accessToken == "ann.1")
         }
         #expect(server.refreshes.count == 1)
     }

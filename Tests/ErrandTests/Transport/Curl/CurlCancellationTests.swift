@@ -33,7 +33,7 @@ import Testing
             let exchange = try exchange(loop, key, url)
             if isCancelled { loop.cancel(exchange) }
             #expect(loop.start(exchange))
-            await exchange.ready.landed()
+            await exchange.ready.completion()
             loop.giveBack(exchange.handle, from: key)
             return exchange.result
         }

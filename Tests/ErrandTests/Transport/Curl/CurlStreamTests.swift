@@ -154,11 +154,11 @@ import Testing
         await server.connectionsClosed()
         response = try await send(request(.get, "/x"))
         let body = try #require(response?.body)
-        let (reading, hasBegun) = (Flight<Void, ServiceError>(), Noted(false))
+        let (reading, hasBegun) = (Promise<Void, ServiceError>(), Noted(false))
         let reader = Task {
             for try await _ in body.chunks {
                 hasBegun.value = true
-                reading.land(.success(()))
+                reading.complete(.success(()))
             }
             try Task.checkCancellation()
         }

@@ -3,38 +3,38 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Flight: one result for many waiters") struct FlightTests {
+@Suite("Promise: one result for many waiters") struct PromiseTests {
     @Test("all waiters get the result, and continue in the order in which they came", arguments: [UInt64(0)])
-    func lands(seed: UInt64) async throws {
-        let (clock, flight, order) = (TestClock(seed: seed), Flight<Int, ServiceError>(), Noted<[Int]>([]))
+    func completes(seed: UInt64) async throws {
+        let (clock, promise, order) = (TestClock(seed: seed), Promise<Int, ServiceError>(), Noted<[Int]>([]))
         try await clock.run {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<5 {
                     group.addTask {
-                        let value = try await flight.value()
+                        let value = try await promise.value()
                         #expect(value == 7)
                         order.update { $0.append(index) }
                     }
                 }
                 try await clock.sleep(for: .nanoseconds(1))
-                #expect(flight.waiting == 5)
-                #expect(flight.land(.success(7)) == 5)
-                #expect(flight.land(.failure(.signInRequired)) == nil)
+                #expect(promise.waiting == 5)
+                #expect(promise.complete(.success(7)) == 5)
+                #expect(promise.complete(.failure(.signInRequired)) == nil)
                 try await group.waitForAll()
             }
-            #expect(try await flight.value() == 7)
+            #expect(try await promise.value() == 7)
         }
         #expect(order.value == [0, 1, 2, 3, 4])
-        #expect(flight.waiting == 0)
-        #expect(flight.outcome == .success(7))
+        #expect(promise.waiting == 0)
+        #expect(promise.outcome == .success(7))
     }
 
     @Test("the first waiter leaves and a third joins: those who are left continue in the order in which they came")
     func firstLeaves() async throws {
-        let (clock, flight, order) = (TestClock(), Flight<Int, ServiceError>(), Noted<[Int]>([]))
+        let (clock, promise, order) = (TestClock(), Promise<Int, ServiceError>(), Noted<[Int]>([]))
         @Sendable func join(_ index: Int) async -> Task<Void, any Error> {
             let task = Task(executorPreference: clock.executor) {
-                _ = try await flight.value()
+                _ = try await promise.value()
                 order.update { $0.append(index) }
             }
             try? await clock.sleep(for: .nanoseconds(1))
@@ -46,7 +46,7 @@ import Testing
             first.cancel()
             await #expect(throws: ServiceError.cancelled) { try await first.value }
             let third = await join(3)
-            #expect(flight.land(.success(7)) == 2)
+            #expect(promise.complete(.success(7)) == 2)
             try await second.value
             try await third.value
         }
@@ -55,33 +55,33 @@ import Testing
 
     @Test("a cancelled waiter leaves at once, and does not affect the others", arguments: UInt64(0)..<20)
     func leaves(seed: UInt64) async throws {
-        let (clock, flight) = (TestClock(seed: seed), Flight<Int, ServiceError>())
+        let (clock, promise) = (TestClock(seed: seed), Promise<Int, ServiceError>())
         await clock.run {
             let tasks = (0..<10).map { _ in
-                Task(executorPreference: clock.executor) { () async throws(ServiceError) in try await flight.value() }
+                Task(executorPreference: clock.executor) { () async throws(ServiceError) in try await promise.value() }
             }
             // Some are cancelled before they begin to wait, some after.
             for task in tasks[0..<3] { task.cancel() }
             try? await clock.sleep(for: .nanoseconds(1))
-            #expect(flight.waiting == 7)
+            #expect(promise.waiting == 7)
             for task in tasks[3..<6] { task.cancel() }
             for task in tasks[0..<6] {
                 let outcome = await task.result
                 #expect(throws: ServiceError.cancelled) { try outcome.get() }
             }
-            #expect(flight.land(.success(1)) == 4)
+            #expect(promise.complete(.success(1)) == 4)
             for task in tasks[6...] { #expect(await (try? task.value) == 1) }
         }
     }
 
-    @Test("cancelled and landed at once, on many threads: each waiter continues exactly once")
+    @Test("cancelled and completed at once, on many threads: each waiter continues exactly once")
     func race() async {
         for _ in 0..<200 {
-            let flight = Flight<Int, ServiceError>()
-            let tasks = (0..<8).map { _ in Task { () async throws(ServiceError) in try await flight.value() } }
+            let promise = Promise<Int, ServiceError>()
+            let tasks = (0..<8).map { _ in Task { () async throws(ServiceError) in try await promise.value() } }
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { for task in tasks[0..<4] { task.cancel() } }
-                group.addTask { _ = flight.land(.success(1)) }
+                group.addTask { _ = promise.complete(.success(1)) }
             }
             for task in tasks {
                 switch await task.result {
@@ -89,22 +89,22 @@ import Testing
                 case .failure(let error): #expect(error as? ServiceError == .cancelled)
                 }
             }
-            #expect(flight.waiting == 0)
+            #expect(promise.waiting == 0)
         }
     }
 
-    @Test("a task that waits for the landing itself stays, cancelled or not, whatever the result")
-    func landed() async {
-        let (clock, flight) = (TestClock(), Flight<Int, ServiceError>())
+    @Test("a task that waits for the completion itself stays, cancelled or not, whatever the result")
+    func completion() async {
+        let (clock, promise) = (TestClock(), Promise<Int, ServiceError>())
         await clock.run {
             let task = Task(executorPreference: clock.executor) {
-                await flight.landed()
+                await promise.completion()
                 return clock.elapsed
             }
             task.cancel()
             try? await clock.sleep(for: .seconds(1))
-            #expect(flight.waiting == 1)
-            flight.land(.failure(.signInRequired))
+            #expect(promise.waiting == 1)
+            promise.complete(.failure(.signInRequired))
             #expect(await task.value == .seconds(1))
         }
     }

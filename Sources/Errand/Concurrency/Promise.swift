@@ -1,16 +1,16 @@
 /// One result that many tasks wait for. Each can leave without disturbing the others.
 ///
-/// The task that produces the result belongs to no waiter: a flight lands even if all waiters have left.
+/// The task that produces the result belongs to no waiter: a promise completes even if all waiters have left.
 ///
 /// States of a waiter: not registered (a cancellation that comes this early is checked under the lock, at
-/// registration), waiting (its continuation is in the list), gone (landed or left: the code that removes a continuation
-/// from the list resumes it). So each is resumed exactly once, which needs no check at run time.
-final class Flight<Value: Sendable, Failure: Error>: Sendable {
+/// registration), waiting (its continuation is in the list), gone (completed or left: the code that removes a
+/// continuation from the list resumes it). So each is resumed exactly once, which needs no check at run time.
+final class Promise<Value: Sendable, Failure: Error>: Sendable {
     typealias Outcome = Result<Value, Failure>
 
     private typealias Continuation = UnsafeContinuation<Outcome, Never>
 
-    /// Those who wait. Most flights have one waiter, who needs no table.
+    /// Those who wait. Most promises have one waiter, who needs no table.
     private struct Waiters {
         private var first: (id: UInt64, continuation: Continuation)?
         private var others: [UInt64: Continuation] = [:]
@@ -43,7 +43,7 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
 
     private let state = Lock(State())
 
-    /// The outcome, if the flight has landed.
+    /// The outcome, if the promise has completed.
     var outcome: Outcome? {
         state.withLock { $0.outcome }
     }
@@ -53,10 +53,10 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
         state.withLock { $0.waiters.count }
     }
 
-    /// Ends the flight and resumes all waiters. Only the first landing counts. Returns the number of waiters it
-    /// resumed; `nil` for a later landing.
+    /// Ends the promise and resumes all waiters. Only the first completion counts. Returns the number of waiters it
+    /// resumed; `nil` for a later completion.
     @discardableResult
-    func land(_ outcome: Outcome) -> Int? {
+    func complete(_ outcome: Outcome) -> Int? {
         let waiters: Waiters? = state.withLock { state in
             guard state.outcome == nil else { return nil }
             state.outcome = outcome
@@ -93,8 +93,8 @@ final class Flight<Value: Sendable, Failure: Error>: Sendable {
         return try outcome.get()
     }
 
-    /// Waits until the flight has landed, whatever its outcome, even if the task is cancelled.
-    func landed() async {
+    /// Waits until the promise has completed, whatever its outcome, even if the task is cancelled.
+    func completion() async {
         if outcome != nil { return }
         _ = await withUnsafeContinuation { (continuation: Continuation) in
             let early: Outcome? = state.withLock { state in
