@@ -99,7 +99,7 @@ struct CurlRequest {
             for result in results { try require(result, "client certificates") }
         }
         // `no_proxy` is about the environment's proxy, not about this one.
-        if case .url = options.proxy { set(CCURLOPT_NOPROXY, to: "", on: transfer) }
+        if case .url = options.proxy.kind { set(CCURLOPT_NOPROXY, to: "", on: transfer) }
     }
 
     /// The path and the query, if libcurl would write the path in another way: 8.23 writes the letters of escapes in
