@@ -48,7 +48,7 @@ struct OAuthSamples {
     }
 
     private func ofTheApp(_ oauth: OAuth) {
-        let tokens = TokenStore { _ in try await oauth.token(.clientCredentials) }
+        let tokens = TokenStore { try await oauth.token(.clientCredentials) }
         _ = tokens
     }
 

@@ -93,6 +93,13 @@ final class Promise<Value: Sendable, Failure: Error>: Sendable {
         return try outcome.get()
     }
 
+    /// Returns a promise that has completed with that value.
+    static func completed(_ value: Value) -> Promise {
+        let promise = Promise()
+        promise.complete(.success(value))
+        return promise
+    }
+
     /// Waits until the promise has completed, whatever its outcome, even if the task is cancelled.
     func completion() async {
         if outcome != nil { return }

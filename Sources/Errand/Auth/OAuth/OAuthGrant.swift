@@ -22,7 +22,7 @@ extension OAuth {
         ///
         /// Its tokens have no refresh token. Let a store request another token instead:
         ///
-        ///     let tokens = TokenStore { _ in try await oauth.token(.clientCredentials) }
+        ///     let tokens = TokenStore { try await oauth.token(.clientCredentials) }
         public static var clientCredentials: Grant {
             Grant(parameters: ["grant_type": "client_credentials"], needsSecret: true)
         }

@@ -24,10 +24,10 @@ final class LiveSession: Sendable {
     }
 
     /// The session of the user who is signed in.
-    var current: SavedSession? { state.withLock { $0.session } }
+    var current: SavedSession? { state.withLock { $0.current } }
 
     /// The id of the current session.
-    var id: UUID? { state.withLock { $0.session?.id } }
+    var id: UUID? { state.withLock { $0.current?.id } }
 
     /// Whether the saved session has been read, or has been made obsolete by a sign-in or a sign-out.
     var isLoaded: Bool { state.withLock { $0.isLoaded } }
@@ -81,6 +81,16 @@ final class LiveSession: Sendable {
     func refuseReplay(with access: String) {
         let now = time.now
         state.withLock { $0.refuseReplay(with: access, at: now) }
+    }
+
+    // MARK: The first token
+
+    /// Begins a session whose first token is to be obtained, unless there is a session. Returns the id of the session
+    /// that there is then.
+    func awaitToken() -> UUID {
+        let none = Token(accessToken: "", expiry: .distantPast)
+        let awaited = SavedSession(id: time.randomUUID(), token: none, received: time.date)
+        return state.withLock { $0.awaitToken(awaited) }
     }
 
     // MARK: What is saved

@@ -106,7 +106,7 @@ final class SessionRefresh: Sendable {
             case .failure(let error):
                 // The server may have refused this refresh because of the one before, whose result has come since.
                 if exchange.hasLate(for: session) { continue }
-                guard let expiry = error.endOfSession else {
+                guard !exchange.obtainsTokens, let expiry = error.endOfSession else {
                     let (now, random) = (time.now, time.randomFraction())
                     store.change { $0.fail(promise, with: error, at: now, random: random) }
                     continue

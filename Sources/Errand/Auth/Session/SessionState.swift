@@ -31,25 +31,7 @@ import Foundation
 ///
 /// `Refresh` identifies a refresh. The store uses what its callers wait for, which is only compared here.
 struct SessionState<Refresh: Equatable & Sendable>: Sendable {
-    /// The information about one session. It is discarded as a whole, so nothing is left for the next session.
-    private struct History: Sendable {
-        /// Whether the session is known to be saved, or if there is none, that nothing is saved. Only then does another
-        /// finding mean that another process has signed in or out.
-        var isSaved = false
-        /// The revision of the session that is known to be saved; `nil` if that is not known.
-        var savedRevision: Int?
-        /// The refresh under way.
-        var refresh: Refresh?
-        /// The access token that the server has refused last.
-        var refused: String?
-        /// The access token that the server has accepted last.
-        var accepted: String?
-        /// The access tokens that were replaced, the latest last; only a few, because a 401 seldom arrives late.
-        var replaced: [String] = []
-        var pace = RefreshPace()
-    }
-
-    private static var replacedLimit: Int { 16 }
+    private typealias History = SessionHistory<Refresh>
 
     /// How many seconds before its expiry a token is aging.
     private let leeway: Double
@@ -57,7 +39,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     private let revokes: Bool
     /// Whether the saved session has been read, or has been made obsolete by a sign-in or a sign-out.
     private(set) var isLoaded = false
-    /// The session of the user who is signed in.
+    /// The session of the user who is signed in, or one whose first token is awaited.
     private(set) var session: SavedSession?
     private var history = History()
     /// The sessions that have ended.
@@ -68,6 +50,9 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         self.leeway = leeway
         self.revokes = revokes
     }
+
+    /// The session of the user who is signed in.
+    var current: SavedSession? { history.awaitsToken ? nil : session }
 
     /// Whether the session is known to be saved.
     var isSaved: Bool { session != nil && history.isSaved }
@@ -127,7 +112,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         guard !isLoaded else { return }
         isLoaded = true
         session = saved
-        noteFound(saved)
+        history.noteFound(saved)
     }
 
     /// Begins a session. The one before ends, and the result of its refresh is discarded (T7).
@@ -138,16 +123,26 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         ]
     }
 
+    /// Begins a session whose first token the store obtains by a refresh, unless there is a session (T19). Returns the
+    /// session that there is then.
+    mutating func awaitToken(_ awaited: SavedSession) -> UUID {
+        if let session { return session.id }
+        session = awaited
+        history = History()
+        history.awaitsToken = true
+        return awaited.id
+    }
+
     /// Ends the session, and the result of its refresh is discarded, or revoked like its token (T6).
     mutating func signOut() -> [Action] {
         let cancel = cancellation
         var revocation: [Action] = []
         if revokes, let session {
             past.addSignedOut(session.id)
-            revocation = [.revoke(session.token)]
+            if !history.awaitsToken { revocation = [.revoke(session.token)] }
         }
         // Until the saved session has been read, there may be one.
-        let event: [Action] = isLoaded && session == nil ? [] : [.send(.signedOut)]
+        let event: [Action] = isLoaded && current == nil ? [] : [.send(.signedOut)]
         return cancel + replaceSession(with: nil, because: SessionExpiry(.signedOut)) + event + [.save]
             + revocation
     }
@@ -165,12 +160,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     /// Notes that a session was saved, or removed.
     mutating func noteSaved(_ session: SavedSession?) {
         // Another user may be signed in by now, whose session is not saved yet (T7).
-        if self.session?.id == session?.id { noteFound(session) }
-    }
-
-    private mutating func noteFound(_ saved: SavedSession?) {
-        history.isSaved = true
-        history.savedRevision = saved?.revision
+        if self.session?.id == session?.id { history.noteFound(session) }
     }
 
     private var cancellation: [Action] { history.refresh == nil ? [] : [.cancelRefresh] }
@@ -184,7 +174,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         isLoaded = true
         session = next
         history = History()
-        if isSaved { noteFound(next) }
+        if isSaved { history.noteFound(next) }
         return refresh.map { [.resume($0, .failure(.sessionExpired(expiry)))] } ?? []
     }
 
@@ -259,8 +249,9 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     mutating func complete(_ refresh: Refresh, with newer: SavedSession, at now: Instant) -> [Action] {
         guard session(for: refresh) != nil else { return discard(newer.token, of: newer.id) }
         history.pace.succeeded(with: newer.token, at: now)
+        let event = history.awaitsToken ? TokenEvent.signedIn : .refreshed
         adopt(newer)
-        return finish(refresh, with: .success(newer.token)) + [.send(.refreshed)]
+        return finish(refresh, with: .success(newer.token)) + [.send(event)]
     }
 
     /// Keeps the token after a refresh that failed in passing; the next one waits for a backoff (T9).
@@ -294,8 +285,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     }
 
     private mutating func adopt(_ newer: SavedSession) {
-        if let session { history.replaced.append(session.token.accessToken) }
-        if history.replaced.count > Self.replacedLimit { history.replaced.removeFirst() }
+        if let session { history.noteReplaced(session.token) }
         session = newer
     }
 
@@ -308,6 +298,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     /// was saved (T9).
     mutating func find(_ saved: SavedSession?, by refresh: Refresh, at date: Date) -> [Action] {
         guard let session = session(for: refresh) else { return [] }
+        if history.awaitsToken, let saved { return begin(saved, by: refresh, at: date) }
         if let saved, saved.id == session.id {
             history.savedRevision = saved.revision
             guard saved.revision > session.revision else { return [] }
@@ -317,6 +308,15 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
             return finish(refresh, with: .success(saved.token)) + [.send(.refreshed)]
         }
         return findOther(saved)
+    }
+
+    /// Takes over the session for which another process has obtained the first token (T19). If that token has expired,
+    /// the refresh continues with it.
+    private mutating func begin(_ saved: SavedSession, by refresh: Refresh, at date: Date) -> [Action] {
+        adopt(saved)
+        history.noteFound(saved)
+        guard case .good = status(of: saved.id, at: date) else { return [.send(.signedIn)] }
+        return finish(refresh, with: .success(saved.token)) + [.send(.signedIn)]
     }
 
     /// Takes over a sign-in or a sign-out by another process.
@@ -373,7 +373,7 @@ extension SessionState {
         let cancel = cancellation
         guard let session else { return begin(saved) }
         guard let saved, saved.id == session.id else { return cancel + findOther(saved) }
-        noteFound(saved)
+        history.noteFound(saved)
         guard saved.revision > session.revision else { return [] }
         adopt(saved)
         guard let refresh = history.refresh else { return [.send(.refreshed)] }
@@ -387,7 +387,7 @@ extension SessionState {
         guard let saved, !past.contains(saved.version) else { return [] }
         session = saved
         history = History()
-        noteFound(saved)
+        history.noteFound(saved)
         return [.send(.signedIn)]
     }
 

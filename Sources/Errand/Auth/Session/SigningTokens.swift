@@ -13,11 +13,22 @@ extension TokenStore {
     /// The current session, if it is known without a wait.
     nonisolated var presentSession: UUID? { live.id }
 
-    /// Returns the session of a call that begins now.
+    /// Returns the session of a call that begins now, after its first token has been obtained if the store does that
+    /// (T19).
     nonisolated func session() async throws(ServiceError) -> UUID {
         if let presentSession { return presentSession }
         try await startLoading()?.value()
-        guard let presentSession else { throw .signInRequired }
+        if let presentSession { return presentSession }
+        guard let first = try await obtainToken() else { throw .signInRequired }
+        do throws(ServiceError) {
+            _ = try await arrival(of: first, in: CallScope())
+        } catch {
+            // A user may have signed in meanwhile.
+            guard let presentSession else { throw error }
+            return presentSession
+        }
+        // It may have ended by now.
+        guard let presentSession else { throw .sessionExpired(SessionExpiry(.signedOut)) }
         return presentSession
     }
 

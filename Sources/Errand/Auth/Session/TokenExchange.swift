@@ -4,13 +4,17 @@
 /// waits for it then. A token that it returns all the same is kept for the next refresh: by now the server may accept
 /// no older refresh token.
 final class TokenExchange: Sendable {
+    /// Whether the program obtains the tokens by itself, the first one too. No refusal ends its session then: there is
+    /// no user who could sign in again.
+    let obtainsTokens: Bool
     private let refresh: TokenStore.Refresh
     private let time: any TimeSource
     /// The token that has come after its refresh was given up, and the session that it was to continue.
     private let late = Lock<(token: Token, session: SavedSession)?>(nil)
 
-    init(time: any TimeSource, refresh: @escaping TokenStore.Refresh) {
+    init(time: any TimeSource, obtainsTokens: Bool = false, refresh: @escaping TokenStore.Refresh) {
         self.time = time
+        self.obtainsTokens = obtainsTokens
         self.refresh = refresh
     }
 

@@ -77,23 +77,47 @@ public actor TokenStore {
         refreshTimeout: Duration = .seconds(60), time: any TimeSource = .system, refresh: @escaping Refresh,
         revoke: Revoke? = nil
     ) {
-        live = LiveSession(leeway: max(leeway, .zero).inSeconds, revokes: revoke != nil, time: time)
-        revocation = revoke.map { TokenRevocation(within: refreshTimeout, time: time, revoke: $0) }
-        storage = SessionStorage(persistence, time: time)
-        exchange = TokenExchange(time: time, refresh: refresh)
-        self.time = time
-        self.refreshTimeout = refreshTimeout
+        self.init(
+            persistence, leeway, refreshTimeout, time, TokenExchange(time: time, refresh: refresh), revoke)
     }
 
     /// Creates a store of tokens that the server does not replace. A 401 is the result of the call then; the app signs
     /// the user out if that is what it means. A token that expires ends the session.
     public init(persistence: any TokenPersistence = .memory, time: any TimeSource = .system) {
-        live = LiveSession(leeway: 0, time: time)
+        self.init(persistence, .zero, .seconds(60), time, nil, nil)
+    }
+
+    /// Creates a store of tokens that the program obtains by itself, for a service that acts for no user.
+    ///
+    ///     let tokens = TokenStore { try await oauth.token(.clientCredentials) }
+    ///
+    /// The first call without a session obtains a token, and the calls beside it wait for that token. It is saved and
+    /// shared like any other, and obtained again when it has expired or the server has refused it. If it cannot be
+    /// obtained, the waiting calls fail with that error, and the next call tries again after a delay. No error ends the
+    /// session; after ``signOut()``, the next call begins another.
+    ///
+    /// - Parameter obtain: Returns a new token. Its calls are not signed by this store. The other parameters are those of
+    ///   a store that refreshes tokens.
+    public init(
+        persistence: any TokenPersistence = .memory, leeway: Duration = .seconds(60),
+        refreshTimeout: Duration = .seconds(60), time: any TimeSource = .system,
+        obtain: @escaping @Sendable () async throws -> Token, revoke: Revoke? = nil
+    ) {
+        self.init(
+            persistence, leeway, refreshTimeout, time,
+            TokenExchange(time: time, obtainsTokens: true) { _ in try await obtain() }, revoke)
+    }
+
+    private init(
+        _ persistence: any TokenPersistence, _ leeway: Duration, _ refreshTimeout: Duration, _ time: any TimeSource,
+        _ exchange: TokenExchange?, _ revoke: Revoke?
+    ) {
+        live = LiveSession(leeway: max(leeway, .zero).inSeconds, revokes: revoke != nil, time: time)
+        revocation = revoke.map { TokenRevocation(within: refreshTimeout, time: time, revoke: $0) }
         storage = SessionStorage(persistence, time: time)
-        exchange = nil
-        revocation = nil
+        self.exchange = exchange
         self.time = time
-        refreshTimeout = .seconds(60)
+        self.refreshTimeout = refreshTimeout
     }
 
     /// The events of the session from now on. The stream ends with the store. Each listener receives all events; their
@@ -329,6 +353,12 @@ public actor TokenStore {
         }
     }
 
+    /// Returns the refresh that obtains the first token of a session (T19): the one under way, or a new one; `nil` if a
+    /// user has to sign in.
+    func obtainToken() throws(ServiceError) -> LiveSession.Refresh? {
+        exchange?.obtainsTokens == true ? try startRefresh(of: live.awaitToken()) : nil
+    }
+
     /// Starts a refresh for later calls, if the pace allows one now.
     func refreshBeside(_ id: UUID) {
         // Another call may have refreshed the token before this one entered the actor (T2).
@@ -363,13 +393,5 @@ public actor TokenStore {
     deinit {
         listener?.cancel()
         broadcast.finish()
-    }
-}
-
-extension Promise {
-    fileprivate static func completed(_ value: Value) -> Promise {
-        let promise = Promise()
-        promise.complete(.success(value))
-        return promise
     }
 }
