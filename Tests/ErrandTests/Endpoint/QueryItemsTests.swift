@@ -37,7 +37,7 @@ struct QueryItemsTests {
 
     private static func ends<Number: FixedWidthInteger & QueryValue>(
         of type: Number.Type, _ least: String, _ greatest: String
-    ) -> (value: any QueryValue, text: String) {
+    ) -> (any QueryValue, String) {
         ([Number.min, .max], "n=\(least)&n=\(greatest)")
     }
 
@@ -58,7 +58,7 @@ struct QueryItemsTests {
             (Decimal(sign: .minus, exponent: -2, significand: 1_234_567_850), "n=-12345678.5"),
             (Decimal(sign: .plus, exponent: 20, significand: 1), "n=100000000000000000000"),
             (Decimal(sign: .plus, exponent: -10, significand: 1), "n=0.0000000001"), (Decimal.zero, "n=0"),
-        ])
+        ] as [(any QueryValue, String)])
     func numbers(value: any QueryValue, text: String) throws {
         #expect(QueryItems(dictionaryLiteral: ("n", value)).encoded == text)
     }
