@@ -25,18 +25,16 @@
 
 void ccurl_flood_init(ccurl_flood *flood) { atomic_init(&flood->worked_on, NOTHING); }
 
-void ccurl_flood_enter(ccurl_flood *flood) {
-    if (pthread_getcpuclockid(pthread_self(), &flood->clock) == 0)
-        atomic_store_explicit(&flood->has_clock, 1, memory_order_release);
-}
-
 static bool may_read_certificates(const ccurl_flood *flood) {
     bool is_kept = ccurl_keeps_certificates() && flood->has_certificates;
     return !is_kept || ccurl_now() - flood->has_certificates > CERTIFICATES_KEPT;
 }
 
 void ccurl_flood_begin(ccurl_flood *flood, const ccurl_sockets *sockets, int socket) {
-    atomic_fetch_add_explicit(&flood->turn, 1, memory_order_relaxed);
+    clockid_t clock;
+    if (pthread_getcpuclockid(pthread_self(), &clock) != 0) return;
+    atomic_store_explicit(&flood->clock, clock, memory_order_relaxed);
+    atomic_fetch_add_explicit(&flood->turn, 1, memory_order_release);
     bool may_begin = flood->connecting > 0 && may_read_certificates(flood) &&
                      (socket == TIMERS || !sockets->watches[socket].heard);
     atomic_store_explicit(&flood->worked_on, may_begin ? BEGINNING : socket, memory_order_release);
@@ -61,12 +59,11 @@ void ccurl_flood_note_certificates(ccurl_flood *flood) {
 
 // Under the guard the descriptor cannot be closed and become another file at the moment when it is shut down.
 bool ccurl_flood_watch(ccurl_flood *flood, ccurl_sockets *sockets) {
-    if (!atomic_load_explicit(&flood->has_clock, memory_order_acquire)) return false;
     int worked_on = atomic_load_explicit(&flood->worked_on, memory_order_acquire);
     if (worked_on == NOTHING) return false;
-    unsigned turn = atomic_load_explicit(&flood->turn, memory_order_relaxed);
+    unsigned turn = atomic_load_explicit(&flood->turn, memory_order_acquire);
     struct timespec time;
-    if (clock_gettime(flood->clock, &time) != 0) return false;
+    if (clock_gettime(atomic_load_explicit(&flood->clock, memory_order_relaxed), &time) != 0) return false;
     int64_t now = (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
     if (turn != flood->watched_turn) {
         flood->watched_turn = turn;

@@ -1,4 +1,4 @@
-// The watch against connections that keep the loop's thread for too long.
+// The watch against connections that keep the loop's thread, or another that works in its place, for too long.
 //
 // libcurl reads a connection until nothing is left on it. A server that sends HTTP/2 frames without meaning, faster
 // than they can be read, keeps the thread there for as long as it likes: no cancel, no timeout and no other server gets
@@ -13,13 +13,11 @@
 #include <time.h>
 
 typedef struct {
-    // What the loop's thread has worked on, counted, and what it works on now: a socket, or one of the numbers in
-    // flood.c.
+    // What the thread has worked on, counted, and what it works on now: a socket, or one of the numbers in flood.c.
     atomic_uint turn;
     atomic_int worked_on;
-    // The time that the thread itself has used, once there is a clock for it.
-    atomic_int has_clock;
-    clockid_t clock;
+    // The clock of the time that the thread itself has used. What comes before a turn is counted belongs to that turn.
+    atomic_int clock;
     // For the thread that watches: the turn that it has seen, and when, by that clock.
     unsigned watched_turn;
     int64_t watched_from;
@@ -32,8 +30,6 @@ typedef struct {
 } ccurl_flood;
 
 void ccurl_flood_init(ccurl_flood *flood);
-// Has the calling thread watched.
-void ccurl_flood_enter(ccurl_flood *flood);
 // The thread begins to work on a socket, or on what libcurl's timers ask for: CCURL_SOCKET_TIMEOUT.
 void ccurl_flood_begin(ccurl_flood *flood, const ccurl_sockets *sockets, int socket);
 void ccurl_flood_end(ccurl_flood *flood);

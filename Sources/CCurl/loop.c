@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 // How much libcurl reads at once: what most responses fit into; and for streams, and for servers whose responses are
@@ -36,6 +35,7 @@ ccurl_sessions *ccurl_loop_sessions(ccurl_loop *loop) { return loop->sessions; }
 ccurl_answered *ccurl_loop_answered(ccurl_loop *loop) { return &loop->answered; }
 ccurl_shares *ccurl_loop_shares(ccurl_loop *loop) { return &loop->shares; }
 ccurl_flood *ccurl_loop_flood(ccurl_loop *loop) { return &loop->flood; }
+bool ccurl_loop_is_lent(const ccurl_loop *loop) { return loop->is_lent; }
 
 bool ccurl_loop_has_file(ccurl_loop *loop, const char *file) {
     if (atomic_load_explicit(&loop->has_file, memory_order_relaxed)) return true;
@@ -119,11 +119,6 @@ void ccurl_loop_free(ccurl_loop *loop) {
 
 void ccurl_loop_set_long(ccurl_loop *loop, ccurl_multi_option option, long value) {
     ccurl_api.multi_setopt(loop->multi, option, value);
-}
-
-void ccurl_loop_enter(ccurl_loop *loop, const char *name) {
-    prctl(PR_SET_NAME, name, 0, 0, 0);
-    ccurl_flood_enter(&loop->flood);
 }
 
 // MARK: Transfers come and go

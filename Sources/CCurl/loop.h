@@ -13,6 +13,8 @@ ccurl_sessions *ccurl_loop_sessions(ccurl_loop *loop);
 ccurl_answered *ccurl_loop_answered(ccurl_loop *loop);
 ccurl_shares *ccurl_loop_shares(ccurl_loop *loop);
 ccurl_flood *ccurl_loop_flood(ccurl_loop *loop);
+// Whether another thread works in place of the loop's: it opens no connections.
+bool ccurl_loop_is_lent(const ccurl_loop *loop);
 // Whether the system's file of certificates is there: once it was, it stays. Any thread may call it.
 bool ccurl_loop_has_file(ccurl_loop *loop, const char *file);
 

@@ -16,6 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+// For how long a connection may have been idle, in microseconds. After 118 seconds libcurl does not use it again.
+#define LONGEST_IDLE 60000000
+
 // As libcurl lays it out.
 typedef struct {
     int family, type, protocol;
@@ -117,6 +120,7 @@ static bool ask_ports(int socket, int *own_port, int *other_port) {
 static int open_socket(void *context, int purpose, socket_address *address) {
     (void)purpose;
     ccurl_transfer *transfer = context;
+    ccurl_sockets *sockets = ccurl_loop_sockets(ccurl_transfer_loop(transfer));
     // A second connection, for a request that was sent on the first.
     if (ccurl_transfer_was_sent(transfer)) {
         ccurl_transfer_refuse_repetition(transfer);
@@ -127,12 +131,17 @@ static int open_socket(void *context, int purpose, socket_address *address) {
         ccurl_transfer_note_lack_of_http3(transfer);
         return CCURL_SOCKET_BAD;
     }
+    // Its connection is not as it seemed. The loop's thread opens another.
+    if (ccurl_loop_is_lent(ccurl_transfer_loop(transfer))) {
+        sockets->reused[ccurl_transfer_request(transfer).origin % CCURL_REUSED] = 0;
+        ccurl_transfer_note_stale(transfer);
+        return CCURL_SOCKET_BAD;
+    }
     // A program that is started meanwhile does not inherit it.
     int opened = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
     ccurl_connection *connection = ccurl_transfer_connection(transfer);
     connection->opened++;
     if (opened < 0) connection->refusal = errno;
-    ccurl_sockets *sockets = ccurl_loop_sockets(ccurl_transfer_loop(transfer));
     ccurl_watch *watch = opened < 0 ? NULL : ccurl_watch_of(sockets, opened);
     if (!watch) return opened;
     // libcurl closes a socket that was never connected by itself, and then this descriptor may come again.
@@ -276,7 +285,11 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     }
     // Of a connection that the shim does not know, nobody can tell.
     if (count == 0) return true;
-    if (count > 1 || !sockets->watches[found].is_http1) return false;
+    if (count > 1) return false;
+    // One that was kept once is most likely kept again.
+    const ccurl_watch *watch = &sockets->watches[found];
+    if (!watch->is_http3) sockets->reused[watch->origin % CCURL_REUSED] = found + 1;
+    if (!watch->is_http1) return false;
     sockets->watches[found].user = transfer;
     sockets->watches[found].acknowledged = acknowledged(found);
     connection->kept_socket = found + 1;
@@ -305,6 +318,14 @@ bool ccurl_sockets_have_http3(const ccurl_sockets *sockets, uint64_t origin) {
         if (inode_of(i - 1) == watch->inode) return true;
     }
     return false;
+}
+
+bool ccurl_sockets_have_idle(const ccurl_sockets *sockets, uint64_t origin) {
+    int socket = sockets->reused[origin % CCURL_REUSED] - 1;
+    if (socket < 0) return false;
+    const ccurl_watch *watch = &sockets->watches[socket];
+    bool is_idle = watch->is_own && !watch->wanted && !watch->user && !watch->is_doubtful;
+    return is_idle && watch->origin == origin && ccurl_now() - watch->heard < LONGEST_IDLE;
 }
 
 void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer) {

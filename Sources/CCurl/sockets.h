@@ -7,6 +7,9 @@
 
 #include <pthread.h>
 
+// Of how many origins the connection that was used again last is known. Of two that share an entry, it is of one.
+enum { CCURL_REUSED = 64 };
+
 // What the loop knows of a socket.
 typedef struct {
     // What libcurl waits for, and what epoll watches for, as events of epoll.
@@ -53,6 +56,8 @@ typedef struct {
     int *lists;
     // The first of those of HTTP/3, plus one; 0 if there is none.
     int http3;
+    // The kept connections that were used last, by their origins; each entry is a descriptor plus one.
+    int reused[CCURL_REUSED];
     // Held while a socket is closed, and while what another thread reads of a watch is written: a descriptor that the
     // thread looks at does not become another file meanwhile.
     pthread_mutex_t guard;
@@ -102,6 +107,8 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer);
 bool ccurl_sockets_is_http3(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // See ccurl_loop_has_http3.
 bool ccurl_sockets_have_http3(const ccurl_sockets *sockets, uint64_t origin);
+// Whether a connection to that origin that was used again before is open and unused, as far as the loop knows.
+bool ccurl_sockets_have_idle(const ccurl_sockets *sockets, uint64_t origin);
 // Notes that bytes have come on the transfer's connection: libcurl may read them before epoll tells of them.
 void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // See ccurl_loop_distrust.

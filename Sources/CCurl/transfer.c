@@ -235,6 +235,10 @@ void ccurl_transfer_downgrade(ccurl_transfer *transfer) {
     ccurl_transfer_set_special_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_1_1);
 }
 
+void ccurl_transfer_note_stale(ccurl_transfer *transfer) {
+    if (transfer->objection == CCURL_NO_OBJECTION) transfer->objection = CCURL_STALE;
+}
+
 // MARK: HTTP/3
 
 void ccurl_transfer_choose_http3(ccurl_transfer *transfer, ccurl_http3 way) {

@@ -42,6 +42,8 @@ ccurl_http3 ccurl_transfer_http3(const ccurl_transfer *transfer);
 // Whether nothing of it was sent on its kept connection, which is one of HTTP/3, and it can begin again: only when it
 // sends does libcurl notice that the server has closed such a connection.
 bool ccurl_transfer_is_unsent_over_http3(ccurl_transfer *transfer);
+// Notes that the kept connection that it was to use is not fit for it, which ends the transfer.
+void ccurl_transfer_note_stale(ccurl_transfer *transfer);
 // Notes that there is no connection of HTTP/3 for it, which ends the transfer.
 void ccurl_transfer_note_lack_of_http3(ccurl_transfer *transfer);
 // When it was added to the loop, in microseconds.

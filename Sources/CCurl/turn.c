@@ -1,4 +1,9 @@
 // A turn of the loop: what the thread waits for, and what it does then.
+//
+// While the loop's thread waits, another thread may have a turn. It begins a transfer for which a connection is idle,
+// and spares the loop's thread one of its two turns: only the response wakes it, if that has not come at once. Both
+// threads work under one lock of the caller's. What the other thread does is short, because it waits for nothing and
+// opens no connection: if there is need of one, the transfer ends, and the loop's thread starts it again.
 #include "turn.h"
 
 #if defined(__linux__)
@@ -8,6 +13,9 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 // The longest wait, in milliseconds. It only matters if a wakeup and libcurl's own timers were lost.
@@ -19,20 +27,32 @@
 #define LONG 2000
 #define LONGEST_FOR_ALL 10000
 
+void ccurl_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
 // MARK: A turn
 
-void ccurl_loop_wait(ccurl_loop *loop, bool may_wait) {
-    int64_t wait = may_wait ? LONGEST_WAIT : 0;
+// Returns when there is something to do although nothing has come, in microseconds; INT64_MAX for no such time.
+static int64_t next_due(const ccurl_loop *loop) {
+    // Those that rest are resumed in the next turn.
+    if (loop->shares.first) return 0;
     int64_t due = loop->due, probe = loop->answered.due;
     if (due < 0 || (probe >= 0 && probe < due)) due = probe;
-    if (may_wait && due >= 0) {
-        int64_t left = (due - ccurl_now() + 999) / 1000;
-        wait = left < 0 ? 0 : left < wait ? left : wait;
-    }
-    if (loop->has_unwatched && wait > RETRY_PAUSE) wait = RETRY_PAUSE;
-    // Those that rest are resumed in the next turn.
-    if (loop->shares.first) wait = 0;
-    loop->count = epoll_wait(loop->sockets.epoll, loop->events, CCURL_MOST_EVENTS, (int)wait);
+    if (due < 0) due = INT64_MAX;
+    if (!loop->has_unwatched) return due;
+    int64_t retry = ccurl_now() + RETRY_PAUSE * 1000;
+    return retry < due ? retry : due;
+}
+
+int ccurl_loop_prepare_wait(ccurl_loop *loop, bool may_wait) {
+    loop->waits_until = may_wait ? next_due(loop) : 0;
+    if (loop->waits_until == INT64_MAX) return LONGEST_WAIT;
+    if (loop->waits_until == 0) return 0;
+    int64_t left = (loop->waits_until - ccurl_now() + 999) / 1000;
+    return left < 0 ? 0 : left < LONGEST_WAIT ? (int)left : LONGEST_WAIT;
+}
+
+void ccurl_loop_wait(ccurl_loop *loop, int milliseconds) {
+    loop->count = epoll_wait(loop->sockets.epoll, loop->events, CCURL_MOST_EVENTS, milliseconds);
 }
 
 static void act(ccurl_loop *loop, int socket, int ready) {
@@ -118,6 +138,32 @@ void ccurl_loop_work(ccurl_loop *loop) {
     loop->due = -1;
     act(loop, CCURL_SOCKET_TIMEOUT, 0);
 }
+
+// MARK: A turn of another thread
+
+bool ccurl_loop_can_send_at_once(const ccurl_loop *loop, const ccurl_transfer *transfer) {
+    return ccurl_upload_leaves_with_head(transfer) &&
+           ccurl_sockets_have_idle(&loop->sockets, ccurl_transfer_request(transfer).origin);
+}
+
+void ccurl_loop_send_here(ccurl_loop *loop) {
+    // A broken connection is an error that libcurl reports, but some TLS libraries let the signal through, which would
+    // end the process. It may come from another connection, which libcurl closes now.
+    sigset_t pipe, former;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &former);
+    loop->is_lent = true;
+    loop->due = -1;
+    act(loop, CCURL_SOCKET_TIMEOUT, 0);
+    loop->is_lent = false;
+    if (sigismember(&former, SIGPIPE)) return;
+    const struct timespec at_once = {0};
+    while (sigtimedwait(&pipe, NULL, &at_once) > 0) {}
+    pthread_sigmask(SIG_SETMASK, &former, NULL);
+}
+
+bool ccurl_loop_waits_too_long(const ccurl_loop *loop) { return next_due(loop) < loop->waits_until; }
 
 // MARK: For other threads
 

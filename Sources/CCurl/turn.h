@@ -18,6 +18,8 @@ struct ccurl_loop {
     int alarm;
     // When libcurl wants to be called at the latest, in microseconds; -1 if it does not.
     int64_t due;
+    // Until when the thread waits, if nothing wakes it, in microseconds; INT64_MAX if that does not matter.
+    int64_t waits_until;
     ccurl_sockets sockets;
     ccurl_sessions *sessions;
     ccurl_answered answered;
@@ -30,6 +32,8 @@ struct ccurl_loop {
     atomic_bool has_file;
     // Whether the system has refused to watch a socket.
     bool has_unwatched;
+    // Whether another thread works in place of the loop's, which waits.
+    bool is_lent;
     // Those that asked for HTTP/1.1. A server sends HTTP_1_1_REQUIRED where it cannot serve a request over HTTP/2 (RFC
     // 9113, 7), for instance one for which it needs the client's certificate.
     ccurl_origins http1;

@@ -20,6 +20,9 @@
 // the end of a stream comes by itself.
 #define PROBE_INTERVAL 50000
 
+// The largest body that leaves with its head, in bytes.
+#define SMALL (16 << 10)
+
 static size_t give_bytes(char *bytes, size_t size, size_t count, void *context) {
     ccurl_upload *upload = ccurl_transfer_upload(context);
     size_t room = size * count;
@@ -62,6 +65,11 @@ void ccurl_set_empty_upload(ccurl_transfer *transfer) {
 }
 
 void ccurl_stream_upload(ccurl_transfer *transfer) { install(transfer, pull_bytes); }
+
+bool ccurl_upload_leaves_with_head(const ccurl_transfer *transfer) {
+    const ccurl_upload *upload = ccurl_transfer_upload((ccurl_transfer *)transfer);
+    return !upload->exists || (upload->bytes && upload->length <= SMALL);
+}
 
 void ccurl_upload_note_response(ccurl_transfer *transfer, bool is_error) {
     ccurl_upload *upload = ccurl_transfer_upload(transfer);

@@ -28,6 +28,8 @@ typedef struct {
 void ccurl_upload_note_response(ccurl_transfer *transfer, bool is_error);
 // Takes the transfer off the list of those whose response has begun.
 void ccurl_upload_forget(ccurl_transfer *transfer);
+// Whether the request has no body, or one that is so small that it leaves with its head.
+bool ccurl_upload_leaves_with_head(const ccurl_transfer *transfer);
 // Whether what has come is the response, although libcurl's result is a failure.
 bool ccurl_upload_is_response(ccurl_transfer *transfer, ccurl_code result);
 // Returns a transfer that need not send the rest of its body, because its response is complete; NULL if there is none.

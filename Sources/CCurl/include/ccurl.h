@@ -31,11 +31,12 @@ bool ccurl_has_descriptors(void);
 
 // MARK: A transfer
 
-// Transfers of many requests on one thread, which calls all functions of the loop but ccurl_loop_wake and
-// ccurl_loop_watch.
+// Transfers of many requests on one thread. One thread at a time calls the functions of the loop: that thread or, while
+// it is in ccurl_loop_wait, another one. Any thread may call ccurl_loop_wake and ccurl_loop_watch at any time.
 typedef struct ccurl_loop ccurl_loop;
 
-// One request and its response. From ccurl_loop_add until the loop lets go of it, it belongs to the loop's thread.
+// One request and its response. From ccurl_loop_add until the loop lets go of it, it belongs to whoever works on the
+// loop.
 typedef struct ccurl_transfer ccurl_transfer;
 
 // How far a transfer has come.
@@ -107,7 +108,7 @@ typedef enum {
 // What a hook returns in place of a count: to be called again after ccurl_loop_resume, or to end the transfer.
 enum { CCURL_PAUSE = -1, CCURL_ABORT = -2 };
 
-// What the loop's thread calls while a transfer runs. Each may be NULL.
+// What the thread that works on the loop calls while a transfer runs. Each may be NULL.
 typedef struct {
     void *context;
     void (*on_step)(void *context, ccurl_step step);
@@ -231,8 +232,8 @@ ccurl_request ccurl_transfer_request(const ccurl_transfer *transfer);
 ccurl_loop *ccurl_loop_new(void);
 void ccurl_loop_free(ccurl_loop *loop);
 void ccurl_loop_set_long(ccurl_loop *loop, ccurl_multi_option option, long value);
-// Makes the calling thread the loop's thread, and names it.
-void ccurl_loop_enter(ccurl_loop *loop, const char *name);
+// Names the calling thread.
+void ccurl_name_thread(const char *name);
 // Whether the transfer, which is about to start, may go over HTTP/3: its options allow that, and its server has not
 // asked for HTTP/1.1.
 bool ccurl_loop_may_use_http3(const ccurl_loop *loop, const ccurl_transfer *transfer);
@@ -272,16 +273,26 @@ ccurl_code ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer);
 // Returns a transfer that was paused because it kept the thread for too long, and that has to be resumed now; NULL if
 // there is none, or if the next turn is early enough.
 ccurl_transfer *ccurl_loop_next_rested(ccurl_loop *loop);
-// Waits until there is something to do, or only looks.
-void ccurl_loop_wait(ccurl_loop *loop, bool may_wait);
+// Returns for how many milliseconds the loop's thread may wait; 0 if it may only look.
+int ccurl_loop_prepare_wait(ccurl_loop *loop, bool may_wait);
+// Waits for so long, unless something comes or the wait is ended. Another thread may work on the loop meanwhile.
+void ccurl_loop_wait(ccurl_loop *loop, int milliseconds);
+// Whether any thread may send the request: it is small, and a connection to its origin is idle, so that nothing has to
+// be looked up, connected or encrypted anew.
+bool ccurl_loop_can_send_at_once(const ccurl_loop *loop, const ccurl_transfer *transfer);
+// Sends the request of the transfer that was added last, while the loop's thread waits. If that needs a new connection
+// nevertheless, the loop's thread opens it.
+void ccurl_loop_send_here(ccurl_loop *loop);
+// Whether something is to be done before the wait of the loop's thread is over.
+bool ccurl_loop_waits_too_long(const ccurl_loop *loop);
 // Does what there is to do.
 void ccurl_loop_work(ccurl_loop *loop);
 // Returns the next transfer that has ended, with its result; NULL if there is none. The loop has let go of it.
 ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, ccurl_code *result);
 // Ends the wait. Any thread may call it.
 void ccurl_loop_wake(ccurl_loop *loop);
-// Shuts down the connection on which the loop's thread has worked for too long without a pause; returns whether the
-// thread is working. Another thread calls it every tenth of a second.
+// Shuts down the connection on which a thread has worked for too long without a pause; returns whether one is
+// working. Another thread calls it every tenth of a second.
 bool ccurl_loop_watch(ccurl_loop *loop);
 
 #endif

@@ -32,6 +32,23 @@ package struct Lock<State: Sendable>: ~Copyable, Sendable {
         return mutex.withLock { body(&$0) }
         #endif
     }
+
+    /// Runs `body` with exclusive access to the value, unless another thread has it: then returns `nil`.
+    package borrowing func withLockIfAvailable<Result: Sendable>(_ body: (inout State) -> Result) -> Result? {
+        #if os(Linux) && DEBUG
+        guard let detector = RaceDetector.present else { return mutex.withLockIfAvailable { body(&$0) } }
+        return withUnsafePointer(to: mutex) { pointer in
+            let address = UnsafeMutableRawPointer(mutating: pointer)
+            return mutex.withLockIfAvailable { state in
+                detector.acquire(address)
+                defer { detector.release(address) }
+                return body(&state)
+            }
+        }
+        #else
+        return mutex.withLockIfAvailable { body(&$0) }
+        #endif
+    }
 }
 
 #if os(Linux) && DEBUG

@@ -56,6 +56,9 @@ struct CurlInbox {
         return add(.start(exchange))
     }
 
+    /// Whether the thread waits, and no exchange is active but that of the caller.
+    var isQuiet: Bool { isWaiting && !isClosed && thread == .running && queues.active == 1 }
+
     /// Adds a job for an exchange that was started. Without a thread it has ended.
     mutating func add(_ job: Job) -> Notice {
         guard thread == .running else { return .none }
@@ -65,6 +68,12 @@ struct CurlInbox {
         if isWatched { return .none }
         isWatched = true
         return .watch
+    }
+
+    /// Whether somebody has to begin to check.
+    mutating func beginWatching() -> Bool {
+        defer { isWatched = true }
+        return !isWatched
     }
 
     /// Whether to check again. `isWorking` says whether the thread is working now.

@@ -10,7 +10,7 @@ import Musl
 ///
 /// It lives until `close`; the transport closes it when it goes.
 final class CurlLoop: Sendable {
-    /// The C side. Only the thread of the loop uses it, but for the calls that wake and watch it.
+    /// The C side. Only the worker uses it, but for the calls that wait, wake and watch.
     struct Core: @unchecked Sendable {
         let loop: OpaquePointer
     }
@@ -26,6 +26,9 @@ final class CurlLoop: Sendable {
     let http3: Lock<CurlHTTP3>
     let usesHTTP3: Bool
     private let inbox: Lock<CurlInbox>
+    /// What works on the exchanges, while there is a thread. The thread has it but for its waits, in which a caller can
+    /// have it for the time of one send.
+    private let worker = Lock<CurlWorker?>(nil)
     /// Whether the C side is freed: then there is nothing to wake.
     private let isGone = Lock(false)
 
@@ -130,9 +133,17 @@ final class CurlLoop: Sendable {
 
     /// Starts the exchange; returns `false` if the loop is closed.
     func start(_ exchange: CurlExchange) -> Bool {
+        if send(exchange) { return true }
         guard let notice = inbox.withLock({ $0.start(exchange) }) else { return false }
         act(on: notice)
         return true
+    }
+
+    /// Starts the exchange on the thread of its caller, if that only has to send the request: to hand a single request
+    /// to the other thread takes longer than to send it. With more of them that thread is awake anyway.
+    private func send(_ exchange: CurlExchange) -> Bool {
+        guard inbox.withLock({ $0.isQuiet }) else { return false }
+        return worker.withLockIfAvailable { $0?.send(exchange) ?? false } ?? false
     }
 
     /// Resumes an exchange that has paused. Does nothing if it has ended.
@@ -166,7 +177,7 @@ final class CurlLoop: Sendable {
         }
     }
 
-    private func wake() {
+    func wake() {
         isGone.withLock { isGone in
             if !isGone { ccurl_loop_wake(core.loop) }
         }
@@ -203,15 +214,28 @@ final class CurlLoop: Sendable {
     }
 
     private func run() {
-        var worker = CurlWorker(of: self)
-        worker.run()
-        guard ccurl_loop_is_busy(core.loop) else {
+        CurlWorker.prepareThread()
+        worker.withLock { $0 = CurlWorker(of: self) }
+        while let wait = turn() { ccurl_loop_wait(core.loop, wait) }
+        let rest = worker.withLock { worker in
+            defer { worker = nil }
+            return worker
+        }
+        guard var rest, ccurl_loop_is_busy(core.loop) else {
             free()
             return end(.absent)
         }
         end(.lingering)
-        worker.linger()
+        rest.linger()
         free()
+    }
+
+    /// Does what there is to do. Returns for how many milliseconds the thread may wait then; `nil` if it has to end.
+    private func turn() -> CInt? {
+        if let wait = worker.withLockIfAvailable({ $0?.turn() }) { return wait }
+        // A server can keep a caller's thread busy just like this one.
+        if inbox.withLock({ $0.beginWatching() }) { watch() }
+        return worker.withLock { $0?.turn() }
     }
 
     /// For the thread: whether there is nothing to do but to wait. From then on, a job wakes it.

@@ -8,11 +8,12 @@ import Foundation
 
 /// A transport that uses the system's libcurl, opened at run time: the default on Linux.
 ///
-/// One thread serves all requests of a transport. Connections are kept and used again; over TLS, requests share an
-/// HTTP/2 connection where the server offers it and, with ``Options/http3``, one of HTTP/3. Responses are decompressed,
-/// up to the limit on the decompressed bytes. Certificates are verified against the system's roots. The transport
-/// follows no redirects, reads no netrc, keeps no cookies, and never repeats a request that is not safe to repeat. The
-/// thread and all connections end with `shutdown()`, or when the transport is released.
+/// One thread serves all requests of a transport; only a single small request on an open connection is sent by the task
+/// that makes it. Connections are kept and used again; over TLS, requests share an HTTP/2 connection where the server
+/// offers it and, with ``Options/http3``, one of HTTP/3. Responses are decompressed, up to the limit on the
+/// decompressed bytes. Certificates are verified against the system's roots. The transport follows no redirects, reads
+/// no netrc, keeps no cookies, and never repeats a request that is not safe to repeat. The thread and all connections
+/// end with `shutdown()`, or when the transport is released.
 public final class CurlTransport: StoppableTransport {
     /// How connections are made.
     public struct Options: Sendable, Hashable {

@@ -6,8 +6,11 @@ import Glibc
 import Musl
 #endif
 
-/// What the thread of a `CurlLoop` does: turn after turn, until the loop is closed.
-struct CurlWorker {
+/// What the thread of a `CurlLoop` does: turn after turn, until the loop is closed. In between, a caller's thread can
+/// send a request.
+///
+/// It is safe to send because it is behind the loop's lock, and so is the C side, which only it uses.
+struct CurlWorker: @unchecked Sendable {
     private typealias Exchanges = [OpaquePointer: CurlExchange]
     private typealias Lookups = CurlLookups<OpaquePointer>
 
@@ -22,37 +25,54 @@ struct CurlWorker {
     private var streamed: Exchanges = [:]
     private var lookups = Lookups()
     private var keptConnections = 0
+    /// Empty between two turns, but for its memory.
+    private var jobs: [CurlInbox.Job] = []
 
     init(of owner: CurlLoop) {
         self.owner = owner
         loop = owner.core.loop
     }
 
-    /// Works until the loop is closed; then no exchange is left.
-    mutating func run() {
+    /// Prepares the thread of a loop.
+    static func prepareThread() {
         blockSignals()
-        ccurl_loop_enter(loop, "errand.curl")
-        keepEnoughConnections()
-        var jobs: [CurlInbox.Job] = []
-        while true {
-            waitForEvents()
-            let isClosed = owner.takeJobs(for: &jobs)
-            for job in jobs { perform(job) }
-            jobs.removeAll(keepingCapacity: true)
-            if isClosed { return stopAll() }
-            keepEnoughConnections()
-            moveBytes()
-            resumeRested()
-            noteLookups()
-            tellReaders()
-            landEnded()
+        ccurl_name_thread("errand.curl")
+    }
+
+    /// Does what there is to do. Returns for how many milliseconds the thread may wait then; `nil` if the loop is
+    /// closed: then no exchange is left.
+    mutating func turn() -> CInt? {
+        let isClosed = owner.takeJobs(for: &jobs)
+        for job in jobs { perform(job) }
+        jobs.removeAll(keepingCapacity: true)
+        guard !isClosed else {
+            stopAll()
+            return nil
         }
+        keepEnoughConnections()
+        moveBytes()
+        resumeRested()
+        endTurn()
+        return ccurl_loop_prepare_wait(loop, owner.mayWait())
+    }
+
+    /// For a caller's thread, while the loop's waits: starts the exchange and sends its request, if that is all that it
+    /// takes. Returns whether it did.
+    mutating func send(_ exchange: CurlExchange) -> Bool {
+        guard running.isEmpty, !owner.usesHTTP3, ccurl_loop_can_send_at_once(loop, exchange.handle.transfer) else {
+            return false
+        }
+        start(exchange)
+        ccurl_loop_send_here(loop)
+        endTurn()
+        if ccurl_loop_waits_too_long(loop) { owner.wake() }
+        return true
     }
 
     /// Goes on until the lookups have ended that an older libcurl cannot break off. Nobody waits for that.
     mutating func linger() {
         while ccurl_loop_is_busy(loop) {
-            ccurl_loop_wait(loop, true)
+            ccurl_loop_wait(loop, ccurl_loop_prepare_wait(loop, true))
             moveBytes()
             landEnded()
         }
@@ -60,9 +80,10 @@ struct CurlWorker {
 
     // MARK: The steps of a turn
 
-    /// Waits for sockets, timers and calls, unless there are jobs already.
-    private func waitForEvents() {
-        ccurl_loop_wait(loop, owner.mayWait())
+    private mutating func endTurn() {
+        noteLookups()
+        tellReaders()
+        landEnded()
     }
 
     private mutating func perform(_ job: CurlInbox.Job) {
@@ -259,7 +280,7 @@ struct CurlWorker {
 
     /// A broken connection is an error that libcurl reports. As a signal, which TLS libraries let through, it would end
     /// the process; and no handler of the program's own should run on this thread either.
-    private func blockSignals() {
+    private static func blockSignals() {
         var all = sigset_t()
         sigfillset(&all)
         pthread_sigmask(SIG_BLOCK, &all, nil)

@@ -49,6 +49,8 @@ struct CurlSocketTests {
         void *ccurl_transfer_easy(const ccurl_transfer *transfer) { return NULL; }
         ccurl_loop *ccurl_transfer_loop(const ccurl_transfer *transfer) { return NULL; }
         ccurl_sockets *ccurl_loop_sockets(ccurl_loop *loop) { return &sockets; }
+        bool ccurl_loop_is_lent(const ccurl_loop *loop) { return false; }
+        void ccurl_transfer_note_stale(ccurl_transfer *transfer) {}
         const ccurl_head *ccurl_transfer_lines(const ccurl_transfer *transfer) { return NULL; }
         ccurl_connection *ccurl_transfer_connection(ccurl_transfer *transfer) { return &connection; }
         const char *ccurl_transfer_words(const ccurl_transfer *transfer) { return ""; }
