@@ -75,7 +75,6 @@ struct CurlRequest {
 
     private func prepareConnection(_ transfer: OpaquePointer) throws(ServiceError) {
         if let file = options.certificateAuthorities {
-            try requireFile(file, "trusted certificates")
             try require(set(CCURLOPT_CAINFO, to: file, on: transfer), "a file of trusted certificates")
             // Otherwise the system's folder of certificates would be trusted too.
             set(CCURLOPT_CAPATH, to: nil, on: transfer)
@@ -90,8 +89,6 @@ struct CurlRequest {
             try require(set(CCURLOPT_PINNEDPUBLICKEY, to: pins, on: transfer), "pinned public keys")
         }
         if let identity = options.clientCertificate {
-            try requireFile(identity.certificate, "the client certificate")
-            try requireFile(identity.key, "the client certificate's key")
             let results = [
                 set(CCURLOPT_SSLCERT, to: identity.certificate, on: transfer),
                 set(CCURLOPT_SSLKEY, to: identity.key, on: transfer),
@@ -167,13 +164,6 @@ struct CurlRequest {
         guard result != CCURLE_OK else { return }
         let version = String(cString: ccurl_version())
         throw .transport(TransportFailure(.unsupported, "the libcurl that is installed (\(version)) lacks \(feature)"))
-    }
-
-    /// Fails the call if a file of the options cannot be read. Each version of libcurl says that in its own way.
-    private func requireFile(_ path: String, _ content: String) throws(ServiceError) {
-        guard !FileManager.default.isReadableFile(atPath: path) else { return }
-        let reason = "the file of \(content), \(HTTPSyntax.quoted(path)), cannot be read"
-        throw .transport(TransportFailure(.unsupported, reason))
     }
 
     private func prepareMethod(_ transfer: OpaquePointer) {

@@ -103,11 +103,13 @@ public final class CurlTransport: StoppableTransport {
     }
 
     private let options: Options
+    private let files: CurlFiles
     private let loop: Result<CurlLoop, ServiceError>
 
     /// Creates a transport. Without libcurl, each send fails with `.transport(.unavailable)` and says what to install.
     public init(_ options: Options = Options()) {
         self.options = options
+        files = CurlFiles(options)
         guard ccurl_open() else {
             loop = .failure(.transport(TransportFailure(.unavailable, String(cString: ccurl_problem()))))
             return
@@ -155,9 +157,23 @@ public final class CurlTransport: StoppableTransport {
     private func exchange(
         _ request: HTTPRequest, with handle: CurlExchange.Handle, of key: CurlQueues.Key, on loop: CurlLoop,
         _ context: TransportContext
-    ) async throws -> HTTPResponse {
-        let upload = request.body.flatMap { $0.bytes == nil ? CurlUpload($0) : nil }
+    ) async throws(ServiceError) -> HTTPResponse {
         try prepare(handle, for: request, of: key, on: loop, context)
+        do throws(ServiceError) {
+            return try await response(to: request, with: handle, of: key, on: loop, context)
+        } catch {
+            try files.require(after: error)
+            throw error
+        }
+    }
+
+    /// Sends the request with a handle that is prepared for it.
+    @inline(never)
+    private func response(
+        to request: HTTPRequest, with handle: CurlExchange.Handle, of key: CurlQueues.Key, on loop: CurlLoop,
+        _ context: TransportContext
+    ) async throws(ServiceError) -> HTTPResponse {
+        let upload = request.body.flatMap { $0.bytes == nil ? CurlUpload($0) : nil }
         switch context.delivery.kind {
         case .whole:
             let exchange = CurlExchange(handle, to: request.url.origin, on: loop, context: context, upload: upload)
@@ -202,6 +218,7 @@ public final class CurlTransport: StoppableTransport {
         _ context: TransportContext
     ) throws(ServiceError) {
         do throws(ServiceError) {
+            try files.require()
             try CurlRequest(request, to: key.origin, options: options).prepare(handle.transfer, context: context)
         } catch {
             loop.giveBack(handle, from: key)

@@ -233,6 +233,31 @@ struct CurlTLSTests {
         // Once for the process, when the library is opened, and once for the transport.
         #expect(lines.count { $0 == "looked" } <= (isEncrypted ? 2 : 1), "\(lines)")
     }
+
+    @Test(
+        "a transport asks once whether the file of trusted certificates can be read",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+    func askingOnce() async throws {
+        let scratch = try Scratch()
+        try scratch.write(
+            """
+            #define _GNU_SOURCE
+            #include <dlfcn.h>
+            #include <stdio.h>
+            #include <string.h>
+            int access(const char *path, int mode) {
+                if (!strcmp(path, "\(authority.file)")) printf("asked\\n");
+                return ((int (*)(const char *, int))dlsym(RTLD_NEXT, "access"))(path, mode);
+            }
+            """, to: "ask.c")
+        try await Program.clang.run(["-shared", "-fPIC", "-o", scratch.path("ask.so"), scratch.path("ask.c"), "-ldl"])
+        let server = try await TLSServer(authority.issue())
+        let probe = try Child(
+            "TransportProbe", ["bodies", authority.file, server.url, server.url, server.url],
+            environment: ["LD_PRELOAD": scratch.path("ask.so")])
+        let (lines, status) = try await probe.end()
+        #expect(status == 0 && lines.count { $0 == "asked" } == 1, "\(lines)")
+    }
     #endif
 
     @Test("a missing file of trusted certificates is named, and nothing is sent")
@@ -274,6 +299,31 @@ struct CurlTLSTests {
         let failure = try await failure(server.url, options)
         #expect(failure.kind == .unsupported && !failure.mayHaveReachedServer)
         #expect(failure.message.contains("/nowhere/mine.pem"), "\(failure.message)")
+    }
+
+    @Test("a client certificate that was removed since the first request is named, and is found when it is back")
+    func removedClientCertificate() async throws {
+        let server = try await TLSServer(authority.issue())
+        let mine = try await authority.issue(to: "me")
+        let scratch = try Scratch()
+        let (file, kept) = (scratch.path("mine.pem"), scratch.path("kept.pem"))
+        try FileManager.default.copyItem(atPath: mine.file, toPath: file)
+        var options = trusting
+        options.clientCertificate = .init(certificate: file, key: mine.key)
+        let transport = CurlTransport(options)
+        let request = HTTPRequest(method: .get, url: try HTTPURL(server.url))
+        _ = try await transport.send(request, context: TransportContext())
+        try FileManager.default.moveItem(atPath: file, toPath: kept)
+        for _ in 0..<2 {
+            let error = await #expect(throws: ServiceError.self) {
+                try await transport.send(request, context: TransportContext())
+            }
+            guard case .transport(let failure) = error else { throw try #require(error) }
+            #expect(failure.kind == .unsupported && failure.message.contains(file), "\(failure.message)")
+        }
+        try FileManager.default.moveItem(atPath: kept, toPath: file)
+        _ = try await transport.send(request, context: TransportContext())
+        await transport.shutdown()
     }
 
     // MARK: Broken connections

@@ -1,0 +1,43 @@
+#if os(Linux)
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The files that the options of a transport name. If one is missing, each version of libcurl says that in its own way.
+///
+/// The file system is asked once, and again after a failure that a missing file may have caused.
+final class CurlFiles: Sendable {
+    private let paths: [(path: String, content: String)]
+    private let areReadable = Lock(false)
+
+    /// Creates the list of the files that these options name.
+    init(_ options: CurlTransport.Options) {
+        let identity = options.clientCertificate
+        let paths = [
+            (options.certificateAuthorities, "trusted certificates"),
+            (identity?.certificate, "the client certificate"),
+            (identity?.key, "the client certificate's key"),
+        ]
+        self.paths = paths.compactMap { path, content in path.map { ($0, content) } }
+    }
+
+    /// Throws if one of the files cannot be read.
+    func require() throws(ServiceError) {
+        guard !paths.isEmpty, !areReadable.withLock({ $0 }) else { return }
+        if let missing = paths.first(where: { !FileManager.default.isReadableFile(atPath: $0.path) }) {
+            let reason = "the file of \(missing.content), \(HTTPSyntax.quoted(missing.path)), cannot be read"
+            throw .transport(TransportFailure(.unsupported, reason))
+        }
+        areReadable.withLock { $0 = true }
+    }
+
+    /// Throws if a request failed with that error because one of the files cannot be read any more.
+    func require(after error: ServiceError) throws(ServiceError) {
+        guard case .transport(let failure) = error, [.unsupported, .tls].contains(failure.kind) else { return }
+        areReadable.withLock { $0 = false }
+        try require()
+    }
+}
+#endif
