@@ -40,6 +40,8 @@ import Darwin
 //     TransportProbe leftovers URL shutdown|drop
 //         calls with ten clients and ends them; prints how many descriptors and threads there were before, during them
 //         and at the end
+//     TransportProbe ending URL AUTHORITIES
+//         calls URL, prints the status, and ends while further calls are made
 //     TransportProbe download BASE PATH [LIMIT]
 //         downloads `file` of that server to the path, where no file may grow beyond LIMIT bytes; prints a line when
 //         the first bytes have come, and at the end the number of bytes that were there before, or the error
@@ -121,6 +123,8 @@ case "starving" where arguments.count == 3:
     try await Starving(attacked: arguments[1], authorities: arguments[2]).report()
 case "leftovers" where arguments.count == 3:
     try await Leftovers(url: arguments[1], isShutDown: arguments[2] == "shutdown").report()
+case "ending" where arguments.count == 3:
+    try await Ending(url: arguments[1], authorities: arguments[2]).run()
 case "download" where arguments.count >= 3:
     await Downloading(base: arguments[1], path: arguments[2], limit: arguments.dropFirst(3).first.flatMap(rlim_t.init))
         .report()

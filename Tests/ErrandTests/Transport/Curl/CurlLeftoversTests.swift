@@ -19,5 +19,26 @@ import Testing
         #expect(meanwhile[0] > before[0] && meanwhile[1] == before[1] + 1, "\(counts)")
         #expect(after[0] <= before[0] && after[1] <= before[1], "\(counts)")
     }
+
+    /// OpenSSL's own handler at exit would free what libcurl's thread uses.
+    @Test(
+        "a program can end while its transport makes connections over TLS",
+        .enabled(
+            if: Program.openssl.isInstalled && Program.python3.isInstalled, "openssl or python3 is not installed"))
+    func ending() async throws {
+        let authority = try await TestAuthority()
+        let server = try await PythonServer(
+            authority.issue(),
+            """
+            def serve(connection, number):
+                head(connection)
+                connection.sendall(b"HTTP/1.1 200 OK\\r\\nConnection: close\\r\\nContent-Length: 0\\r\\n\\r\\n")
+            """)
+        let children = try (0..<4).map { _ in try Child("TransportProbe", ["ending", server.url, authority.file]) }
+        for child in children {
+            let (lines, status) = try await child.end()
+            #expect(lines == ["200"] && status == 0)
+        }
+    }
 }
 #endif
