@@ -30,8 +30,8 @@ static const tls_session *tls_session_of(const ccurl_transfer *transfer) {
     return session && session->connection ? session : NULL;
 }
 
-// Whether bytes of the other side that nobody has read are sure to be noticed. Under TLS they may be with its library,
-// which cannot be asked for them if it tells no session, if it is linked into libcurl, so that its functions are not
+// Whether unread bytes of the other side are sure to be noticed. Under TLS they may be with its library,
+// which cannot be asked for them if it names no session, if it is linked into libcurl, so that its functions are not
 // found, and if it is one that the shim does not know. Plain http has a session if its proxy is reached over TLS.
 static bool can_notice_unread(const ccurl_transfer *transfer, const tls_session *session) {
     if (!session) return !transfer->request.is_encrypted;
@@ -62,7 +62,7 @@ static bool shows_sharing(ccurl_transfer *transfer, bool is_new) {
     return session && !can_notice_unread(transfer, session) && !transfer->connection.may_be_http1;
 }
 
-// Whether the TLS library may hold bytes of the other side that nobody has read.
+// Whether the TLS library may hold unread bytes of the other side.
 static bool may_have_unread(const ccurl_transfer *transfer) {
     const tls_session *session = tls_session_of(transfer);
     if (!can_notice_unread(transfer, session)) return true;

@@ -44,7 +44,7 @@ struct ccurl_decoder {
 static const struct {
     const char *name;
     const ccurl_coding *(*coding)(void);
-    // An older name of another one, for which nobody asks.
+    // An older name of another one, which no request names.
     bool is_alias;
 } codings[] = {
     {"gzip", ccurl_gzip, false}, {"deflate", ccurl_deflate, false}, {"br", ccurl_brotli, false},
@@ -149,7 +149,7 @@ ccurl_decoding ccurl_decoder_run(
         }
         size_t taken, made;
         if (stage == last) {
-            // One byte more than the limit tells that there are too many.
+            // One byte more than the limit shows that there are too many.
             size_t left = decoder->limit - decoder->made;
             result = run(stage, *room, *size > left ? left + 1 : *size, &taken, &made);
             *room += made;

@@ -82,7 +82,7 @@ static void *open_file(void) {
     // Lazily: most functions of its thirty libraries are never called, and to look them all up takes a millisecond.
     void *library = dlopen(is_chosen ? chosen : "libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
     if (library) return library;
-    // It may be missing, but so may a library that it needs itself: the reason tells which.
+    // It may be missing, but so may a library that it needs itself: the reason says which.
     static char reason[768];
     char own[256];
     const char *error = dlerror();

@@ -85,7 +85,7 @@ int64_t ccurl_now(void);
 
 // Whether this libcurl frees the headers of a handle's last response and then writes to them when the first header
 // line of the next response begins with a space: issue 11101 of curl, from 7.83.0 to before 8.1.0. A distribution may
-// have fixed it in an older version; nothing tells.
+// have fixed it in an older version; nothing shows that.
 bool ccurl_has_header_fault(void);
 
 // Whether the transfers of a multi handle share their TLS sessions without being asked to (8.12 and later).
@@ -94,7 +94,7 @@ bool ccurl_shares_sessions(void);
 // Whether libcurl can remove a transfer without waiting for the thread that looks up its host (7.87 and later).
 bool ccurl_leaves_lookups(void);
 // Returns the system's file of trusted certificates, if libcurl was built for a system that has it elsewhere; NULL if
-// what was built in is there, if libcurl does not tell, and if no file is where such files usually are.
+// what was built in is there, if libcurl does not say, and if no file is where such files usually are.
 const char *ccurl_system_trust(void);
 // Whether libcurl keeps the trusted certificates in memory (7.87 and later).
 bool ccurl_keeps_certificates(void);

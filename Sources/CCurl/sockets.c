@@ -137,7 +137,7 @@ static int open_socket(void *context, int purpose, socket_address *address) {
         ccurl_transfer_note_stale(transfer);
         return CCURL_SOCKET_BAD;
     }
-    // A program that is started meanwhile does not inherit it.
+    // A program that is started at this moment does not inherit it.
     int opened = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
     ccurl_connection *connection = ccurl_transfer_connection(transfer);
     connection->opened++;
@@ -164,7 +164,7 @@ static int open_socket(void *context, int purpose, socket_address *address) {
     return opened;
 }
 
-// Returns how many bytes the other side has acknowledged; -1 if the system does not tell (it does since Linux 4.1).
+// Returns how many bytes the other side has acknowledged; -1 if the system does not know (it does since Linux 4.1).
 static int64_t acknowledged(int socket) {
     // The kernel's struct tcp_info, whose end the C library's headers may lack: tcpi_bytes_acked is at byte 120.
     union {
@@ -179,7 +179,7 @@ static int64_t acknowledged(int socket) {
 // Whether the server has seen nothing of a request that was sent on a kept connection.
 //
 // It has not if it had closed the connection before the request arrived: then its FIN came without an acknowledgement
-// of what was sent, which the FIN would have carried (RFC 9293, 3.10.7.4). A reset proves nothing: it does not tell
+// of what was sent, which the FIN would have carried (RFC 9293, 3.10.7.4). A reset proves nothing: it does not say
 // what was read. So the errors are told apart: none, or EPIPE, means that the FIN came first.
 static bool was_sent_too_late(const ccurl_transfer *transfer, const ccurl_watch *watch, int socket) {
     if (watch->acknowledged < 0) return false;
@@ -253,7 +253,7 @@ static int next_socket(ccurl_sockets *sockets, const ccurl_connection *connectio
 
 void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     int socket = -1;
-    // At the end of a transfer libcurl tells the socket.
+    // At the end of a transfer libcurl names the socket.
     if (ccurl_api.easy_getinfo(ccurl_transfer_easy(transfer), CCURLINFO_ACTIVESOCKET, &socket) != CCURLE_OK) return;
     if (socket < 0 || (size_t)socket >= sockets->capacity || !sockets->watches[socket].is_own) return;
     long version = ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION);
@@ -283,7 +283,7 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
         found = i;
         count++;
     }
-    // Of a connection that the shim does not know, nobody can tell.
+    // Of a connection that the shim does not know, this cannot be known.
     if (count == 0) return true;
     if (count > 1) return false;
     // One that was kept once is most likely kept again.
@@ -338,7 +338,7 @@ void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer) {
 // An HTTP/2 connection whose other end is gone without a word (a forgotten NAT entry, a server that was replaced) looks
 // healthy until the kernel gives up, and libcurl would put each new request on it. After a timeout it takes no more
 // requests. Those that wait on it already keep their own timeouts: the server may only be slow.
-bool ccurl_sockets_distrust(ccurl_sockets *sockets, ccurl_transfer *transfer) {
+bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     if (ccurl_transfer_is_receiving(transfer)) return false;
     int socket = next_socket(sockets, ccurl_transfer_connection(transfer), -1);
     // If bytes came in the second half of the wait, the server is slow and the connection works.

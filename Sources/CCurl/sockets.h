@@ -59,11 +59,11 @@ typedef struct {
     // The kept connections that were used last, by their origins; each entry is a descriptor plus one.
     int reused[CCURL_REUSED];
     // Held while a socket is closed, and while what another thread reads of a watch is written: a descriptor that the
-    // thread looks at does not become another file meanwhile.
+    // thread looks at does not become another file while it looks.
     pthread_mutex_t guard;
 } ccurl_sockets;
 
-// The connection on which libcurl has begun to send a request, where it tells (7.80 and later).
+// The connection on which libcurl has begun to send a request, where it says so (7.80 and later).
 typedef enum { CCURL_UNCONNECTED = 0, CCURL_ON_NEW_CONNECTION, CCURL_ON_KEPT_CONNECTION } ccurl_connection_kind;
 
 // What is known of a transfer's connection.
@@ -71,7 +71,7 @@ typedef struct {
     ccurl_connection_kind kind;
     // How many sockets were opened for it, and the errno with which the system refused one; 0 if it did not.
     int opened, refusal;
-    // The ports of the connection on which the request was sent last, where libcurl tells.
+    // The ports of the connection on which the request was sent last, where libcurl names them.
     int to_port, from_port;
     // The descriptor of the kept HTTP/1 connection that it runs on, plus one; 0 if there is none.
     int kept_socket;
@@ -90,7 +90,7 @@ enum { CCURL_PORTS = 65536 };
 ccurl_watch *ccurl_watch_of(ccurl_sockets *sockets, int socket);
 // Has epoll watch for these events. Returns false if the system refuses.
 bool ccurl_sockets_watch(ccurl_sockets *sockets, int socket, ccurl_watch *watch, uint32_t events);
-// Ends a connection that nobody can watch, so that libcurl finds it ended.
+// Ends a connection that cannot be watched, so that libcurl finds it ended.
 void ccurl_sockets_give_up(ccurl_sockets *sockets, int socket);
 // Has libcurl open and close the transfer's sockets through the shim.
 void ccurl_sockets_adopt(ccurl_sockets *sockets, ccurl_transfer *transfer);
@@ -109,10 +109,10 @@ bool ccurl_sockets_is_http3(ccurl_sockets *sockets, ccurl_transfer *transfer);
 bool ccurl_sockets_have_http3(const ccurl_sockets *sockets, uint64_t origin);
 // Whether a connection to that origin that was used again before is open and unused, as far as the loop knows.
 bool ccurl_sockets_have_idle(const ccurl_sockets *sockets, uint64_t origin);
-// Notes that bytes have come on the transfer's connection: libcurl may read them before epoll tells of them.
+// Notes that bytes have come on the transfer's connection: libcurl may read them before epoll reports them.
 void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer);
-// See ccurl_loop_distrust.
-bool ccurl_sockets_distrust(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// See ccurl_loop_doubt.
+bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Returns the connection with the most unread bytes: a flood comes faster than it can be read. -1 if there is none.
 // Another thread calls it, and holds the guard.
 int ccurl_sockets_fullest(const ccurl_sockets *sockets);

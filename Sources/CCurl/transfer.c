@@ -98,7 +98,7 @@ bool ccurl_transfer_reset(ccurl_transfer *transfer) {
     // A handle that was about to send again would do so with the next request: a reset does not make it forget.
     bool is_spent = !transfer->easy || transfer->objection == CCURL_REPEATED;
     is_spent |= transfer->state != PREPARING && ccurl_has_header_fault();
-    // Before 7.80 the bytes that were sent tell whether a request was, and only a reset makes libcurl forget those of
+    // Before 7.80 the bytes that were sent show whether a request was, and only a reset makes libcurl forget those of
     // the one before.
     bool is_as_needed = transfer->setup == SHARED && !is_spent && ccurl_tells_connected();
     move(transfer, PREPARING);
@@ -256,7 +256,7 @@ ccurl_http3 ccurl_transfer_http3(const ccurl_transfer *transfer) { return transf
 
 bool ccurl_transfer_is_unsent_over_http3(ccurl_transfer *transfer) {
     bool is_kept = transfer->connection.kind == CCURL_ON_KEPT_CONNECTION && transfer->http3 != CCURL_WITHOUT_HTTP3;
-    // Of a stream, libcurl may have taken some already, which nobody can give a second time.
+    // Of a stream, libcurl may have taken some already, which cannot be given a second time.
     bool can_begin_again = !transfer->upload.exists || transfer->upload.bytes;
     return is_kept && can_begin_again && ccurl_transfer_get_long(transfer, CCURLINFO_REQUEST_SIZE) == 0 &&
            ccurl_sockets_is_http3(ccurl_loop_sockets(transfer->loop), transfer);
@@ -290,7 +290,7 @@ void ccurl_trust_system(ccurl_transfer *transfer) {
         return;
     }
     if (!transfer->request.is_encrypted) return;
-    // Before 7.84 libcurl does not tell.
+    // Before 7.84 libcurl does not say.
     if (ccurl_api.easy_getinfo(transfer->easy, CCURLINFO_CAINFO, &file) != CCURLE_OK || !file) return;
     if (ccurl_loop_has_file(transfer->loop, file)) ccurl_api.easy_setopt(transfer->easy, CCURLOPT_CAPATH, NULL);
 }
@@ -374,7 +374,7 @@ void ccurl_transfer_set_words(ccurl_transfer *transfer, const char *words) {
 }
 
 ccurl_failure ccurl_transfer_failure(const ccurl_transfer *transfer) {
-    // About a transfer that never began, libcurl tells what the one before it on the same handle has sent.
+    // About a transfer that never began, libcurl reports what the one before it on the same handle has sent.
     bool may_have_begun = transfer->connection.kind != CCURL_UNCONNECTED || !ccurl_tells_connected();
     return (ccurl_failure){
         .objection = transfer->objection,

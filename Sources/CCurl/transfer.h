@@ -4,7 +4,7 @@
 //
 //   PREPARING    Its options are set. libcurl does not know it.
 //   CONNECTING   libcurl has it: it looks up the host, connects, or waits for a connection.
-//   SENDING      libcurl has a connection, and sends the request. Before 7.80 it does not tell, and this state is
+//   SENDING      libcurl has a connection, and sends the request. Before 7.80 it does not say so, and this state is
 //                skipped.
 //   RECEIVING    Bytes of a response have come. Some of the request may still have to be sent.
 //   ENDED        libcurl has let go of it. What has come can be read.
@@ -62,7 +62,7 @@ bool ccurl_transfer_has_whole_body(const ccurl_transfer *transfer);
 long ccurl_transfer_get_long(const ccurl_transfer *transfer, ccurl_info info);
 int64_t ccurl_transfer_get_offset(const ccurl_transfer *transfer, ccurl_info info);
 
-// Tells the hook how far the transfer has come.
+// Notifies the hook how far the transfer has come.
 void ccurl_transfer_tell(ccurl_transfer *transfer, ccurl_step step);
 // Notes that the request is about to be sent again, which ends the transfer.
 void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer);

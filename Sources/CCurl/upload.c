@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// How often libcurl is made to send while nothing of the response comes, in microseconds: libcurl tells nobody when
+// How often libcurl is made to send while nothing of the response comes, in microseconds: libcurl does not say when
 // the end of a stream comes by itself.
 #define PROBE_INTERVAL 50000
 
@@ -94,7 +94,7 @@ void ccurl_upload_forget(ccurl_transfer *transfer) {
     upload->is_answered = false;
 }
 
-// Whether some of the request's body is left to send. Of a stream nobody knows.
+// Whether some of the request's body is left to send. Of a stream this is not known.
 static bool has_more_to_send(ccurl_transfer *transfer) {
     const ccurl_upload *upload = ccurl_transfer_upload(transfer);
     if (!upload->bytes) return true;
@@ -118,7 +118,7 @@ bool ccurl_upload_is_response(ccurl_transfer *transfer, ccurl_code result) {
     if (ccurl_transfer_objection(transfer) != CCURL_NO_OBJECTION) return false;
     const ccurl_head *head = ccurl_transfer_lines(transfer);
     if (head->content_length >= 0) return ccurl_transfer_has_whole_body(transfer);
-    // Without a length, only the end of its stream completes it, which libcurl does not tell by itself.
+    // Without a length, only the end of its stream completes it, which libcurl does not report by itself.
     if (result != CCURLE_HTTP2_STREAM || ccurl_transfer_words(transfer)[0]) return false;
     return head->is_complete && !ccurl_transfer_is_paused(transfer);
 }

@@ -20,9 +20,9 @@ const char *ccurl_problem(void);
 const char *ccurl_version(void);
 // Describes a result in a few words.
 const char *ccurl_describe(ccurl_code code);
-// Whether libcurl tells when it is about to send a request (7.80 and later): CCURL_CONNECTED.
+// Whether libcurl says when it is about to send a request (7.80 and later): CCURL_CONNECTED.
 bool ccurl_tells_connected(void);
-// Whether libcurl was built with HTTP/3, and tells when it is about to send a request.
+// Whether libcurl was built with HTTP/3, and says when it is about to send a request.
 bool ccurl_speaks_http3(void);
 // Whether the environment names a proxy for https, whatever it names as exceptions.
 bool ccurl_environment_has_proxy(void);
@@ -35,8 +35,8 @@ bool ccurl_has_descriptors(void);
 // it is in ccurl_loop_wait, another one. Any thread may call ccurl_loop_wake and ccurl_loop_watch at any time.
 typedef struct ccurl_loop ccurl_loop;
 
-// One request and its response. From ccurl_loop_add until the loop lets go of it, it belongs to whoever works on the
-// loop.
+// One request and its response. From ccurl_loop_add until the loop lets go of it, it belongs to the thread that works
+// on the loop.
 typedef struct ccurl_transfer ccurl_transfer;
 
 // How far a transfer has come.
@@ -61,7 +61,7 @@ typedef enum {
     CCURL_TWO_LENGTHS,
     // A Content-Length that is not one number: libcurl would read its leading digits and cut the body there.
     CCURL_BAD_LENGTH,
-    // A Transfer-Encoding other than chunked, which nobody asked for.
+    // A Transfer-Encoding other than chunked, which was not asked for.
     CCURL_BAD_TRANSFER_CODING,
     // A line of the head that is no header field.
     CCURL_BAD_FIELD,
@@ -69,7 +69,7 @@ typedef enum {
     CCURL_BAD_TRAILER,
     // More bytes after a chunked body than a head may have.
     CCURL_TRAILER_TOO_LARGE,
-    // The server switched to a protocol that nobody asked for.
+    // The server switched to a protocol that was not asked for.
     CCURL_UPGRADED,
     // This is the response, although libcurl would send the request again, as it does after a 417.
     CCURL_SETTLED,
@@ -264,7 +264,7 @@ bool ccurl_loop_next_lookup(ccurl_loop *loop, ccurl_lookup *lookup);
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer);
 // Called before a transfer is removed because its time is up: if nothing of its response has come, its connection
 // takes no more requests. Returns whether that is so.
-bool ccurl_loop_distrust(ccurl_loop *loop, ccurl_transfer *transfer);
+bool ccurl_loop_doubt(ccurl_loop *loop, ccurl_transfer *transfer);
 // Whether libcurl still has a handle that was removed: ccurl_loop_free would wait for it.
 bool ccurl_loop_is_busy(const ccurl_loop *loop);
 // Resumes a transfer that a hook has paused. What libcurl has kept goes to the hooks at once. If one of them refuses

@@ -331,8 +331,8 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
 
     /// Continues after the saved session could not be read: that is not a sign-out (T9).
     ///
-    /// Without a lock it is read again under the lock, and reported then. A missing folder fails the refresh: no user
-    /// knows whether another process has used the refresh token, so it is neither used nor saved elsewhere.
+    /// Without a lock it is read again under the lock, and reported then. A missing folder fails the refresh:
+    /// another process may have used the refresh token, so it is neither used nor saved elsewhere.
     mutating func failReading(
         _ error: TokenPersistenceError, by refresh: Refresh, isAlone: Bool, at now: Instant, random: Double
     ) -> [Action] {

@@ -23,7 +23,7 @@ extension TokenStore {
         do throws(ServiceError) {
             _ = try await arrival(of: first, in: CallScope())
         } catch {
-            // A user may have signed in meanwhile.
+            // A user may have signed in while it waited.
             guard let presentSession else { throw error }
             return presentSession
         }

@@ -107,7 +107,7 @@ final class CurlExchange: Sendable {
         return ccurl_transfer_failure(handle.transfer).objection != CCURL_REPEATED
     }
 
-    /// Tells the reader of a streamed response what has come.
+    /// Passes what has come to the reader of a streamed response.
     func flush() {
         download?.buffer.flush()
     }

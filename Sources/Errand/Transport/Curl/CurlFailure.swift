@@ -37,7 +37,7 @@ struct CurlFailure {
         case CCURL_TRAILER_TOO_LARGE:
             return failure(.malformed, "the response has a trailer of more than \(request.head_limit) bytes")
         case CCURL_UPGRADED:
-            return failure(.malformed, "the server changed to another protocol, which nobody asked for")
+            return failure(.malformed, "the server changed to another protocol, which was not asked for")
         case CCURL_REPEATED: return repeated
         default: break
         }
@@ -151,7 +151,7 @@ struct CurlFailure {
         }
     }
 
-    /// Whether a connection to a proxy failed. libcurl does not tell of one that the environment names.
+    /// Whether a connection to a proxy failed. libcurl does not report one that the environment names.
     private var isForProxy: Bool {
         request.has_own_proxy || hasNoTunnel || ownWords.hasPrefix("Unsupported proxy")
     }

@@ -29,7 +29,7 @@ struct CurlFault: Sendable {
         self.last = CurlVersion(last)
     }
 
-    /// Returns the faults of that version, as far as its number tells.
+    /// Returns the faults of that version, as far as its number says.
     static func all(of version: String) -> [CurlFault] {
         guard let version = CurlVersion(version) else { return [] }
         return all.filter { $0.first <= version && version <= $0.last }

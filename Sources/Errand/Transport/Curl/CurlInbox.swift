@@ -134,8 +134,8 @@ struct CurlInbox {
         return isClosed
     }
 
-    /// The thread has ended all exchanges, or could not begin. Returns the jobs that nobody will do, and who waits for
-    /// its end.
+    /// The thread has ended all exchanges, or could not begin. Returns the jobs that will not be done, and what waits
+    /// for its end.
     mutating func end(_ next: Thread) -> (jobs: [Job], ended: [Promise<Void, ServiceError>]) {
         thread = next
         defer { (jobs, ended) = ([], []) }

@@ -2,18 +2,18 @@
 /// Which requests may look up their hosts: one at a time for each origin. The others wait for its outcome.
 ///
 /// libcurl starts a thread for each lookup, and a name server that does not respond holds it for many seconds, even if
-/// nobody waits for it any more. After a lookup libcurl knows the address for a minute, and requests need none.
+/// no request waits for it any more. After a lookup libcurl knows the address for a minute, and requests need none.
 ///
 /// An origin is in one of these states:
 ///
 /// - unknown: the next request looks its host up.
-/// - being looked up, by a request (`leader`) or for nobody any more: further requests wait.
+/// - being looked up, by a request (`leader`) or for none any more: further requests wait.
 /// - known, for a while: requests do not wait.
 ///
 /// What moves it: `begin` (unknown, or known for too long, to being looked up) and `end`, with `.found` or `.reused`
 /// (to known), `.failed` (to unknown; those who wait fail too) or `.none` (the first of those who wait looks it up). A
 /// request that waits can leave; a leader can abandon its lookup, which goes on. A connection to the origin that
-/// becomes free meanwhile lets one request through.
+/// becomes free in that time lets one request through.
 struct CurlLookups<Request: Hashable> {
     /// How a lookup has ended: with an address, with a connection that was kept, without an address, or not at all.
     enum Outcome {
@@ -36,7 +36,7 @@ struct CurlLookups<Request: Hashable> {
         /// Those who wait, by their places.
         var waiting: [Int: Request] = [:]
         var next = 0
-        /// The connections that have become free, and that nobody has waited for.
+        /// The connections that have become free, and that no request has waited for.
         var free = 0
     }
 

@@ -95,7 +95,7 @@ final class CurlLoop: Sendable {
     // MARK: Turns
 
     private func turn(of waiter: CurlQueues.Waiter, in scope: CallScope) async throws(ServiceError) {
-        // Everything that ends the wait completes the promise, so its outcome alone tells whose turn it is.
+        // Everything that ends the wait completes the promise, so its outcome alone says whose turn it is.
         await scope.wait {
             await waiter.turn.completion()
         } onStop: {
@@ -114,7 +114,7 @@ final class CurlLoop: Sendable {
         admit(inbox.withLock { $0.queues.noteStreams(of: origin) })
     }
 
-    /// Tells those whose turn it is. The turn of one who has been stopped meanwhile goes to the next.
+    /// Lets those continue whose turn it is. The turn of one that has been stopped goes to the next.
     private func admit(_ waiters: [CurlQueues.Waiter]) {
         var waiters = waiters[...]
         while let waiter = waiters.popFirst() {

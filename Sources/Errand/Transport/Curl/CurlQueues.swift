@@ -3,7 +3,7 @@
 /// its turn. Clients that share a transport do not wait for each other: one may have streams that it does not read.
 ///
 /// An exchange that waits has no handle, no connection and nothing prepared: ten thousand at once cost their tasks and
-/// little else. An exchange that ends hands its place to the first in the queue, so nobody overtakes. Over HTTP/1.1
+/// little else. An exchange that ends hands its place to the first in the queue, so none overtakes. Over HTTP/1.1
 /// each has a connection of its own; over HTTP/2 and HTTP/3 they are streams of one, and more of them make sense. Which
 /// of the two an origin has shows with the last connection to it, or with the last response.
 struct CurlQueues {
@@ -16,13 +16,13 @@ struct CurlQueues {
     /// An exchange in a queue.
     final class Waiter: Sendable {
         let key: Key
-        fileprivate let seat: Int
-        /// Lands when it is the waiter's turn.
+        fileprivate let number: Int
+        /// Completes when it is the waiter's turn.
         let turn = Promise<Void, ServiceError>()
 
-        fileprivate init(_ seat: Int, of key: Key) {
+        fileprivate init(_ number: Int, of key: Key) {
             self.key = key
-            self.seat = seat
+            self.number = number
         }
     }
 
@@ -32,9 +32,9 @@ struct CurlQueues {
     private struct Queue {
         var active = 0
         var hasStreams = false
-        /// By their seats. A seat that was left in the middle takes no memory, however long the first ones wait.
+        /// By their numbers. A number that was left in the middle takes no memory, however long the first ones wait.
         var waiters: [Int: Waiter] = [:]
-        /// No waiter has a lower seat than the first of these, and the next one gets the second.
+        /// No waiter has a lower number than the first of these, and the next one gets the second.
         var (first, end) = (0, 0)
 
         /// Makes one more exchange active, unless there are `most` already.
@@ -53,7 +53,7 @@ struct CurlQueues {
 
         /// Removes the waiter, unless it has left the queue before, or was in one that is forgotten.
         mutating func remove(_ waiter: Waiter) {
-            if waiters[waiter.seat] === waiter { waiters[waiter.seat] = nil }
+            if waiters[waiter.number] === waiter { waiters[waiter.number] = nil }
         }
 
         /// Ends an active exchange, and adds those whose turn it is.
@@ -81,7 +81,7 @@ struct CurlQueues {
     private var queues: [Key: Queue] = [:]
     /// The origins whose requests are streams: a client that comes later uses the connection of another.
     private var streaming: Set<UInt64> = []
-    /// At this number of queues, those that nobody uses are forgotten.
+    /// At this number of queues, those that are not used are forgotten.
     private var sweepsAt = 1024
     /// The number of exchanges that are active, of all queues.
     private(set) var active = 0

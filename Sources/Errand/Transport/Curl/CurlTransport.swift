@@ -88,14 +88,14 @@ public final class CurlTransport: StoppableTransport {
         ///
         /// Further requests wait for their turn, in the order they came, in the phase ``Phase/waitingForConnection``:
         /// their timeouts begin when that ends, their deadlines apply as always. A stream holds its connection until it
-        /// has been read or dropped, so 64 streams that nobody reads leave no turn to other requests of their client.
+        /// has been read or dropped, so 64 streams that are not read leave no turn to other requests of their client.
         /// Raise the number for an origin with many long streams.
         public var connectionsPerOrigin = 64
         /// The greatest number of a client's requests to one origin at once over HTTP/2 or HTTP/3, where they share a
         /// connection as far as the server allows; 100 by default. Whether an origin speaks one of them shows with the
         /// first connection to it.
         public var streamsPerOrigin = 100
-        /// When requests go over HTTP/3; never by default. ``Timings/httpVersion`` tells the version of a response.
+        /// When requests go over HTTP/3; never by default. ``Timings/httpVersion`` is the version of a response.
         public var http3 = HTTP3.never
 
         /// Creates options that trust the system's roots and take the proxy from the environment.
@@ -129,7 +129,7 @@ public final class CurlTransport: StoppableTransport {
 
     /// Sends the request, and returns the response when its body is complete or, as a stream, when its head is.
     ///
-    /// A stream holds the connection until it has been read or dropped. While nobody reads the stream, the connection
+    /// A stream holds the connection until it has been read or dropped. While the stream is not read, the connection
     /// is not read either. Cancelling ends the exchange at once; on a shared connection of HTTP/2 or HTTP/3, the server
     /// may learn of that only with the next exchange.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
@@ -289,7 +289,7 @@ public final class CurlTransport: StoppableTransport {
         from loop: CurlLoop, for key: CurlQueues.Key, _ context: TransportContext
     ) async throws(ServiceError) -> CurlExchange.Handle {
         let waiter = loop.join(key)
-        // Said by one who is in the queue already, so whoever hears of it knows who comes first.
+        // Noted by one that is in the queue already, so that the notes have the order of the queue.
         context.note(.waitingForConnection)
         let handle = try await loop.borrow(as: waiter, for: key, in: context.scope)
         if !context.usePermit() { try await waitForPermit(holding: handle, of: key, on: loop, context) }
@@ -333,7 +333,7 @@ public final class CurlTransport: StoppableTransport {
         _ exchange: CurlExchange, on loop: CurlLoop, until promise: Promise<Value, ServiceError>
     ) async {
         let context = exchange.context
-        // Some versions of libcurl do not tell when they connect.
+        // Some versions of libcurl do not say when they connect.
         context.note(ccurl_tells_connected() ? .connecting : .waitingForResponse)
         await context.scope.wait {
             // What was stopped before sends nothing: the exchange remembers that it was cancelled.

@@ -69,7 +69,7 @@ struct CurlWorker: @unchecked Sendable {
         return true
     }
 
-    /// Goes on until the lookups have ended that an older libcurl cannot break off. Nobody waits for that.
+    /// Goes on until the lookups have ended that an older libcurl cannot break off. No call waits for that.
     mutating func linger() {
         while ccurl_loop_is_busy(loop) {
             ccurl_loop_wait(loop, ccurl_loop_prepare_wait(loop, true))
@@ -253,7 +253,7 @@ struct CurlWorker: @unchecked Sendable {
         if result != CCURLE_OK { stop(exchange, with: result) }
     }
 
-    /// Ends an exchange that runs: with a result of libcurl, or because nobody wants it any more.
+    /// Ends an exchange that runs: with a result of libcurl, or because it is not wanted any more.
     private mutating func stop(
         _ exchange: CurlExchange, with result: ccurl_code? = nil, isOutOfTime: Bool = false, leavesLookup: Bool = true
     ) {
@@ -262,7 +262,7 @@ struct CurlWorker: @unchecked Sendable {
         defer { exchange.complete(result) }
         // One that has waited for a lookup has not begun.
         guard !lookups.leave(transfer) else { return }
-        let isDoubtful = isOutOfTime && ccurl_loop_distrust(loop, transfer)
+        let isDoubtful = isOutOfTime && ccurl_loop_doubt(loop, transfer)
         exchange.noteHTTP3(hasFailed: isDoubtful)
         if leavesLookup, lookups.leaders[transfer] != nil, ccurl_loop_leave_lookup(loop, transfer) {
             return lookups.abandon(transfer)
