@@ -193,6 +193,8 @@ bool ccurl_loop_is_busy(const ccurl_loop *loop) {
 
 ccurl_code ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
     ccurl_shares_forget(transfer);
+    // libcurl may hand over what it has kept back right away: that has a share of its own.
+    ccurl_shares_begin(loop);
     ccurl_code result = ccurl_transfer_resume(transfer);
     // Not every version sets its timer then.
     loop->due = ccurl_now();

@@ -57,21 +57,20 @@ struct Starving {
     /// Begins the attacked calls, half of which are read as streams. Returns when one at least is received.
     private func attacks(by client: APIClient) async -> [Task<Void, Never>] {
         let (pieces, came) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let attacks = (0..<Self.attacks).map { number in
+        let streams = (0..<Self.attacks / 2).map { _ in
             Task {
                 while !Task.isCancelled {
-                    if number.isMultiple(of: 2) {
-                        guard let stream = try? await client.stream(.get("x")) else { continue }
-                        do { for try await _ in stream.chunks { came.yield() } } catch { continue }
-                    } else {
-                        _ = try? await client.run(Endpoint<Data>.get("x"))
-                    }
+                    guard let stream = try? await client.stream(.get("x")) else { continue }
+                    do { for try await _ in stream.chunks { came.yield() } } catch { continue }
                 }
             }
         }
         var arrivals = pieces.makeAsyncIterator()
         await arrivals.next()
-        return attacks
+        let wholes = (0..<Self.attacks / 2).map { _ in
+            Task { while !Task.isCancelled { _ = try? await client.run(Endpoint<Data>.get("x")) } }
+        }
+        return streams + wholes
     }
 
     private func work(of thread: CurlThread, during action: () async throws -> Void) async throws -> Int {

@@ -67,7 +67,7 @@ final class PartFile: Sendable {
     func write(_ data: Data, at offset: Int) throws(ServiceError) {
         guard length == offset else { throw .unusableFile("\(path) was changed during the download") }
         try or("written") { () throws(SystemError) in try file.write(data, at: offset) }
-        WriteBack.begin(file.descriptor, from: offset, count: data.count)
+        FileSystem.beginWriting(file.descriptor, from: offset, count: data.count)
     }
 
     /// Returns the bytes from that offset on, at most `count` of them; none at the end.
