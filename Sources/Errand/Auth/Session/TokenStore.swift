@@ -96,8 +96,8 @@ public actor TokenStore {
     /// obtained, the waiting calls fail with that error, and the next call tries again after a delay. No error ends the
     /// session; after ``signOut()``, the next call begins another.
     ///
-    /// - Parameter obtain: Returns a new token. Its calls are not signed by this store. The other parameters are those
-    ///   of a store that refreshes tokens.
+    /// `obtain` returns a new token; its calls are not signed by this store. The other parameters are those of a store
+    /// that refreshes tokens.
     public init(
         persistence: any TokenPersistence = .memory, leeway: Duration = .seconds(60),
         refreshTimeout: Duration = .seconds(60), time: any TimeSource = .system,
