@@ -86,6 +86,20 @@ let package = Package(
         .testTarget(
             name: "MainActorTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport", "MainActorApp"],
             swiftSettings: house),
+        // Five small programs, written with the documentation alone and without settings of ours.
+        .target(name: "GitHubClient", dependencies: ["Errand"], path: "Tests/Programs/GitHubClient"),
+        .target(name: "ChatClient", dependencies: ["Errand"], path: "Tests/Programs/ChatClient"),
+        .target(
+            name: "PhotoScreen", dependencies: ["Errand"], path: "Tests/Programs/PhotoScreen",
+            swiftSettings: [.defaultIsolation(MainActor.self)]),
+        .target(name: "CalendarServer", dependencies: ["Errand"], path: "Tests/Programs/CalendarServer"),
+        .executableTarget(name: "ReleaseTool", dependencies: ["Errand"], path: "Tests/Programs/ReleaseTool"),
+        .testTarget(
+            name: "ProgramTests",
+            dependencies: [
+                "Errand", "ErrandTesting", "ErrandTestSupport", "GitHubClient", "ChatClient", "PhotoScreen",
+                "CalendarServer", "ReleaseTool",
+            ], swiftSettings: house),
         .testTarget(
             name: "ErrandTestingTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport"],
             swiftSettings: house),

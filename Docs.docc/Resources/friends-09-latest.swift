@@ -1,6 +1,7 @@
 import Errand
+import Observation
 
-@MainActor
+@Observable @MainActor
 final class FriendsScreen {
     private(set) var friends: [Friend] = []
     private(set) var message: String?

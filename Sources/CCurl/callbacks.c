@@ -214,6 +214,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
         transfer->is_paused = true;
         return CCURL_WRITEFUNC_PAUSE;
     }
+    ccurl_sockets_hear(ccurl_loop_sockets(transfer->loop), transfer);
     ccurl_flood_note_body(ccurl_loop_flood(transfer->loop), length);
     const ccurl_hooks *hooks = &transfer->hooks;
     ptrdiff_t (*hook)(void *, const uint8_t *, size_t) = transfer->is_coded ? hooks->on_coded_body : hooks->on_body;

@@ -155,8 +155,9 @@ bool ccurl_loop_add_again(ccurl_loop *loop, ccurl_transfer *transfer) {
     return give(loop, transfer);
 }
 
-bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer) {
+bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share) {
     choose_read_size(loop, transfer);
+    ccurl_api.easy_setopt(ccurl_transfer_easy(transfer), CCURLOPT_PIPEWAIT, may_share ? 1L : 0L);
     if (ccurl_origins_contains(&loop->http1, ccurl_transfer_request(transfer).origin))
         ccurl_transfer_downgrade(transfer);
     ccurl_transfer_start(transfer);

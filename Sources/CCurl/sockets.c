@@ -241,14 +241,19 @@ static void sort_connected(ccurl_sockets *sockets) {
     }
 }
 
-// Returns the first socket, or the next one after `socket`, that may be the transfer's connection; -1 if there is none.
-// There may be several: two hosts can be reached from one port.
-static int next_socket(ccurl_sockets *sockets, const ccurl_connection *connection, int socket) {
+// Returns the first socket in the list of its port that may be the transfer's connection, or the next one after
+// `socket`; -1 if there is none. There may be several: two hosts can be reached from one port.
+static int next_listed(const ccurl_sockets *sockets, const ccurl_connection *connection, int socket) {
     if (connection->from_port <= 0 || connection->from_port >= CCURL_PORTS) return -1;
-    if (socket < 0) sort_connected(sockets);
     int i = socket < 0 ? sockets->lists[connection->from_port] : sockets->watches[socket].next;
     while (i > 0 && sockets->watches[i - 1].to_port != connection->to_port) i = sockets->watches[i - 1].next;
     return i - 1;
+}
+
+// The same, where the socket may have been connected a moment ago.
+static int next_socket(ccurl_sockets *sockets, const ccurl_connection *connection, int socket) {
+    if (socket < 0) sort_connected(sockets);
+    return next_listed(sockets, connection, socket);
 }
 
 void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer) {
@@ -329,21 +334,26 @@ bool ccurl_sockets_have_idle(const ccurl_sockets *sockets, uint64_t origin) {
 }
 
 void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer) {
-    int socket = next_socket(sockets, ccurl_transfer_connection(transfer), -1);
+    const ccurl_connection *connection = ccurl_transfer_connection(transfer);
+    // Each piece of a body comes by here, and finds its connection in its list.
+    int socket = next_listed(sockets, connection, -1);
+    if (socket < 0) socket = next_socket(sockets, connection, -1);
     if (socket < 0) return;
-    sockets->watches[socket].heard = ccurl_now();
-    sockets->watches[socket].is_doubtful = false;
+    ccurl_watch *watch = &sockets->watches[socket];
+    watch->answered = watch->heard = ccurl_now();
+    watch->is_doubtful = false;
 }
 
 // An HTTP/2 connection whose other end is gone without a word (a forgotten NAT entry, a server that was replaced) looks
 // healthy until the kernel gives up, and libcurl would put each new request on it. After a timeout it takes no more
-// requests. Those that wait on it already keep their own timeouts: the server may only be slow.
+// requests, unless responses show that the server is only slow; a server that answers nothing may still send frames
+// that belong to no request. Those that wait on the connection already keep their own timeouts.
 bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     if (ccurl_transfer_is_receiving(transfer)) return false;
     int socket = next_socket(sockets, ccurl_transfer_connection(transfer), -1);
-    // If bytes came in the second half of the wait, the server is slow and the connection works.
+    // If bytes of responses came in the second half of the wait, the server is slow and the connection works.
     int64_t now = ccurl_now();
-    if (socket >= 0 && now - sockets->watches[socket].heard < (now - ccurl_transfer_started(transfer)) / 2)
+    if (socket >= 0 && now - sockets->watches[socket].answered < (now - ccurl_transfer_started(transfer)) / 2)
         return false;
     ccurl_api.easy_setopt(ccurl_transfer_easy(transfer), CCURLOPT_FORBID_REUSE, 1L);
     if (socket >= 0) sockets->watches[socket].is_doubtful = true;

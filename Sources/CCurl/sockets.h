@@ -33,10 +33,10 @@ typedef struct {
     // The server, as a hash of its address.
     uint64_t server;
     // Whether it takes no new requests: another connection to its server has died under a request, or a request waited
-    // on it in vain. Bytes that come clear the doubt.
+    // on it in vain. Bytes of a response clear the doubt.
     bool is_doubtful;
-    // When bytes last came, in microseconds.
-    int64_t heard;
+    // When bytes last came, and when bytes of a response did, in microseconds.
+    int64_t heard, answered;
     // When the thread last worked on it, in microseconds, and whether that took long.
     int64_t served;
     bool is_busy;
@@ -109,7 +109,8 @@ bool ccurl_sockets_is_http3(ccurl_sockets *sockets, ccurl_transfer *transfer);
 bool ccurl_sockets_have_http3(const ccurl_sockets *sockets, uint64_t origin);
 // Whether a connection to that origin that was used again before is open and unused, as far as the loop knows.
 bool ccurl_sockets_have_idle(const ccurl_sockets *sockets, uint64_t origin);
-// Notes that bytes have come on the transfer's connection: libcurl may read them before epoll reports them.
+// Notes that bytes of a response have come on the transfer's connection: libcurl may read them before epoll reports
+// them.
 void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // See ccurl_loop_doubt.
 bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer);

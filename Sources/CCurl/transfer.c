@@ -51,9 +51,13 @@ bool ccurl_transfer_was_sent(const ccurl_transfer *transfer) {
     return ccurl_transfer_get_long(transfer, CCURLINFO_REQUEST_SIZE) > 0;
 }
 
-bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer) {
+bool ccurl_transfer_is_connecting(const ccurl_transfer *transfer) {
     // Before 7.80 it is CONNECTING until the response comes.
-    return transfer->state == CONNECTING && transfer->connection.opened == 0 && !ccurl_transfer_was_sent(transfer);
+    return transfer->state == CONNECTING && !ccurl_transfer_was_sent(transfer);
+}
+
+bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer) {
+    return ccurl_transfer_is_connecting(transfer) && transfer->connection.opened == 0;
 }
 
 bool ccurl_transfer_is_on_kept_connection(const ccurl_transfer *transfer) {

@@ -90,10 +90,7 @@ static void handle(ccurl_loop *loop, struct epoll_event event) {
         return;
     }
     int64_t now = ccurl_now();
-    if (event.events & EPOLLIN) {
-        watch->heard = now;
-        watch->is_doubtful = false;
-    }
+    if (event.events & EPOLLIN) watch->heard = now;
     int ready = (event.events & EPOLLIN ? CCURL_CSELECT_IN : 0) | (event.events & EPOLLOUT ? CCURL_CSELECT_OUT : 0);
     // With 0 libcurl finds out by itself what is wrong.
     if (event.events & (EPOLLERR | EPOLLHUP)) ready = 0;

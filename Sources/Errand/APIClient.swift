@@ -13,7 +13,7 @@ public import Foundation
 ///     let friends = try await client.run(.friends(of: me.id))
 ///
 /// Calls do not wait for each other on the actor, and responses are decoded on no actor, so a large response delays no
-/// other call. When its task is cancelled, a call ends within milliseconds with `.cancelled`; one that is decoding its
+/// other call. When its task is canceled, a call ends within milliseconds with `.cancelled`; one that is decoding its
 /// response ends soon after with ``FastJSONDecoder``, and with other decoders when that is done. An invalid base URL or
 /// configuration makes every call fail with `.invalidRequest`.
 public actor APIClient {
@@ -23,7 +23,7 @@ public actor APIClient {
     public nonisolated let limiter: RateLimiter
 
     /// The layers of the client; an error, which every call throws, if the configuration is invalid.
-    private nonisolated let pipeline: Result<Pipeline, ServiceError>
+    nonisolated let pipeline: Result<Pipeline, ServiceError>
     nonisolated let interpreter: ResponseInterpreter
     nonisolated let secretNames: SecretNames
     nonisolated let calls = CallsInFlight()
@@ -45,10 +45,15 @@ public actor APIClient {
             defaultTransport = own
         }
         self.limiter = limiter
-        hub = EventHub(observer: configuration.observe)
         secretNames = SecretNames(adding: configuration.secretNames)
-        pipeline = Result { () throws(ServiceError) in
-            try Pipeline(configuration, limiter: limiter, transport: transport)
+        let pipeline = Result { [calls] () throws(ServiceError) in
+            try Pipeline(configuration, limiter: limiter, transport: transport, owner: calls)
+        }
+        self.pipeline = pipeline
+        let origin = if case .success(let pipeline) = pipeline { pipeline.builder.origin } else { nil as Origin? }
+        hub = EventHub(of: origin?.description, observer: configuration.observe)
+        if configuration.cache != nil, case .success(let pipeline) = pipeline {
+            pipeline.provideBackground(calls: calls, events: hub)
         }
         interpreter = ResponseInterpreter(
             decoder: configuration.decoder, rejectionDetails: configuration.rejectionDetails,
@@ -91,7 +96,7 @@ public actor APIClient {
 
     /// Runs the call and returns its response.
     ///
-    /// Cancelling the task ends the call with `.cancelled`, whatever it is waiting for, and leaves nothing behind.
+    /// Canceling the task ends the call with `.cancelled`, whatever it is waiting for, and leaves nothing behind.
     ///
     /// - Parameters:
     ///   - endpoint: The call.
@@ -159,7 +164,7 @@ public actor APIClient {
     /// Without listeners, events cost nothing. Listeners receive the events of five milliseconds together, because
     /// waking a listener for each would cost more than a call. A listener that falls 10,000 events behind misses the
     /// oldest.
-    public nonisolated var events: AsyncStream<ClientEvent> {
+    public nonisolated var diagnostics: AsyncStream<ClientEvent> {
         hub.stream
     }
 
@@ -169,7 +174,7 @@ public actor APIClient {
     }
 
     /// Shuts down the client: new calls fail with `.invalidRequest` of the subject `.clientShutDown`, running calls are
-    /// cancelled. When it returns, nothing of the client runs any more. A transport, a limiter or a token store that
+    /// canceled. When it returns, nothing of the client runs any more. A transport, a limiter or a token store that
     /// you passed to the client is not affected.
     ///
     /// A token refresh that makes its calls with this client finishes first, because its token would be lost if the
@@ -178,6 +183,7 @@ public actor APIClient {
     ///
     /// It waits for every call to end, so the client's own middleware must not wait for it.
     public func shutdown() async {
+        calls.endGrace()
         if let closing {
             // A shutdown that waits for a refresh must not be waited for by that refresh.
             if calls.isFinishing(TokenStore.refreshing) { return }
@@ -189,23 +195,6 @@ public actor APIClient {
         await defaultTransport?.end(for: ObjectIdentifier(hub))
         hub.finish()
         closing.complete(.success(()))
-    }
-
-    /// Returns a description of what would be sent and by which rules: a redacted cURL command, the limits, and whether
-    /// and why the call may be retried. It looks at the files of a body, and waits for their disk.
-    public nonisolated func explain<Response>(_ endpoint: Endpoint<Response>) -> String {
-        let rules = configuration.rules(for: endpoint.options)
-        do throws(ServiceError) {
-            if let problem = rules.problem { throw .badSetting(problem) }
-            let builder = try pipeline.get().builder
-            if let problem = limiter.problem(withCost: rules.permits) { throw .badSetting(problem) }
-            let files = BodyFiles(lookingAt: endpoint.body?.files ?? [])
-            let request = try builder.request(for: endpoint, rules: rules, files: files)
-            try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: configuration.signs(rules))
-            return Explanation(request: request, body: endpoint.body, rules: rules, configuration: configuration).text
-        } catch {
-            return "Nothing would be sent. \(error.localizedDescription)"
-        }
     }
 
     deinit {
@@ -245,9 +234,9 @@ extension APIClient {
         }
         try call.throwIfStopped()
         let reply = Reply(
-            value: value, status: response.status, headers: response.headers,
+            value: value, status: response.status, url: response.redirectedTo ?? url, headers: response.headers,
             attempts: call.attempts, duration: call.settings.age, timings: response.timings,
-            source: response.provenance.hasLeftOrigin ? nil : response.redirectedTo ?? url, session: session)
+            cache: response.provenance.cache, hasLeftOrigin: response.provenance.hasLeftOrigin, session: session)
         calls.end(call, reporting: .succeeded(attempts: reply.attempts, after: reply.duration))
         return reply
     }
@@ -264,7 +253,7 @@ extension APIClient {
         do throws(ServiceError) {
             try calls.begin(call)
         } catch {
-            throw error.naming(call.settings.name)
+            throw call.naming(error)
         }
         call.report(.began)
         return call
@@ -289,23 +278,6 @@ extension APIClient {
                 started: call.settings.started), in: call.scope)
         calls.replace(call, by: next)
         return next
-    }
-
-    /// Starts a transmission that calls can join. Without a call, it ends when it is done if it `finishesAlone`.
-    ///
-    /// It has the rules of the endpoint, but no deadline: that belongs to a call.
-    nonisolated func startTransmission<Response>(
-        of endpoint: Endpoint<Response>, finishesAlone: Bool
-    ) throws(ServiceError) -> SharedTransmission {
-        let call = Call(settings(for: endpoint, rules: configuration.rules(for: endpoint.options).withoutDeadline))
-        let shared = SharedTransmission(call.beginTransmission(), finishesAlone: finishesAlone)
-        try calls.begin(shared)
-        shared.start { () async throws(ServiceError) in
-            try await self.send(try await self.request(for: endpoint, as: call), in: shared.transmission)
-        } ended: {
-            self.calls.end(shared)
-        }
-        return shared
     }
 
     /// Builds the request and sends it through the layers. Returns the response, the URL of the request, and the
@@ -369,10 +341,13 @@ extension APIClient {
     @inline(never)
     nonisolated func end(_ call: Call, with error: ServiceError) -> ServiceError {
         // After a cancellation, anything may fail; the cancellation is what ended the call.
-        let error = Task.isCancelled ? .cancelled : error.naming(call.settings.name)
+        let error = Task.isCancelled ? .cancelled : call.naming(error)
         calls.end(call, reporting: .ended(error, attempts: call.attempts, after: call.settings.age))
         return error
     }
+
+    /// The origin of the server; `nil` if it has no valid URL.
+    nonisolated var server: String? { hub.server }
 
     nonisolated func redactor(for call: Call) -> Redactor {
         call.redactor(secretNames)

@@ -28,9 +28,13 @@ public struct Configuration: Sendable {
 
     /// The token store that signs the calls; `nil`, no store, by default.
     public var tokens: TokenStore?
+    /// The jar that keeps and sends cookies; `nil`, no cookies, by default. A `Cookie` header of an endpoint, or of
+    /// ``headers``, is sent instead of the jar's cookies.
+    public var cookies: CookieJar?
     /// The rate limit of the client; 5 requests per second by default.
     ///
-    /// The first call in a process that waits because of the default is reported as ``ClientEvent/Kind/warned(_:)``.
+    /// The first call in a process that waits because of the default is reported as ``ClientEvent/Kind/warned(_:)``
+    /// and, in a debug build, on standard error. Setting a limit, also the same one, or a ``limiter`` silences that.
     public var rateLimit: RateLimit = .requests(5, per: .seconds(1)) {
         didSet { limitNotice = nil }
     }
@@ -43,6 +47,15 @@ public struct Configuration: Sendable {
     public var longestServerPause: Duration = .seconds(3600)
     /// The policy for retries; ``RetryPolicy/standard``, up to three attempts, by default.
     public var retry: RetryPolicy = .standard
+    /// The redirects that calls follow; ``RedirectPolicy/all``, up to 10 of a call, by default.
+    public var redirects: RedirectPolicy = .all
+    /// The cache of the responses; `nil`, no cache, by default. You can share it with other clients.
+    public var cache: HTTPCache?
+    /// The names of headers that attempt middleware adds with the same value to every request; none by default.
+    ///
+    /// The cache is above such middleware. It stores no response that depends on a header, or may belong to a
+    /// credential, that was added after it, unless the header is named here.
+    public var constantHeaders: Set<String> = []
     /// The longest silence within a send, 30 seconds by default: the time until the head of the response is complete,
     /// and each pause while a body arrives or leaves. A replay and each redirect are sends of their own.
     ///
@@ -73,9 +86,12 @@ public struct Configuration: Sendable {
     /// when a short program ends; `nil` by default. When a stream that is not read is ended, by
     /// ``APIClient/cancelAll()`` or its deadline, it is called where that happens. It must not block, because the call
     /// waits for it.
-    /// ``APIClient/events`` is the stream of the same events.
+    /// ``APIClient/diagnostics`` is the stream of the same events.
     public var observe: (@Sendable (ClientEvent) -> Void)?
 
+    /// Whether calls whose requests are equal share one while it is under way; `false` by default. See
+    /// <doc:SharingRequests>.
+    public var sharesEqualRequests = false
     /// Middleware that runs once per call, outermost first; none by default.
     public var callMiddlewares: [any Middleware] = []
     /// Middleware that runs once per send, outermost first; none by default.
@@ -93,8 +109,8 @@ public struct Configuration: Sendable {
     public var time: any TimeSource = .system
 
     private static let defaultLimitNotice = Notice(
-        "calls wait, because a client sends 5 requests per second by default; set `rateLimit`, or "
-            + "`.unlimited` if the server has no limit")
+        "calls wait, because a client sends 5 requests per second by default; set `$0.rateLimit` to the server's limit "
+            + "or to `.unlimited`, or share a limiter with `$0.limiter`")
 
     /// Creates the default configuration for that server.
     public init(_ environment: ServerEnvironment) {
@@ -105,6 +121,8 @@ public struct Configuration: Sendable {
     var problem: String? {
         if limiter == nil, let problem = rateLimit.problem { return problem }
         if let problem = limiter?.limit.problem { return problem }
+        if let problem = cookies?.sites.problem { return problem }
+        if let problem = cache?.problem { return problem }
         if longestServerPause < .zero {
             let pause = longestServerPause.displayText
             return "a negative longest pause of \(pause); use zero to ignore the pauses that a server requests"
@@ -120,17 +138,31 @@ public struct Configuration: Sendable {
         let timeout = options.timeout.map(\.duration) ?? timeout
         let deadline = options.deadline.map(\.duration) ?? deadline
         let retry = options.retry ?? retry
-        return CallRules(
-            authentication: options.authentication ?? (tokens == nil ? .none : .required), timeout: timeout,
-            deadline: deadline, retry: retry, idempotencyKey: options.idempotencyKey.map { $0.value(time: time) },
-            permits: options.permits, problem: problem(timeout, deadline) ?? retry.problem)
+        var rules = CallRules(
+            authentication: authentication(options.authentication), timeout: timeout, deadline: deadline,
+            retry: retry, idempotencyKey: options.idempotencyKey.map { $0.value(time: time) },
+            permits: options.permits, acceptedStatuses: options.acceptedStatuses,
+            redirects: options.redirects ?? redirects)
+        if cache != nil { rules.cache = CacheRules(options.cache, key: options.cacheKey, tags: options.tags) }
+        rules.problem = problem(timeout, deadline) ?? retry.problem
+        rules.hasOwnConditions = options.hasConditions
+        return rules
+    }
+
+    private func authentication(_ rule: CallOptions.Authentication) -> CallOptions.Authentication {
+        guard rule == .automatic else { return rule }
+        return tokens == nil ? .none : .required
     }
 
     private func problem(_ timeout: Duration?, _ deadline: Duration?) -> String? {
-        if let timeout, timeout < .zero { return "a negative timeout of \(timeout.displayText)" }
-        if let deadline, deadline < .zero { return "a negative deadline of \(deadline.displayText)" }
+        if let timeout, timeout < .zero { return Self.negative("timeout", timeout) }
+        if let deadline, deadline < .zero { return Self.negative("deadline", deadline) }
         guard case .wait(let limit) = offline.kind, limit < .zero else { return nil }
         return "a negative wait of \(limit.displayText) for the network"
+    }
+
+    private static func negative(_ name: String, _ limit: Duration) -> String {
+        "a negative \(name) of \(limit.displayText); use `nil` for none"
     }
 }
 
@@ -154,7 +186,7 @@ extension Configuration: CustomStringConvertible, CustomReflectable {
     /// The server, the rate limit, the timeout and the number of attempts, without secrets.
     public var description: String {
         let timeout = timeout?.displayText ?? "none"
-        return "\(environment), \(limiter?.limit ?? rateLimit), timeout \(timeout), \(retry.attempts) attempts"
+        return "\(environment), \(limiter?.limits ?? "\(rateLimit)"), timeout \(timeout), \(retry.attempts) attempts"
     }
     /// A mirror that shows only the description: headers and parameters may be secret.
     public var customMirror: Mirror { Mirror(self, children: ["rules": description]) }

@@ -131,6 +131,43 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         with { $0.options.permits = count }
     }
 
+    /// Returns the same call, for which these statuses are no errors either.
+    ///
+    ///     let photo = try await client.run(Endpoint<Photo?>.get("photos/\(id)").accepting(404))
+    ///
+    /// The response of a call that ends with such a status depends on its type:
+    /// - An optional is `nil`, whatever the body contains.
+    /// - `NoContent` ignores the body, and `Data` is the body as it is.
+    /// - Any other type is decoded from the body, as after a success.
+    ///
+    /// ``APIClient/reply(to:onProgress:)`` returns the status too. Such a response is not retried. A redirect is
+    /// followed all the same, unless ``redirects(_:)`` prevents it, and a 401 still has the token replaced first.
+    /// Downloads and event streams have no use for these statuses, and report them as errors.
+    public func accepting(_ statuses: Int...) -> Self {
+        with { $0.options.acceptedStatuses.formUnion(statuses) }
+    }
+
+    /// Returns the same call, which follows only the redirects that the policy allows.
+    public func redirects(_ policy: RedirectPolicy) -> Self {
+        with { $0.options.redirects = policy }
+    }
+
+    /// Returns the same call, which uses the client's cache by these policies. They replace earlier ones.
+    public func cache(_ policies: CachePolicy...) -> Self {
+        with { $0.options.cache = policies }
+    }
+
+    /// Returns the same call, whose response is cached under that name instead of its URL: for URLs that are signed,
+    /// and so are others each time. All calls with the name have to mean the same response.
+    public func cache(key: String) -> Self {
+        with { $0.options.cacheKey = key }
+    }
+
+    /// Returns the same call, whose cached response has these tags. ``HTTPCache/invalidate(tag:)`` removes it.
+    public func tags(_ tags: String...) -> Self {
+        with { $0.options.tags.formUnion(tags) }
+    }
+
     /// Returns the same call with that header field, which replaces those with the same name; `nil` removes them.
     public func header(_ name: String, _ value: String?) -> Self {
         with { $0.headers[name] = value }

@@ -10,6 +10,8 @@ public struct Reply<Value: Sendable>: Sendable {
     public let value: Value
     /// The status of the response.
     public let status: Int
+    /// The URL that has sent the response: that of the request, or the last that a redirect led to.
+    public let url: HTTPURL
     /// The header fields of the response.
     public let headers: HTTPHeaders
     /// The number of attempts.
@@ -18,9 +20,30 @@ public struct Reply<Value: Sendable>: Sendable {
     public let duration: Duration
     /// The timings of the last exchange; `nil` if the transport does not report them.
     public let timings: Timings?
+    /// How the cache took part; `nil` if the client has none.
+    public let cache: CacheStatus?
+    /// Whether a redirect led to another origin.
+    let hasLeftOrigin: Bool
+    /// The session that signed the request; `nil` if none did.
+    let session: UUID?
+
     /// The URL of the response; `nil` if a redirect led to another origin, which must not choose what the client
     /// requests next with its credentials.
-    var source: HTTPURL?
-    /// The session that signed the request; `nil` if none did.
-    var session: UUID?
+    var source: HTTPURL? { hasLeftOrigin ? nil : url }
+}
+
+extension Reply {
+    /// Returns the absolute URL of the first link with that relation in the `Link` headers; `nil` if there is none, or
+    /// if a redirect led to another origin, which must not choose what the client requests next.
+    ///
+    ///     if let last = reply.link("last") {
+    ///         show(try await client.run(Endpoint<[User]>.get(url: last)))
+    ///     }
+    ///
+    /// ``HTTPHeaders/links`` has all links as written. For lists that come in pages, see ``Paging/link``.
+    public func link(_ relation: String) -> String? {
+        guard let source, let target = headers.links.first(where: { $0.has(relation) })?.target else { return nil }
+        // A link that is no URL is none.
+        return try? source.resolving(target).absoluteString
+    }
 }

@@ -6,12 +6,12 @@ public import Foundation
 
 /// The error of a call, as an enumeration you can switch over.
 ///
-/// `print` shows a line for developers, which names the call. ``localizedDescription`` is a sentence for people. Both
-/// show no secrets of the call and no control characters, whatever the server sent. ``Rejection/body`` and
+/// `print` shows a line for developers, which names the call. ``localizedDescription`` is for the user. Both show no
+/// secrets of the call and no control characters, whatever the server sent. ``Rejection/body`` and
 /// ``Rejection/headers`` hold the response unredacted, so that you can decode it; printing or dumping an error shows
 /// only the names of the headers and the size of the body, and an event of the client carries neither.
 public indirect enum ServiceError: Error, Sendable, Hashable {
-    /// The task was cancelled, by its owner or by `cancelAll()`.
+    /// The task was canceled, by its owner or by `cancelAll()`.
     case cancelled
     /// There is no network, so nothing was sent, or only an earlier attempt of a request that reads.
     case noInternetConnection
@@ -52,6 +52,20 @@ extension ServiceError {
         }
     }
 
+    /// Whether the user has to sign in before the call can succeed: nobody is signed in, or the session is over and
+    /// cannot be renewed, or what was saved of it is damaged.
+    ///
+    /// It is `false` for the other reasons of `.sessionExpired`: the user has just signed out, somebody else is signed
+    /// in by now, or a later call may use the session again. It is also `false` for a 401, which a server may send for
+    /// other reasons, such as a wrong password.
+    public var needsSignIn: Bool {
+        switch self {
+        case .signInRequired: true
+        case .sessionExpired(let expiry): [.refreshRefused, .notRefreshable, .damaged].contains(expiry.reason)
+        default: false
+        }
+    }
+
     /// How long to wait before another call, as the server or the client's own limiter asks.
     public var retryAfter: Duration? {
         switch self {
@@ -71,30 +85,33 @@ extension ServiceError {
 }
 
 extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
-    /// A sentence for the user. It is the server's message if there is one.
-    public var localizedDescription: String { sentence.printable }
+    /// A sentence for the user, and often a second one with advice: the ``serverMessage`` if there is one, otherwise
+    /// ``sentences`` in the user's language.
+    ///
+    /// The sentences contain no address, no path, no code and no other words for developers; those are in
+    /// ``description``. Errand has them in English and German; <doc:LocalizingErrors> shows how an app adds its own
+    /// languages. A server's message is shown as the server wrote it. If yours writes them for developers, show
+    /// ``sentences`` instead.
+    public var localizedDescription: String { serverMessage ?? ownSentences }
 
     /// A sentence for the user, the same as ``localizedDescription``.
     public var errorDescription: String? { localizedDescription }
 
-    /// A line for developers, which `print` shows: the call, the case, the status and the message.
+    /// A line for developers, which `print` shows: the call, the case, the status and the message, the server, and the
+    /// attempts if there were several. A case without a payload shows only itself.
     ///
     /// ```text
-    /// GET users/7: rejected(404: There is no such user)
+    /// GET users/7: rejected(404: There is no such user) [https://api.example.com]
     /// ```
-    public var description: String { "\(call.map { "\($0): " } ?? "")\(summary)".printable }
+    public var description: String {
+        "\(call.map { "\($0): " } ?? "")\(summary)\(payload?.call.circumstances ?? "")".printable
+    }
 
     /// The same line.
     public var debugDescription: String { description }
 
-    private var sentence: String {
-        switch self {
-        case .cancelled: "The call was cancelled"
-        case .noInternetConnection: "No internet connection"
-        case .signInRequired: "You need to sign in first"
-        default: payload?.description ?? ""
-        }
-    }
+    /// What happened, for developers, without the case.
+    var detail: String { payload?.description ?? summary }
 
     /// The case with its payload, as text.
     var summary: String {

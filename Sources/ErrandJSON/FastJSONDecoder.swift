@@ -17,7 +17,7 @@ public import Foundation
 ///
 /// The differences:
 ///
-/// - ``DateDecodingStrategy-swift.enum/iso8601WithOptionalFractions`` is new. JSON5, top-level members without braces
+/// - ``DateDecodingStrategy-swift.struct/iso8601WithOptionalFractions`` is new. JSON5, top-level members without braces
 ///   and, on Apple's platforms, the strategy `formatted` are missing: use `JSONDecoder` for those.
 /// - `allKeys` has the order of the document.
 /// - A syntax error has a ``JSONFault`` as its `underlyingError`, which says where it is, by line and column.

@@ -8,7 +8,7 @@ extension Data: JSONPlain {
     static func read(_ entry: Int, in document: JSONDocument) throws(JSONMisfit) -> Data {
         let text = document[entry]
         // Any other strategy, and any other text, is left to what decodes a single value.
-        guard case .base64 = document.options.dataDecodingStrategy, text.kind == .ascii,
+        guard case .base64 = document.options.dataDecodingStrategy.kind, text.kind == .ascii,
             let data = Data(usualBase64: document.bytes(of: text))
         else { throw .otherType }
         return data

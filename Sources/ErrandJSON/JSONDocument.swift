@@ -41,7 +41,7 @@ final class JSONDocument {
         self.recipient = recipient
         self.options = options
         userInfo = options.userInfo
-        switch options.keyDecodingStrategy {
+        switch options.keyDecodingStrategy.kind {
         case .useDefaultKeys: (changesKeys, isSnakeCase) = (false, false)
         case .convertFromSnakeCase: (changesKeys, isSnakeCase) = (true, true)
         case .custom: (changesKeys, isSnakeCase) = (true, false)
@@ -187,8 +187,9 @@ extension JSONDocument {
 
     @inline(never)
     private func nonConforming<Value: JSONFloat>(_ entry: JSONEntry) -> Value? {
-        guard case .convertFromString(let infinity, let negative, let nan) = options.nonConformingFloatDecodingStrategy,
-            entry.isText, entry.kind != .escaped
+        let strategy = options.nonConformingFloatDecodingStrategy.kind
+        guard case .convertFromString(let infinity, let negative, let nan) = strategy, entry.isText,
+            entry.kind != .escaped
         else { return nil }
         let text = bytes(of: entry)
         if text.elementsEqual(infinity.utf8) { return .infinity }

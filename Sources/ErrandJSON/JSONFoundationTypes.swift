@@ -8,7 +8,7 @@ import Foundation
 extension JSONValueDecoder {
     func date(_ entry: Int, at key: some CodingKey) throws -> Date {
         try requireValue(Date.self, entry, at: key)
-        switch document.options.dateDecodingStrategy {
+        switch document.options.dateDecodingStrategy.kind {
         case .deferredToDate: return Date(timeIntervalSinceReferenceDate: try readFloat(entry, at: key))
         case .secondsSince1970: return Date(timeIntervalSince1970: try readFloat(entry, at: key))
         case .millisecondsSince1970:
@@ -30,7 +30,7 @@ extension JSONValueDecoder {
 
     func data(_ entry: Int, at key: some CodingKey) throws -> Data {
         try requireValue(Data.self, entry, at: key)
-        switch document.options.dataDecodingStrategy {
+        switch document.options.dataDecodingStrategy.kind {
         case .deferredToData: return try withDecoder(of: entry, at: key) { try Data(from: $0) }
         case .base64:
             if let data = try? Data.read(entry, in: document) { return data }

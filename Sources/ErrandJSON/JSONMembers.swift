@@ -102,7 +102,7 @@ extension JSONValueDecoder {
         while index < end {
             try document.step()
             let key = try read(index, at: JSONPathKey.none) { index throws(JSONMisfit) in try document.string(index) }
-            switch document.options.keyDecodingStrategy {
+            switch document.options.keyDecodingStrategy.kind {
             case .useDefaultKeys: body(key, index + 1)
             case .convertFromSnakeCase: body(SnakeCase.camelCase(key), index + 1)
             case .custom(let convert): body(convert(path + [JSONPathKey.name(key)]).stringValue, index + 1)

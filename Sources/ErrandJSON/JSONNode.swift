@@ -36,7 +36,7 @@ package struct JSONNode {
     }
 
     /// Returns the number, or the one that a text stands for; `nil` if this is neither.
-    func number() throws -> Double? {
+    package func number() throws -> Double? {
         try reading { () throws(JSONMisfit) in
             do throws(JSONMisfit) {
                 return try document.float(entry)

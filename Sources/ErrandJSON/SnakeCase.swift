@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// The conversion of keys from `snake_case` to `camelCase`.
-enum SnakeCase {
+package enum SnakeCase {
     /// Returns whether a key in ASCII, once it is converted, is equal to a name.
     static func isEqual(_ key: UnsafeBufferPointer<UInt8>, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard name.count <= key.count else { return false }
@@ -50,7 +50,7 @@ enum SnakeCase {
     }
 
     /// Returns the converted key.
-    static func camelCase(_ key: String) -> String {
+    package static func camelCase(_ key: String) -> String {
         let start = key.prefix { $0 == "_" }
         guard start.endIndex < key.endIndex else { return key }
         let end = key.reversed().prefix { $0 == "_" }.count

@@ -26,6 +26,9 @@ public struct TestFailure: Error, Sendable, CustomStringConvertible {
     /// The line of the script that is concerned; `nil` if it is none.
     public let location: Location?
 
+    /// The index of the script that is nearest to an unexpected request; `nil` if there is none.
+    var nearestScript: Int?
+
     init(_ description: String, at location: Location? = nil) {
         self.description = description
         self.location = location

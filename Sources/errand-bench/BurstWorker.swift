@@ -31,7 +31,7 @@ enum BurstWorker {
             func begin() {
                 group.addTask {
                     started.add(1)
-                    // It is cancelled in the end.
+                    // It is canceled in the end.
                     _ = try? await client.run(Endpoint<WireWorker.Model>.get(""))
                 }
             }

@@ -35,7 +35,7 @@ enum CoreBench {
             }
             watched.append(try await seconds { try await callAll(observed) })
             let (listened, _) = Self.client(tokens) { $0.attemptMiddlewares = [Passing()] }
-            let listening = Task { for await _ in listened.events {} }
+            let listening = Task { for await _ in listened.diagnostics {} }
             // The listener has to be there before the calls begin.
             await Task.yield()
             everything.append(try await seconds { try await callAll(listened) })

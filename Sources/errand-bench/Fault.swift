@@ -6,7 +6,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A server's behaviour towards a call, and the results that are correct for it.
+/// A server's behavior towards a call, and the results that are correct for it.
 enum Fault: String, CaseIterable, Sendable {
     case none, slow, chunks, packed, interim, lastOfConnection, surplus, redirect
     case silence, drip

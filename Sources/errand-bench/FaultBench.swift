@@ -88,7 +88,7 @@ enum FaultBench {
         }
         let isCancelled = Int.random(in: 0..<5) == 0
         if isCancelled {
-            // The sleep ends early only if the bench itself is cancelled.
+            // The sleep ends early only if the bench itself is canceled.
             try? await Task.sleep(for: .microseconds(Int.random(in: 0...60_000)))
             task.cancel()
         }

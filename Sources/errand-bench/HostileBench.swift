@@ -177,7 +177,7 @@ enum HostileBench {
             }
         }
         if isCancelled {
-            // The sleep ends early only if the bench itself is cancelled.
+            // The sleep ends early only if the bench itself is canceled.
             try? await Task.sleep(for: .microseconds(number % 40_000))
             task.cancel()
         }

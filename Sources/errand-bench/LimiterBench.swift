@@ -2,7 +2,7 @@ import Errand
 import ErrandSimulation
 import Synchronization
 
-/// A hundred thousand waiters of a limiter, half of them cancelled at random, in virtual time.
+/// A hundred thousand waiters of a limiter, half of them canceled at random, in virtual time.
 enum LimiterBench {
     private static let waiters = 100_000
     private static let limit = 100
@@ -31,8 +31,8 @@ enum LimiterBench {
         let grants = served.all
         let late = grants.dropFirst(limit)
         let isPaced = zip(late, grants).allSatisfy { $1.at.duration(to: $0.at) >= .seconds(1) }
-        // The first are served before anything is cancelled; of the others, exactly those are served that were not
-        // cancelled.
+        // The first are served before anything is canceled; of the others, exactly those are served that were not
+        // canceled.
         let expected = (0..<waiters).filter { $0 < limit || !quitters.contains($0) }
         report.add("limiter.waiters", .count(waiters), "waiters in the line of one limiter, half of them cancelled")
         report.add("limiter.seconds", .number(time), "seconds until the last was served, in virtual time")

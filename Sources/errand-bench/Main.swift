@@ -16,6 +16,7 @@ enum Main {
         swift run -c release errand-bench [--json] [what]
 
         --core            only what a call costs by itself
+        --cache           only what the cache costs
         --wire            only calls over real connections
         --tls             only calls over TLS
         --decode          only decoding
@@ -65,6 +66,8 @@ enum Main {
             #if os(Linux)
             try TLSBench.run(into: &report)
             #endif
+        } else if arguments.contains("--cache") {
+            try await CacheBench.run(into: &report)
         } else if arguments.contains("--events") {
             try await EventBench.run(into: &report)
         } else if arguments.contains("--decode") {
@@ -85,7 +88,7 @@ enum Main {
         var rest = arguments[...]
         while let option = rest.popFirst() {
             switch option {
-            case "--json", "--core", "--wire", "--tls", "--decode", "--events": break
+            case "--json", "--core", "--cache", "--wire", "--tls", "--decode", "--events": break
             case "--url", "--known", "--only", "--without", "--http2", "--server":
                 if rest.popFirst() == nil { return false }
             case "--faults", "--soak", "--hostile", "--from":
@@ -102,8 +105,10 @@ enum Main {
         if !isWireOnly { try await CoreBench.run(into: &report) }
         if isCoreOnly { return }
         if !isWireOnly {
+            try await CacheBench.run(into: &report)
             try await TokenBench.run(into: &report)
             try await LimiterBench.run(into: &report)
+            try await SharingBench.run(into: &report)
             try await CancelBench.run(into: &report)
             try await DecodeBench.run(into: &report)
             try JSONBench.run(into: &report)

@@ -32,7 +32,7 @@ enum Main {
                 do {
                     _ = try HTTPURL(url)
                 } catch {
-                    refuse(error.localizedDescription)
+                    refuse("\(error)")
                 }
                 base = url.hasSuffix("/") ? String(url.dropLast()) : url
             case "--verbose": isVerbose = true

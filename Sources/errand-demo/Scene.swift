@@ -35,7 +35,7 @@ struct Scene: Sendable {
             logs = []
             return
         }
-        let events = [social.events, catalog.events, pins.events].map { Self.log($0, to: terminal) }
+        let events = [social.diagnostics, catalog.diagnostics, pins.diagnostics].map { Self.log($0, to: terminal) }
         logs = events + [Self.log(central.log, to: terminal) { $0 }]
     }
 

@@ -9,7 +9,7 @@ import Glibc
 import Musl
 #endif
 
-/// The output: with colours and a moving progress bar on a terminal, as plain lines in a pipe.
+/// The output: with colors and a moving progress bar on a terminal, as plain lines in a pipe.
 struct Terminal: Sendable {
     enum Style: String {
         case title = "1"

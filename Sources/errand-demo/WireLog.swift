@@ -42,7 +42,7 @@ extension WireLog: Middleware {
             await add("\(asked) → \(response.status)", sent: sent)
             return response
         } catch {
-            await add("\(asked) → \(error.localizedDescription)", sent: sent)
+            await add("\(asked) → \(error)", sent: sent)
             throw error
         }
     }

@@ -109,5 +109,10 @@ import Testing
             ])
         let missing = try await lines(.file("/none"), sent)
         #expect(missing?.first == "- body    the script's file /none, which cannot be read")
+        let url = URL(filePath: path)
+        #expect(try await lines(.file(url), .file(url)) == nil)
+        #expect(try await lines(.file(url), sent)?.first == "- body    3 bytes")
+        let remote = try await lines(.file(try #require(URL(string: "https://a.test/b"))), sent)
+        #expect(remote?.first == "- body    the script's file /b, which cannot be read")
     }
 }

@@ -144,4 +144,54 @@ import Testing
         }
         #expect(reports.value.isEmpty)
     }
+
+    @Test("a mistake in a script is reported once, whatever it leads to")
+    func once() async throws {
+        let reports = Noted<[TestFailure]>([])
+        do {
+            let network = ScriptedTransport { failure in reports.update { $0.append(failure) } }
+            network.on(.post, "/login", .status(200))
+            network.on(.get, "/friend", .status(200).times(3))
+            network.on(.get, "/me", .status(200))
+            for id in 0..<3 {
+                let error = await #expect(throws: ServiceError.self) {
+                    _ = try await network.answer(.get, "https://api.test/friends?page=\(id)")
+                }
+                #expect("\(try #require(error))".contains("page=\(id)"))
+            }
+            let all = try #require(throws: TestFailure.self) { try network.verify() }
+            #expect(all.description.split(separator: "\n").count { $0.hasPrefix("No script expects") } == 3)
+        }
+        #expect(reports.value.count == 1)
+        #expect(reports.value.first?.description.contains("page=0") == true)
+    }
+
+    @Test("requests with different nearest scripts are reported each; then unused replies are not")
+    func twoMistakes() async throws {
+        let reports = Noted<[TestFailure]>([])
+        do {
+            let network = ScriptedTransport { failure in reports.update { $0.append(failure) } }
+            network.on(.get, "/users/7", .status(200))
+            network.on(.get, "/photos/7", .status(200))
+            for path in ["/users/8", "/photos/8", "/users/9"] {
+                _ = try? await network.answer(.get, "https://api.test\(path)")
+            }
+        }
+        #expect(reports.value.count == 2)
+        #expect(reports.value.first?.description.contains("+ path    /users/8") == true)
+        #expect(reports.value.last?.description.contains("+ path    /photos/8") == true)
+    }
+
+    @Test("onAny gets the request, for a number of requests or for all")
+    func any() async throws {
+        network.onAny(times: 1) { _ in HTTPResponse(status: 201) }
+        network.onAny { request in
+            HTTPResponse(status: request.method == .get ? 200 : 405)
+        }
+        #expect(try await network.answer(.get, "\(base)/a").status == 201)
+        #expect(try await network.answer(.get, "\(base)/b").status == 200)
+        #expect(try await network.answer(.put, "\(base)/c").status == 405)
+        try network.verify()
+        #expect(reports.value.isEmpty)
+    }
 }

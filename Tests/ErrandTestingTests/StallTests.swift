@@ -27,6 +27,24 @@ import Testing
         #expect(reports.value.count == 1)
     }
 
+    @Test("it explains a wait for the rate limiter, and counts its time")
+    func limiter() async throws {
+        let clock = clock(.milliseconds(200))
+        let network = ScriptedTransport()
+        network.on(.get, "/friends", ScriptedReply.json("[]").after(.seconds(3)).times(2))
+        let client = testClient(network, clock) { $0.rateLimit = .requests(1, per: .seconds(10)) }
+        for _ in 0..<2 { _ = try await client.run(Endpoint<[String]>.get("friends")) }
+        let texts = reports.value.map(\.description)
+        #expect(texts.count == 1 && !texts.contains { $0.contains("$0.rateLimit") })
+        #expect(clock.elapsed == .seconds(13) && clock.elapsedForRateLimit == .seconds(7))
+        let second = self.clock(.milliseconds(200))
+        let limited = testClient(network, second) { $0.rateLimit = .requests(1, per: .seconds(10)) }
+        network.on(.get, "/friends", ScriptedReply.json("[]").times(2))
+        for _ in 0..<2 { _ = try await limited.run(Endpoint<[String]>.get("friends")) }
+        let text = try #require(reports.value.last).description
+        #expect(text.contains("a permit of the rate limiter, ") && text.contains("$0.rateLimit = .unlimited"))
+    }
+
     @Test("a call that would never end, ends")
     func silence() async throws {
         let clock = clock(.milliseconds(100))

@@ -126,9 +126,9 @@ struct ServerFaultTests {
         }
     }
 
-    @Test("JSON that is labelled as HTML is read by a client that accepts it")
-    func mislabelled() async throws {
-        for error in await failures(with: .mislabelled, header: "mislabelled") {
+    @Test("JSON that is labeled as HTML is read by a client that accepts it")
+    func mislabeled() async throws {
+        for error in await failures(with: .mislabeled, header: "mislabeled") {
             guard case .decodingFailed = error else {
                 Issue.record("\(String(describing: error))")
                 continue
@@ -138,7 +138,7 @@ struct ServerFaultTests {
             $0.parameters = client.configuration.parameters
             $0.acceptedContentTypes += ["text/html"]
         }
-        server.fail(.mislabelled, on: Self.path)
+        server.fail(.mislabeled, on: Self.path)
         #expect(try await lenient.run(friends).count == 4)
     }
 

@@ -6,7 +6,7 @@ import Glibc
 /// library's own sources, so that it has access to internal declarations.
 enum Parser: String, CaseIterable {
     case head, date, pacing, words, url, link, token, redaction, answer, json, events, lines, range, digest, fields
-    case multipart
+    case multipart, cookie, cache
 
     func parse(_ bytes: UnsafeBufferPointer<UInt8>) {
         let text = String(decoding: bytes, as: UTF8.self)
@@ -36,6 +36,7 @@ enum Parser: String, CaseIterable {
                     _ = Instant.zero.advanced(by: pause)
                 }
             }
+        case .cache: store(text)
         case .words:
             let words = ErrorBody(Data(bytes), redactor: .standard)
             expect(words.message?.isEmpty != true)
@@ -112,6 +113,22 @@ enum Parser: String, CaseIterable {
                 expect(!element.isEmpty && element == element.trimmed)
                 _ = MediaType(String(element)).charset
             }
+        case .cookie:
+            for line in SetCookieLines.split(joined: text) + SetCookieLines.split(text) {
+                guard let cookie = SetCookie(line) else { continue }
+                // What a jar sends back, it would read as the same cookie.
+                let again = SetCookie("\(cookie.name)=\(cookie.value)")
+                expect(again?.name == cookie.name && again?.value == cookie.value)
+                expect(HTTPSyntax.isFieldValue(cookie.name) && HTTPSyntax.isFieldValue(cookie.value))
+                expect(!cookie.value.utf8.contains(UInt8(ascii: ";")))
+                guard let url = try? HTTPURL("https://a.b.example.com/c/d"),
+                    let kept = try? Cookie(
+                        cookie, from: CookieSource(url), sites: CookieSites(["example.com"]),
+                        at: Date(timeIntervalSince1970: 1_700_000_000))
+                else { continue }
+                expect(kept.problem == nil && CookieHost("a.b.example.com").isWithin(kept.domain))
+                expect(kept.domain.hasSuffix("example.com"))
+            }
         case .multipart: expect(MultipartComparison.holds(for: Data(bytes)))
         }
     }
@@ -147,6 +164,34 @@ enum Parser: String, CaseIterable {
         stride(from: 0, to: bytes.count, by: min(size, max(1, bytes.count))).map { start in
             Data(bytes.dropFirst(start).prefix(size))
         }
+    }
+
+    /// Stores a response with the fields in the text, one a line, and asks what to do with it.
+    private func store(_ text: String) {
+        var headers = HTTPHeaders()
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            headers.add(String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+        }
+        guard let url = try? HTTPURL("https://api.test/a") else { return expect(false) }
+        let request = HTTPRequest(method: .get, url: url, headers: headers)
+        let start = CacheMoment(date: Date(timeIntervalSince1970: 1_700_000_000), instant: .zero)
+        let exchange = CacheExchange(
+            request: request, sent: request, rules: CacheRules(), isSigned: false, received: start, delay: .zero
+        ) { _ in false }
+        let response = HTTPResponse(status: 200, headers: headers, body: .bytes(Data()))
+        _ = request.removals(by: response)
+        guard case .store(let stored) = exchange.outcome(of: response) else { return }
+        expect(!stored.control.noStore && stored.freshness.lifetime >= 0 && stored.freshness.initialAge >= 0)
+        expect(stored.variant.matches(headers) { _ in false })
+        let inquiry = CacheInquiry(HTTPRequest(method: .get, url: url), rules: CacheRules())
+        let later = CacheMoment(
+            date: start.date.addingTimeInterval(100), instant: Instant.zero.advanced(by: .seconds(100)))
+        if case .serve(let age) = inquiry.decision(on: stored, at: later) {
+            expect(age >= 100 && age < stored.freshness.lifetime && !stored.control.noCache)
+        }
+        _ = exchange.confirmed(stored, by: HTTPResponse(status: 304, headers: headers))
+        _ = stored.response(withBody: true, age: stored.freshness.age(at: later), as: CacheStatus(.hit))
     }
 
     private func expect(_ isSo: Bool) {

@@ -1,34 +1,12 @@
 #if canImport(SwiftUI)
 import Errand
-import Observation
 import SwiftUI
 
-@MainActor @Observable final class FriendListModel {
-    private(set) var friends: [User] = []
-    private(set) var message: String?
-    private let client: APIClient
+struct FriendsView: View {
+    @State private var model: FriendsModel
 
     init(client: APIClient) {
-        self.client = client
-    }
-
-    func load() async {
-        do {
-            friends = try await client.run(.friends(of: 7))
-            message = nil
-        } catch .cancelled {
-            // The view is gone.
-        } catch {
-            message = error.localizedDescription
-        }
-    }
-}
-
-struct FriendListView: View {
-    @State private var model: FriendListModel
-
-    init(client: APIClient) {
-        _model = State(initialValue: FriendListModel(client: client))
+        _model = State(initialValue: FriendsModel(client: client))
     }
 
     var body: some View {

@@ -1,6 +1,7 @@
 import Errand
 import ErrandTestSupport
 import ErrandTesting
+import Foundation
 import Testing
 
 @Suite("Authentication")
@@ -8,6 +9,10 @@ struct AuthenticationSamples {
     private func signIn(_ login: APIClient, _ tokens: TokenStore, name: String, password: String) async throws {
         let response = try await login.run(.signIn(name, password))
         await tokens.signIn(response.token)
+    }
+
+    private func begin(_ tokens: TokenStore, access: String, refresh: String, expiry: Date) async {
+        await tokens.signIn(Token(accessToken: access, refreshToken: refresh, expiry: expiry))
     }
 
     private func signOut(_ tokens: TokenStore) async {
@@ -32,7 +37,7 @@ struct AuthenticationSamples {
     private func events(_ tokens: TokenStore, showSignIn: (String) -> Void) async {
         for await event in tokens.events {
             switch event {
-            case .expired(let expiry): showSignIn("\(expiry)")
+            case .expired(let expiry): showSignIn(ServiceError.sessionExpired(expiry).localizedDescription)
             case .notSaved(let problem):
                 print("The session may not survive this process: \(problem)")
             default: break  // signed in, refreshed, or signed out
@@ -62,10 +67,36 @@ struct AuthenticationSamples {
         #expect(clock.elapsed == .seconds(2))
     }
 
+    @Test("a sign-out ends what has not been sent, and streams; a request on its way returns its response")
+    func signOutDuringCalls() async throws {
+        let (clock, network) = (TestClock(), scripted())
+        network.on(.get, "/friends", ScriptedReply.json("[]").after(.seconds(1)))
+        network.on(.get, "/log", .chunks([Data("one\n".utf8)]).thenSilence)
+        let tokens = TokenStore(time: clock)
+        await tokens.signIn(Token(accessToken: "a"))
+        let client = testClient(network, clock) {
+            $0.tokens = tokens
+            $0.rateLimit = .requests(2, per: .seconds(60))
+        }
+        try await clock.run {
+            let log = try await client.stream(.get("log"))
+            async let sent = client.run(.friends)
+            try await clock.sleep(for: .milliseconds(500))
+            let waiting = Task(executorPreference: clock.executor) { try await client.run(.friends) }
+            try await clock.sleep(for: .milliseconds(100))
+            await tokens.signOut()
+            #expect(try await sent.isEmpty)
+            let queued = await #expect(throws: ServiceError.self) { try await waiting.value }
+            #expect(queued?.description.contains("sessionExpired(signedOut") == true)
+            let ended = await #expect(throws: ServiceError.self) { for try await _ in log.lines {} }
+            #expect(ended?.description.contains("sessionExpired(signedOut") == true)
+        }
+    }
+
     @Test("an endpoint says whether it is signed")
     func endpoints() {
         let login: Endpoint<User> = .signUp("Ann")  // .authentication(.none): never signed
-        // Signed if somebody is signed in:
+        // Signed if a user is signed in:
         let feed: Endpoint<[User]> = .friends.authentication(.optional)
         #expect(login.options.authentication == CallOptions.Authentication.none)
         #expect(feed.options.authentication == .optional)

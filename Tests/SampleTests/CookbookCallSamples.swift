@@ -2,35 +2,8 @@ import Errand
 import ErrandTestSupport
 import ErrandTesting
 import Foundation
-import Observation
 import Synchronization
 import Testing
-
-@Observable @MainActor
-final class FriendsModel {
-    private(set) var friends: [User] = []
-    private(set) var message: String?
-    var isLoading: Bool { loads > 0 }
-    private var loads = 0
-    private let client: APIClient
-    private let latest = LatestOnly()
-
-    init(client: APIClient) { self.client = client }
-
-    func load() async {
-        loads += 1
-        defer { loads -= 1 }
-        let client = client
-        do throws(ServiceError) {
-            friends = try await latest.run { try await client.run(.friends) }
-            message = nil
-        } catch .cancelled {
-            // A later load has begun, or the screen is gone.
-        } catch {
-            message = error.localizedDescription
-        }
-    }
-}
 
 actor Uploads {
     private let client: APIClient
@@ -42,7 +15,7 @@ actor Uploads {
         let client = client
         running.append(
             Task {
-                // `client.events` reports a failure.
+                // `client.diagnostics` reports a failure.
                 _ = try? await client.run(.post("notes", body: .json(["text": note])))
             })
     }
@@ -159,7 +132,7 @@ struct CookbookCallSamples {
         await model.load()
         #expect(await model.friends.map(\.name) == ["Ann"])
         await model.load()
-        #expect(await model.message?.contains("404") == true)
+        #expect(await model.message == ServiceError.rejected(Rejection(status: 404)).localizedDescription)
         #expect(await model.isLoading == false)
     }
 

@@ -96,10 +96,11 @@ struct CookbookRequestSamples {
         network.on(.post, "/users", .json(#"{"id": 8, "name": "Bo"}"#))
         network.on(.delete, "/friends/7", .status(204))
         let client = testClient(network)
-        let user: User = try await client.run(.get("users/\(7)"))
+        let id = 7
+        let user: User = try await client.run(.get("users/\(id)"))
         let added: User = try await client.run(
             .post("users", body: .json(NewUser(name: "Bo"))))
-        try await client.run(.delete("friends/\(7)"))
+        try await client.run(.delete("friends/\(id)"))
         #expect(user.name == "Ann" && added.name == "Bo")
     }
 

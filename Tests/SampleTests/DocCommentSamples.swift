@@ -32,6 +32,12 @@ private func parameters() -> Endpoint<User> {
     Endpoint<User>(.post, "friends", parameters: ["user_id": 5, "category": "family"])
 }
 
+private func composed(_ id: User.ID) -> EndpointPath {
+    let user: EndpointPath = "users/\(id)"
+    let friends: EndpointPath = "\(user)/friends"
+    return friends
+}
+
 private func path(_ id: User.ID) -> EndpointPath {
     let path: EndpointPath = "users/\(id)/friends"
     return path
@@ -74,7 +80,7 @@ private enum OwnRoute {
 
 private func log(_ client: APIClient) async {
     let formatter = LogFormatter()
-    for await event in client.events { print(formatter.line(for: event)) }
+    for await event in client.diagnostics { print(formatter.line(for: event)) }
 }
 
 private func stream(_ client: APIClient, _ file: FileHandle) async throws {

@@ -16,7 +16,8 @@ struct ElsewhereSamples {
         network.on(.get, "/users/7", .json(#"{"id": 7, "name": "Ann"}"#))
         network.on(.post, "/users", .json(#"{"id": 8, "name": "Bo"}"#, status: 201))
         let client = testClient(network)
-        let user: User = try await client.run(.get("users/\(7)"))
+        let id = 7
+        let user: User = try await client.run(.get("users/\(id)"))
         let added: User = try await client.run(
             .post("users", body: .json(NewUser(name: "Bo"))))
         #expect(user == User(id: 7, name: "Ann"))

@@ -1,20 +1,27 @@
 import Errand
 import ErrandTestSupport
 import ErrandTesting
+import Foundation
 import Synchronization
 import Testing
 
 func advice(on error: ServiceError) -> String? {
     switch error {
     case .cancelled: nil  // the response is not needed
-    case .signInRequired, .sessionExpired: "Sign in, please."
-    case .noInternetConnection, .timedOut, .rateLimited, .serverFailure, .transport:
-        "\(error.localizedDescription). Try again later."
+    case _ where error.needsSignIn: "Sign in, please."
     case .rejected(let rejection) where !rejection.fieldErrors.isEmpty:
         "Look at the fields that are marked."
-    case .rejected, .paging: error.localizedDescription
     case .invalidRequest, .decodingFailed: "This app has a mistake: \(error)"
+    default: error.localizedDescription
     }
+}
+
+func message(for error: ServiceError, in french: [String: String]) -> String {
+    let sentences = error.sentences.map { sentence in
+        let text = french[sentence.key] ?? sentence.text(in: "en")
+        return sentence.number.map { text.replacing("%lld", with: "\($0)") } ?? text
+    }
+    return error.serverMessage ?? sentences.joined(separator: " ")
 }
 
 struct Refusal: Decodable {
@@ -22,8 +29,40 @@ struct Refusal: Decodable {
     var balance: Int
 }
 
+func attempt<Value: Sendable, Failure: Error>(
+    _ operation: () async throws(Failure) -> Value, onFailure show: (Failure) -> Void
+) async -> Value? {
+    do throws(Failure) {
+        return try await operation()
+    } catch {
+        show(error)
+        return nil
+    }
+}
+
 @Suite("Errors")
 struct ErrorSamples {
+    @Test("a language of the app's own, and the advice")
+    func french() throws {
+        let table = ["serverFailure.unavailable": "Indisponible.", "advice.tryAgainInSeconds": "Attendez %lld s."]
+        let error = ServiceError.serverFailure(Rejection(status: 503, retryAfter: .seconds(7)))
+        #expect(message(for: error, in: table) == "Indisponible. Attendez 7 s.")
+        #expect(message(for: .rejected(Rejection(status: 422, message: "déjà pris")), in: table) == "déjà pris")
+        #expect(message(for: .signInRequired, in: table) == "You need to sign in first.")
+        #expect(advice(on: .signInRequired) == "Sign in, please." && advice(on: .cancelled) == nil)
+    }
+
+    @Test("the article lists every key with its sentence")
+    func keys() throws {
+        let article = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Docs.docc/LocalizingErrors.md")
+        let lines = try String(contentsOf: article, encoding: .utf8).split(separator: "\n")
+        let listed = lines.compactMap { $0.wholeMatch(of: /"([\w.]+)" = ".+\.";/).map { String($0.1) } }
+        #expect(listed == ErrorSentence.allKeys)
+        let error = ServiceError.transport(TransportFailure(.reset))
+        for sentence in error.sentences { #expect(lines.contains("\"\(sentence.key)\" = \"\(sentence)\";")) }
+    }
+
     @Test("the fields that the server complains of")
     func fields() async throws {
         let network = scripted()
@@ -44,6 +83,22 @@ struct ErrorSamples {
             show(error)
         }
         #expect(marked == ["name": "is taken"])
+    }
+
+    @Test("a helper of one's own that takes a closure")
+    func helper() async {
+        let network = scripted()
+        network.on(.get, "/friends") { .status(404) }
+        let client = testClient(network)
+        var shown: [String] = []
+        func show(_ text: String) { shown.append(text) }
+        let friends = await attempt { () async throws(ServiceError) in
+            try await client.run(.friends)
+        } onFailure: { error in
+            show(error.localizedDescription)
+        }
+        #expect(friends == nil)
+        #expect(shown == [ServiceError.rejected(Rejection(status: 404)).localizedDescription])
     }
 
     @Test("the server's own type of error")
@@ -92,7 +147,7 @@ struct ErrorSamples {
         network.on(.get, "/friends") { .status(404) }
         let clock = TestClock()
         let client = testClient(network, clock)
-        let events = client.events
+        let events = client.diagnostics
         _ = try? await client.run(.friends)
         await client.shutdown()
         var shown: [String] = []
@@ -100,7 +155,7 @@ struct ErrorSamples {
         for await event in events {
             if let error = event.failure { show(advice(on: error)) }
         }
-        #expect(shown == ["The server responded with 404 (Not Found); there is no such resource"])
+        #expect(shown == [ServiceError.rejected(Rejection(status: 404)).localizedDescription])
     }
 
     @Test("names of one's own are secret")
@@ -116,6 +171,6 @@ struct ErrorSamples {
     @Test("every case has its advice")
     func advices() {
         #expect(advice(on: .cancelled) == nil)
-        #expect(advice(on: .noInternetConnection) == "No internet connection. Try again later.")
+        #expect(advice(on: .noInternetConnection) == ServiceError.noInternetConnection.localizedDescription)
     }
 }

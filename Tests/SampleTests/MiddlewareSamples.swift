@@ -29,21 +29,17 @@ struct Metrics: Middleware {
     }
 }
 
-struct Tracing: Middleware {
-    @TaskLocal static var parent: String?
-
-    func intercept(
-        _ request: HTTPRequest, _ context: CallContext, next: Next
-    ) async throws -> HTTPResponse {
-        var request = request
-        if !context.hasLeftOrigin { request.headers["traceparent"] = Self.parent }
-        return try await next(request, context)
-    }
-}
-
 @Suite("Middleware")
 struct MiddlewareSamples {
     private let network = scripted()
+
+    private func both() -> APIClient {
+        let client = APIClient("https://api.example.com/v1") {
+            $0.callMiddlewares = [Stopwatch()]
+            $0.attemptMiddlewares = [Stopwatch()]
+        }
+        return client
+    }
 
     @Test("a key is added for the client's own server, and for no other")
     func key() async throws {
@@ -77,11 +73,17 @@ struct MiddlewareSamples {
         #expect(seen.last?.hasPrefix("call GET friends 200 1.") == true)
     }
 
-    @Test("the trace of the caller goes along")
+    @Test("the trace of a request that was received goes along")
     func tracing() async throws {
         network.on(.get, "/friends", .json("[]"))
-        let client = testClient(network) { $0.attemptMiddlewares = [Tracing()] }
-        try await Tracing.$parent.withValue("00-1-2-01") { try await client.run(.friends) }
-        #expect(network.sent.first?.request.headers["traceparent"] == "00-1-2-01")
+        let client = testClient(network)
+        let headers: HTTPHeaders = ["traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"]
+        let trace = TraceContext(parent: headers["traceparent"] ?? "", state: headers["tracestate"])
+        let friends = try await TraceContext.$current.withValue(trace) {
+            try await client.run(.friends)
+        }
+        #expect(friends.isEmpty)
+        let sent = network.sent.first?.request.headers["traceparent"]
+        #expect(sent?.hasPrefix("00-0af7651916cd43dd8448eb211c80319c-") == true)
     }
 }

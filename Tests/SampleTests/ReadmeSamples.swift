@@ -58,11 +58,11 @@ struct ReadmeSamples {
         do {
             show(try await client.run(.friends(of: me.id)))  // [User]
         } catch .cancelled {
-            // The task was cancelled; the result is not needed.
-        } catch .signInRequired, .sessionExpired {
+            // The task was canceled; the result is not needed.
+        } catch let error where error.needsSignIn {
             showSignIn()
         } catch {
-            show(message: error.localizedDescription)  // "No internet connection", or the server's own words
+            show(message: error.localizedDescription)  // "No internet connection.", or the server's own words
         }
         return names
     }

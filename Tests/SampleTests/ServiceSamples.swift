@@ -3,41 +3,11 @@ import ErrandTesting
 import ExampleServer
 import ExampleServices
 import Foundation
-import Observation
 import Testing
 
 extension Endpoint where Response == Social.User {
     static func addFriend(_ id: Social.User.ID) -> Self {
         Endpoint(.post, "friends", parameters: ["friend_id": id])
-    }
-}
-
-/// The model of a screen, as the article shows it.
-@MainActor @Observable
-private final class Screen {
-    var friends: [Social.User] = []
-    var skippedCount = 0
-    var message: String?
-    var loads = 0
-    private let service: Social.FriendsService
-    private let latest = LatestOnly()
-
-    init(_ service: Social.FriendsService) {
-        self.service = service
-    }
-
-    func load() async {
-        loads += 1  // isLoading is loads > 0
-        defer { loads -= 1 }
-        let service = service
-        do throws(ServiceError) {
-            let list = try await latest.run { try await service.friends() }
-            (friends, skippedCount, message) = (list.elements, list.skippedCount, nil)
-        } catch .cancelled {
-            // A later load has begun, or the screen is gone.
-        } catch {
-            message = error.localizedDescription
-        }
     }
 }
 
@@ -55,7 +25,7 @@ struct ServiceSamples {
         let server = ServerEnvironment(name: "social", baseURL: servers.socialURL)
         let client = Social.client(server, appToken: ExampleData.applicationToken, user: ann.id)
         let service = Social.FriendsService(client)
-        let screen = await Screen(service)
+        let screen = await Social.FriendsScreen(service)
         await screen.load()
         #expect(await screen.friends.map(\.id) == [2, 5, 6, 8])
         #expect(await screen.message == nil)
@@ -107,10 +77,15 @@ struct ServiceSamples {
         var shown: String?
         func letIn(_ account: Central.Account) { shown = account.email }
         func showSignIn(_ reason: String) { shown = reason }
+        func show(_ reason: String) { shown = "still signed in: \(reason)" }
         do {
             letIn(try await central.checkToken())
         } catch {
-            showSignIn(error.alertText)  // the server's reason, or "Invalid Token"
+            if await central.tokens.isSignedIn {
+                show(error.alertText)  // no network, for example
+            } else {
+                showSignIn(error.alertText)  // the server's reason, or "Invalid Token"
+            }
         }
         return shown
     }
@@ -181,7 +156,7 @@ struct ServiceSamples {
         } catch let error where error.isWrongPassword {
             show("The name or the password is wrong")
         } catch {
-            show(error.localizedDescription)  // "No internet connection", a wrong client id, and all else
+            show(error.localizedDescription)  // "No internet connection.", a wrong client id, and all else
         }
         return shown
     }

@@ -29,25 +29,6 @@ struct Message: Decodable, Sendable {
     var text: String
 }
 
-/// What a web framework has for the response that it writes.
-private actor Answer {
-    private(set) var head: (status: Int, type: String?)?
-    private(set) var body = Data()
-
-    func begin(status: Int, type: String?) throws { head = (status, type) }
-    func write(_ chunk: Data) throws { body += chunk }
-}
-
-private struct Proxy {
-    let origin: APIClient
-
-    func passOn(_ id: Int, to answer: Answer) async throws {
-        let video = try await origin.stream(.get("videos/\(id)"))
-        try await answer.begin(status: video.status, type: video.headers["Content-Type"])
-        for try await chunk in video.chunks { try await answer.write(chunk) }
-    }
-}
-
 @Suite("Streams and events") struct StreamSamples {
     private let network = scripted()
 
@@ -99,16 +80,6 @@ private struct Proxy {
             show(friend.name)
         }
         #expect(shown.texts == ["new: a", "Ann"])
-    }
-
-    @Test("a server passes a stream on")
-    func passedOn() async throws {
-        network.on(.get, "/videos/7", .chunks([Data("frames".utf8)], headers: ["Content-Type": "video/mp4"]))
-        let answer = Answer()
-        try await Proxy(origin: client()).passOn(7, to: answer)
-        #expect(await answer.head?.status == 200)
-        #expect(await answer.head?.type == "video/mp4")
-        #expect(await answer.body == Data("frames".utf8))
     }
 
     @Test("an app's model follows a feed until its view is gone")

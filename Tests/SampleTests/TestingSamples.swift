@@ -188,3 +188,18 @@ struct TestingSamples {
     }
     #endif
 }
+
+/// The function that the article has; the other tests use one that they share.
+private struct OwnClient {
+    func testClient(
+        _ network: any Transport, _ clock: TestClock = TestClock(),
+        _ configure: (inout Configuration) -> Void = { _ in }
+    ) -> APIClient {
+        var configuration = Configuration(ServerEnvironment(name: "test", baseURL: "https://api.test"))
+        configuration.transport = network
+        configuration.time = clock
+        configuration.rateLimit = .unlimited
+        configure(&configuration)
+        return APIClient(configuration)
+    }
+}

@@ -2,6 +2,7 @@ import Errand
 import ErrandTestSupport
 import ErrandTesting
 import Foundation
+import Observation
 import Testing
 
 @Suite("Files and forms") struct UploadSamples {
@@ -99,9 +100,10 @@ import Testing
     }
 }
 
-@MainActor final class UploadScreen {
-    let client: APIClient
-    var fraction = 0.0
+@Observable @MainActor
+final class UploadScreen {
+    private(set) var fraction = 0.0
+    private let client: APIClient
 
     init(_ client: APIClient) { self.client = client }
 

@@ -70,6 +70,11 @@ package final class Subprocess: Sendable {
         return signal == 0 ? status >> 8 & 0xFF : signal
     }
 
+    /// Interrupts the process, as Ctrl-C does.
+    package func interrupt() {
+        kill(id, SIGINT)
+    }
+
     /// Kills the process; for the process, that is like a power cut.
     package func stop() {
         kill(id, SIGKILL)

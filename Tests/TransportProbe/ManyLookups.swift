@@ -20,12 +20,17 @@ struct ManyLookups {
     let gate: String
     /// Whether the lookup ends once the call that began it has ended; otherwise it lasts as long as the process.
     let lookupEnds: Bool
+    /// The file of the authorities that the certificate of the host is checked against; by default the system's.
+    let authorities: String?
 
     /// Cancels the first call, which has begun the lookup, when others wait for it. Prints how the calls ended, how
     /// often in each way, and the threads that libcurl has at the end.
     func report() async throws {
+        var options = CurlTransport.Options()
+        if let authorities { options.certificateAuthorities = authorities }
+        let transport = CurlTransport(options)
         let client = APIClient(url) {
-            $0.transport = CurlTransport()
+            $0.transport = transport
             $0.rateLimit = .unlimited
             $0.retry = .never
             $0.allowsCleartext = true

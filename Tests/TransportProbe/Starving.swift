@@ -65,11 +65,11 @@ struct Starving {
                 }
             }
         }
-        var arrivals = pieces.makeAsyncIterator()
-        await arrivals.next()
         let wholes = (0..<Self.attacks / 2).map { _ in
             Task { while !Task.isCancelled { _ = try? await client.run(Endpoint<Data>.get("x")) } }
         }
+        var arrivals = pieces.makeAsyncIterator()
+        await arrivals.next()
         return streams + wholes
     }
 

@@ -14,7 +14,7 @@ import Darwin
 
 // A separate process for the tests of a transport that need another environment, or a process that does nothing else:
 //
-//     TransportProbe get URL [proxy=none|PROXY] [pin=HASH] [identity=FILE] [authorities=FILE]
+//     TransportProbe get URL [proxy=none|PROXY] [pin=HASH] [identity=FILE] [authorities=FILE] [http3=assumed]
 //         sends one request; prints the status and the body, or the kind of failure, whether the server may have
 //         seen the request, and the message
 //     TransportProbe series [METHOD]URL...
@@ -45,6 +45,8 @@ import Darwin
 //     TransportProbe download BASE PATH [LIMIT]
 //         downloads `file` of that server to the path, where no file may grow beyond LIMIT bytes; prints a line when
 //         the first bytes have come, and at the end the number of bytes that were there before, or the error
+//     TransportProbe limited URL default|set
+//         makes seven calls, with the default limit or with the same limit that was set; prints nothing
 //     TransportProbe hung BASE HUNG HEALTHY
 //         uses files in the folder HUNG, whose disk hangs, and beside them files in HEALTHY; prints for each kind of
 //         work how many milliseconds it took at most
@@ -79,6 +81,7 @@ case "get":
         case "proxy": options.proxy = parts[1] == "none" ? .none : .url(parts[1])
         case "pin": options.pinnedPublicKeys = [parts[1]]
         case "identity": options.clientCertificate = .init(certificate: parts[1], key: parts[1])
+        case "http3": options.http3 = .assumed
         case "authorities": options.certificateAuthorities = parts[1]
         default: exit(64)
         }
@@ -114,10 +117,11 @@ case "exhausted" where arguments.count == 3:
     }
 case "lookup" where arguments.count == 3:
     try await SlowLookup(slow: arguments[1], quick: arguments[2]).report()
-case "lookups" where arguments.count == 6:
+case "lookups" where [6, 7].contains(arguments.count):
     try await ManyLookups(
         url: arguments[1], calls: Int(arguments[2]) ?? 0, timeout: .milliseconds(Int(arguments[3]) ?? 0),
-        gate: arguments[4], lookupEnds: arguments[5] == "later"
+        gate: arguments[4], lookupEnds: arguments[5] == "later",
+        authorities: arguments.count > 6 ? arguments[6] : nil
     ).report()
 case "starving" where arguments.count == 3:
     try await Starving(attacked: arguments[1], authorities: arguments[2]).report()
@@ -128,6 +132,11 @@ case "ending" where arguments.count == 3:
 case "download" where arguments.count >= 3:
     await Downloading(base: arguments[1], path: arguments[2], limit: arguments.dropFirst(3).first.flatMap(rlim_t.init))
         .report()
+case "limited" where arguments.count == 3:
+    let client = APIClient(arguments[1]) {
+        if arguments[2] == "set" { $0.rateLimit = .requests(5, per: .seconds(1)) }
+    }
+    for _ in 0..<7 { _ = try await client.run(Endpoint<Data>.get("x")) }
 case "hung" where arguments.count == 4:
     await HungDisk(base: arguments[1], hung: arguments[2], healthy: arguments[3]).report()
 case "torture" where arguments.count == 4:

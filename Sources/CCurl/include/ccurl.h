@@ -219,6 +219,8 @@ ccurl_failure ccurl_transfer_failure(const ccurl_transfer *transfer);
 void ccurl_transfer_set_words(ccurl_transfer *transfer, const char *words);
 // Whether the transfer, which runs, may still be looking up its host.
 bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer);
+// Whether the transfer, which runs, has no connection yet on which it can be sent.
+bool ccurl_transfer_is_connecting(const ccurl_transfer *transfer);
 // Whether it was sent on a connection that was kept.
 bool ccurl_transfer_is_on_kept_connection(const ccurl_transfer *transfer);
 // Whether a socket was opened for it: its host was looked up, and it is on no connection that was kept.
@@ -245,8 +247,9 @@ void ccurl_transfer_choose_http3(ccurl_transfer *transfer, ccurl_http3 way);
 bool ccurl_transfer_lacks_http3(const ccurl_transfer *transfer);
 // Starts a transfer that lacked one again. Returns false if libcurl refuses it.
 bool ccurl_loop_add_again(ccurl_loop *loop, ccurl_transfer *transfer);
-// Starts a transfer. Returns false if libcurl refuses it.
-bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer);
+// Starts a transfer, which waits for a connection that is being made, to share it, if it `may_share`. Returns false if
+// libcurl refuses it.
+bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share);
 // Ends a transfer that runs, but leaves the lookup of its host to libcurl. Returns false if none is under way: then it
 // has to be removed.
 bool ccurl_loop_leave_lookup(ccurl_loop *loop, ccurl_transfer *transfer);

@@ -41,11 +41,6 @@ final class Call: Interruptible, Stoppable {
         }
     }
 
-    /// Joins a transmission that runs by itself.
-    func join(_ transmission: Transmission) {
-        state.withLock { ($0.transmission, $0.phase) = (transmission, nil) }
-    }
-
     private var transmission: Transmission? { state.withLock { $0.transmission } }
 
     /// The current phase.
@@ -91,6 +86,13 @@ final class Call: Interruptible, Stoppable {
     /// Stops the call because its deadline has passed.
     func stopAtDeadline() {
         stop(timedOut(.deadline))
+    }
+
+    /// Returns an error of the call, with its name, and the server that it comes from: after a redirect, that may be
+    /// another than the client's.
+    func naming(_ error: ServiceError) -> ServiceError {
+        let server = transmission?.server?.description ?? settings.events.server
+        return error.naming(settings.name, at: server, after: attempts)
     }
 
     /// Ends the call. Returns `false` if it has ended already.

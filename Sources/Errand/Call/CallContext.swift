@@ -8,6 +8,8 @@ public struct CallContext: Sendable {
     var isInMiddleware = false
     /// Whether the send follows another one of its attempt, and goes to the front of the limiter's queue.
     var isUrgent = false
+    /// Whether the request follows a redirect.
+    var isRedirected = false
     /// The token that the call has waited for before this send; `nil` if it has not waited.
     var awaited: AwaitedToken?
     /// The permit of this send.

@@ -5,36 +5,29 @@ public struct CallRules: Sendable {
     /// The longest silence within each send; `nil` if there is no limit.
     public let timeout: Duration?
     /// The time limit of the whole call; `nil` if there is none.
-    public let deadline: Duration?
+    public internal(set) var deadline: Duration?
     /// The policy for retries.
     public let retry: RetryPolicy
     /// The key that makes the call safe to repeat; `nil` if there is none.
     public let idempotencyKey: String?
     /// The number of permits that each send takes.
     public let permits: Int
+    /// The statuses that are no errors besides 200 to 299.
+    public let acceptedStatuses: Set<Int>
+    /// The redirects that the call follows.
+    public let redirects: RedirectPolicy
+    /// How the call uses the cache.
+    var cache = CacheRules()
     /// A description of what is wrong with the rules; `nil` if they are valid.
-    let problem: String?
+    var problem: String?
+    /// Whether the call has closures of its own that decide about retries or redirects: they cannot be compared.
+    var hasOwnConditions = false
 
     /// Creates rules. The defaults are those of a client with the default configuration and without tokens.
     public init(
         authentication: CallOptions.Authentication = .none, timeout: Duration? = .seconds(30),
-        deadline: Duration? = nil, retry: RetryPolicy = .standard, idempotencyKey: String? = nil, permits: Int = 1
-    ) {
-        self.init(
-            authentication: authentication, timeout: timeout, deadline: deadline, retry: retry,
-            idempotencyKey: idempotencyKey, permits: permits, problem: nil)
-    }
-
-    /// The same rules without a time limit for the whole call.
-    var withoutDeadline: CallRules {
-        CallRules(
-            authentication: authentication, timeout: timeout, deadline: nil, retry: retry,
-            idempotencyKey: idempotencyKey, permits: permits, problem: problem)
-    }
-
-    init(
-        authentication: CallOptions.Authentication, timeout: Duration?, deadline: Duration?, retry: RetryPolicy,
-        idempotencyKey: String?, permits: Int, problem: String?
+        deadline: Duration? = nil, retry: RetryPolicy = .standard, idempotencyKey: String? = nil, permits: Int = 1,
+        acceptedStatuses: Set<Int> = [], redirects: RedirectPolicy = .all
     ) {
         self.authentication = authentication
         self.timeout = timeout
@@ -42,6 +35,41 @@ public struct CallRules: Sendable {
         self.retry = retry
         self.idempotencyKey = idempotencyKey
         self.permits = permits
-        self.problem = problem
+        self.acceptedStatuses = acceptedStatuses
+        self.redirects = redirects
+    }
+
+    /// The rules by which requests are sent.
+    struct Sending: Sendable, Hashable {
+        fileprivate let timeout: Duration?
+        fileprivate let retry: RetryPolicy
+        fileprivate let permits: Int
+        fileprivate let acceptedStatuses: Set<Int>
+        fileprivate let followsRedirects: Bool
+        fileprivate let cache: CacheRules
+        /// Whether the client's closures decide about retries and redirects.
+        fileprivate let hasConditions: [Bool]
+    }
+
+    /// The rules by which the requests of the call are sent; `nil` if they cannot be compared with those of another, or
+    /// if the response is meant for the call alone.
+    var sending: Sending? {
+        guard !hasOwnConditions, cache.mode != .noStore else { return nil }
+        return Sending(
+            timeout: timeout, retry: retry, permits: permits, acceptedStatuses: acceptedStatuses,
+            followsRedirects: !redirects.followsNone, cache: cache,
+            hasConditions: [retry.hasCondition, redirects.hasCondition])
+    }
+
+    /// The same rules without a time limit for the whole call.
+    var withoutDeadline: CallRules {
+        var rules = self
+        rules.deadline = nil
+        return rules
+    }
+
+    /// Returns whether a response with that status is a value and no error.
+    func accepts(_ status: Int) -> Bool {
+        (200..<300).contains(status) || acceptedStatuses.contains(status)
     }
 }

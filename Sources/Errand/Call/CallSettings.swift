@@ -40,6 +40,23 @@ final class CallSettings: Sendable {
         deadline = rules.deadline.map(self.started.advanced(by:)) ?? .distantFuture
     }
 
+    /// Creates the settings of a transmission that several calls share: those of the call that starts it, but without
+    /// what only that call owns. Its events have the number of that call.
+    init(sharedBy settings: CallSettings) {
+        id = settings.id
+        method = settings.method
+        path = settings.path
+        delivery = settings.delivery
+        rules = settings.rules.withoutDeadline
+        started = settings.time.now
+        deadline = .distantFuture
+        time = settings.time
+        events = settings.events
+        upload = nil
+        eventIDReach = settings.eventIDReach
+        knownName = settings.knownName
+    }
+
     /// The method and the path of the call, without the query. Built once if the events have listeners.
     var name: String { knownName ?? "\(method) \(path)" }
 

@@ -11,7 +11,7 @@
 ///     }
 ///
 /// It may throw any error. An error that is not a `ServiceError` becomes `.transport` of the kind `.middleware`; so
-/// does a `CancellationError`, unless the call was cancelled. It must return promptly after cancellation. A status that
+/// does a `CancellationError`, unless the call was canceled. It must return promptly after cancellation. A status that
 /// is not 2xx is a value here, not an error.
 public protocol Middleware: Sendable {
     /// Passes a request to the rest of the pipeline, down to the transport, and returns the response.

@@ -2,7 +2,8 @@
 //
 //     what                scope                            what stops it
 //     call                its own                          its caller's task, `cancelAll()`, `shutdown()`, its
-//                                                          deadline, the end of the session of a stream or download
+//                                                          deadline, the end of the session of a stream or download,
+//                                                          and of any call that waits before a send
 //     transmission        that of its one call             as its call
 //       that is shared    its own                          the last call that leaves it, `shutdown()`
 //     send                its own, below that              the timeout of an attempt
@@ -11,7 +12,7 @@
 //     other waits         that of call or transmission     as those
 //
 // A stop has a reason, and the first counts. A wait that knows scopes ends at once. A user's middleware, a closure and
-// a foreign transport run in a child task, which is cancelled. A body that is being decoded is given up soon after.
+// a foreign transport run in a child task, which is canceled. A body that is being decoded is given up soon after.
 
 /// What can be stopped from outside: a call or a transmission.
 ///
@@ -56,7 +57,7 @@ extension Interruptible {
     func runInChild<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
-        // Nothing begins for a caller that has been cancelled, least of all a send.
+        // Nothing begins for a caller that has been canceled, least of all a send.
         try throwIfStopped()
         return try await scope.runInChild(operation)
     }

@@ -18,6 +18,8 @@ final class Transmission: Interruptible, PhaseReporter {
         var session: UUID?
         /// The last request that was given to the transport.
         var sent: HTTPRequest?
+        /// The number of requests that were given to the transport.
+        var sends = 0
         /// The first request that was given to the transport, if there has been another since: a redirect drops a body
         /// that may hold a password.
         var sentFirst: HTTPRequest?
@@ -28,6 +30,8 @@ final class Transmission: Interruptible, PhaseReporter {
         var accessTokens: (last: String?, before: String?)
         /// The end of the last reading of the request's body.
         var bodyRead: Promise<Void, Never>?
+        /// The transmission whose response is awaited in place of an own one.
+        var followed: Transmission?
     }
 
     let settings: CallSettings
@@ -48,8 +52,19 @@ final class Transmission: Interruptible, PhaseReporter {
         self.record = Lock(record)
     }
 
+    /// Goes on as another transmission, which several calls share: what is asked about this one, that one answers.
+    func follow(_ other: Transmission) {
+        record.withLock { $0.followed = other }
+    }
+
+    /// Returns a part of the record, or of that of the transmission that it goes on as.
+    private func read<Value: Sendable>(_ part: (Record) -> Value) -> Value {
+        let (value, followed) = record.withLock { (part($0), $0.followed) }
+        return followed?.read(part) ?? value
+    }
+
     /// The current phase.
-    var phase: Phase { record.withLock { $0.phase } }
+    var phase: Phase { read(\.phase) }
 
     /// Reports the current phase.
     func note(_ phase: Phase) {
@@ -57,7 +72,7 @@ final class Transmission: Interruptible, PhaseReporter {
     }
 
     /// The number of attempts that have begun.
-    var attempts: Int { record.withLock { $0.attempts } }
+    var attempts: Int { read(\.attempts) }
 
     /// Begins an attempt.
     func beginAttempt() {
@@ -80,6 +95,15 @@ final class Transmission: Interruptible, PhaseReporter {
         record.withLock { $0.session = session }
     }
 
+    /// Stops the transmission when the session that signs its requests ends (T6, T20), until the watch is canceled.
+    ///
+    /// Only waits are watched: before a send the session is looked at, and what has been sent returns its response.
+    /// `nil` if no session signs the requests.
+    func watchSession(of tokens: TokenStore?) -> SessionWatch? {
+        guard let tokens, let session else { return nil }
+        return tokens.watch(session) { self.stop($0) }
+    }
+
     // MARK: What was sent
 
     /// Records a request that is given to the transport, and the token that signs it.
@@ -88,6 +112,7 @@ final class Transmission: Interruptible, PhaseReporter {
             record.phase = .waitingForResponse
             record.sentFirst = record.sentFirst ?? record.sent
             record.sent = request
+            record.sends += 1
             if let token { record.accessTokens = (token, record.accessTokens.last) }
         }
     }
@@ -97,18 +122,29 @@ final class Transmission: Interruptible, PhaseReporter {
         record.withLock { $0.mayHaveActed = true }
     }
 
+    /// The origin that the last request was sent to; `nil` if none was sent.
+    var server: Origin? { read { $0.sent?.url.origin } }
+
+    /// The number of requests that were given to the transport.
+    var sends: Int { record.withLock { $0.sends } }
+
+    /// Returns the last request that was given to the transport, if there was one after those.
+    func sent(after earlier: Int) -> HTTPRequest? {
+        record.withLock { $0.sends > earlier ? $0.sent : nil }
+    }
+
     /// Whether a request was given to the transport.
-    var wasSent: Bool { record.withLock { $0.sent != nil } }
+    var wasSent: Bool { read { $0.sent != nil } }
 
     /// Whether the server may have acted on an earlier send.
-    var mayHaveActed: Bool { record.withLock { $0.mayHaveActed } }
+    var mayHaveActed: Bool { read(\.mayHaveActed) }
 
     /// The headers of the request that was sent first, before any redirect.
-    var sentHeaders: HTTPHeaders { record.withLock { ($0.sentFirst ?? $0.sent)?.headers ?? [:] } }
+    var sentHeaders: HTTPHeaders { read { ($0.sentFirst ?? $0.sent)?.headers ?? [:] } }
 
     /// Returns a redactor that hides values with those names, and the secrets that were sent.
     func redactor(_ names: SecretNames) -> Redactor {
-        let (sent, tokens) = record.withLock { record in
+        let (sent, tokens) = read { record in
             (
                 [record.sentFirst, record.sent].compactMap(\.self),
                 [record.accessTokens.last, record.accessTokens.before].compactMap(\.self)

@@ -3,7 +3,7 @@ import Synchronization
 /// The running calls of a client, and whether new ones may begin.
 ///
 /// Behind a lock and not on the client's actor, because calls begin and end without a wait.
-final class CallsInFlight: Sendable {
+final class CallsInFlight: TransmissionOwner {
     private struct State {
         var calls: [Int: Call] = [:]
         /// The transmissions that run by themselves.
@@ -14,6 +14,18 @@ final class CallsInFlight: Sendable {
         /// The refreshes that may still make calls, although no others may begin.
         var finishing: [RefreshRun] = []
         var drained: Promise<Void, Never>?
+        /// Ends the time in which running calls may finish; `nil` before and after that time.
+        var grace: Promise<Void, Never>?
+
+        /// Whether the call may begin: after the client was closed, only a refresh that other calls wait for.
+        func admits(_ call: Call) -> Bool {
+            !isClosed || isFinishing(call) || grace != nil && call.settings.isRefreshCall
+        }
+
+        /// What waits for the end of the last call, if there is none left.
+        var waiting: [Promise<Void, Never>] {
+            isEmpty ? [grace, drained].compactMap(\.self) : []
+        }
 
         /// Whether nothing runs any more.
         var isEmpty: Bool { calls.isEmpty && transmissions.isEmpty }
@@ -48,7 +60,7 @@ final class CallsInFlight: Sendable {
 
     func begin(_ call: Call) throws(ServiceError) {
         let isOpen = state.withLock { state in
-            guard !state.isClosed || state.isFinishing(call) else { return false }
+            guard state.admits(call) else { return false }
             state.calls[call.settings.id] = call
             state.note(call.settings.refreshRun)
             counts.send(state.calls.count)
@@ -71,12 +83,12 @@ final class CallsInFlight: Sendable {
     func end(_ call: Call, reporting event: @autoclosure () -> ClientEvent.Kind) {
         guard call.finish() else { return }
         call.report(event())
-        let drained = state.withLock { state in
+        let waiting = state.withLock { state in
             state.calls[call.settings.id] = nil
             counts.send(state.calls.count)
-            return state.isEmpty ? state.drained : nil
+            return state.waiting
         }
-        drained?.complete(.success(()))
+        for promise in waiting { promise.complete(.success(())) }
     }
 
     /// Keeps a transmission that runs by itself until its end. It counts when the client is shut down, and not among
@@ -91,11 +103,11 @@ final class CallsInFlight: Sendable {
 
     /// Ends a transmission that ran by itself.
     func end(_ transmission: SharedTransmission) {
-        let drained = state.withLock { state in
+        let waiting = state.withLock { state in
             state.transmissions[ObjectIdentifier(transmission)] = nil
-            return state.isEmpty ? state.drained : nil
+            return state.waiting
         }
-        drained?.complete(.success(()))
+        for promise in waiting { promise.complete(.success(())) }
     }
 
     /// Cancels all calls except those that a token refresh has made: a refresh belongs to a token store and not to a
@@ -103,6 +115,34 @@ final class CallsInFlight: Sendable {
     func cancelAll() {
         let calls = state.withLock { Array($0.calls.values) }
         for call in calls where !call.settings.isRefreshCall { call.stop(.cancelled) }
+    }
+
+    /// Prevents new calls, and waits until running ones have finished: until that instant at most, until the task is
+    /// canceled, or until ``endGrace()``. Does nothing if they have been stopped before.
+    ///
+    /// A refresh may still begin, because a running call may wait for its token.
+    func finish(until end: Instant, time: any TimeSource) async {
+        let grace: Promise<Void, Never>? = state.withLock { state in
+            guard !state.isClosed || state.grace != nil else { return nil }
+            state.isClosed = true
+            let grace = state.grace ?? Promise<Void, Never>()
+            if state.isEmpty { grace.complete(.success(())) } else { state.grace = grace }
+            return grace
+        }
+        guard let grace else { return }
+        let alarm = time.schedule(at: end, for: .sleeper("the end of a shutdown")) { grace.complete(.success(())) }
+        defer { alarm.cancel() }
+        await CallScope().wait {
+            await grace.completion()
+        } onStop: {
+            grace.complete(.success(()))
+        }
+    }
+
+    /// Ends the time in which running calls may finish.
+    func endGrace() {
+        let grace = state.withLock { $0.grace.take() }
+        grace?.complete(.success(()))
     }
 
     /// Whether the shutdown that is under way waits for that refresh.

@@ -11,17 +11,19 @@ struct Explanation {
     let body: RequestBody?
     let rules: CallRules
     let configuration: Configuration
+    /// What the cache would do; `nil` without a cache.
+    let cache: String?
 
     var text: String {
         """
         \(curl)
 
-        signed:      \(signing)
-        rate limit:  \(configuration.limiter?.limit ?? configuration.rateLimit); an attempt takes \(rules.permits)
-        timeout:     \(rules.timeout.map { "\($0.displayText) for each attempt" } ?? "none")
+        signed:      \(signing)\(cookies)
+        rate limit:  \(configuration.limiter?.limits ?? "\(configuration.rateLimit)"); an attempt takes \(rules.permits)
+        timeout:     \(rules.timeout.map { "\($0.displayText) of silence in a send" } ?? "none")
         deadline:    \(rules.deadline?.displayText ?? "none")
-        retry:       \(retrying)
-        """
+        retry:       \(retrying)\(sharing)
+        """ + (cache.map { "\ncache:       \($0)" } ?? "")
     }
 
     /// The request as a shell command. Every secret is masked; of bytes in memory, only the size is shown.
@@ -40,8 +42,15 @@ struct Explanation {
             let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(redactor.masked(field))"
             lines.append("-H \(quoted(line))")
         }
+        if !cookiesToSend.isEmpty { lines.append("-H 'Cookie: \(Redactor.mask)'") }
         lines += body?.options ?? []
         return lines.joined(separator: " \\\n  ")
+    }
+
+    private var sharing: String {
+        guard configuration.sharesEqualRequests else { return "" }
+        let isShared = request.method == .get || request.method == .head
+        return "\nshared:      \(isShared ? "with equal requests that are under way" : "no, only GET and HEAD are")"
     }
 
     private var signing: String {
@@ -50,8 +59,30 @@ struct Explanation {
             configuration.tokens == nil
                 ? "yes, but the client has no tokens: it fails" : "yes; fails without a signed-in user"
         case .optional: configuration.tokens == nil ? "no, the client has no tokens" : "if a user is signed in"
-        case .none: "no"
+        case .automatic, .none: "no"
         }
+    }
+
+    /// The line about cookies, for a client that has a jar.
+    private var cookies: String {
+        guard let jar = configuration.cookies else { return "" }
+        let words: String
+        if request.headers["Cookie"] != nil {
+            words = "those of the request's own header; the jar adds none"
+        } else if !jar.isLoaded {
+            words = "not known before the jar's file has been read"
+        } else {
+            let names = cookiesToSend.map { $0.cookie.name.isEmpty ? "one without a name" : $0.cookie.name.printable }
+            words = names.isEmpty ? "none in the jar for this request" : names.joined(separator: ", ")
+        }
+        return "\ncookies:     \(words)"
+    }
+
+    /// The cookies that the jar would add.
+    private var cookiesToSend: [JarState.Entry] {
+        guard let jar = configuration.cookies, request.headers["Cookie"] == nil else { return [] }
+        let session = configuration.signs(rules) ? configuration.tokens?.presentSession : nil
+        return jar.entries(for: request.url, of: session, at: configuration.time.date)
     }
 
     private var retrying: String {

@@ -4,16 +4,31 @@
 ///     let friends = try await latest.run { try await client.run(.friends(of: me.id)) }
 ///
 /// The previous operation ends with `.cancelled`, even if its result had just arrived: an old result never replaces a
-/// newer one. The new operation does not wait for the end of the previous one. Cancelling the calling task cancels the
+/// newer one. The new operation does not wait for the end of the previous one. Canceling the calling task cancels the
 /// operation.
+///
+/// For a search field, each operation can wait until the user has paused:
+///
+///     let search = LatestOnly(after: .milliseconds(300))
+///     let found = try await search.run { try await client.run(.users(named: text)) }
 public final class LatestOnly: Sendable {
+    private let delay: Duration
+    private let time: any TimeSource
     private let current = Lock<CallScope?>(nil)
 
     /// Creates an instance without an operation.
-    public init() {}
+    ///
+    /// - Parameters:
+    ///   - delay: How long each operation waits before it begins; zero by default. An operation that is superseded or
+    ///     canceled until then never begins.
+    ///   - time: The source of time for that wait; the system's clock by default.
+    public init(after delay: Duration = .zero, time: any TimeSource = .system) {
+        self.delay = delay
+        self.time = time
+    }
 
-    /// Cancels the running operation, if any, and runs `operation`. An error that is not a `ServiceError` becomes
-    /// `.transport` of the kind `.other`; so does a `CancellationError` if nothing was cancelled.
+    /// Cancels the running operation, if any, and runs `operation` after the delay. An error that is not a
+    /// `ServiceError` becomes `.transport` of the kind `.other`; so does a `CancellationError` if nothing was canceled.
     public func run<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws(ServiceError) -> Value {
@@ -25,6 +40,10 @@ public final class LatestOnly: Sendable {
         previous?.stop(.cancelled)
         let outcome: Result<Value, ServiceError>
         do throws(ServiceError) {
+            if delay > .zero {
+                let begin = time.now.advanced(by: delay)
+                try await time.sleep(until: begin, for: .sleeper("the delay of LatestOnly"), in: scope)
+            }
             outcome = .success(
                 try await scope.runInChild { () async throws(ServiceError) in
                     do {

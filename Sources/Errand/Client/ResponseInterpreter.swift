@@ -17,14 +17,25 @@ struct ResponseInterpreter: Sendable {
     let acceptedContentTypes: [String]
     let time: any TimeSource
 
-    /// Decodes a response for a call; stops soon after the call is stopped, with its error, if the decoder is ours.
+    /// Decodes the response to a call; stops soon after the call is stopped, with its error, if the decoder is ours.
+    /// Throws if its status is neither a success nor one that the call accepts.
     func value<Response: Decodable>(
         _ type: Response.Type, below keys: [String], in response: HTTPResponse,
-        by decoder: (any ResponseDecoder)? = nil, for call: Call? = nil,
-        redactor: () -> Redactor
+        by decoder: (any ResponseDecoder)? = nil, for call: Call? = nil, redactor: () -> Redactor
+    ) throws(ServiceError) -> Response {
+        let isAccepted = call?.rules.accepts(response.status) ?? response.isSuccess
+        guard isAccepted else { throw error(of: response, redactor: redactor()) }
+        // A status that the call accepts besides success says that there is no such value.
+        if !response.isSuccess, let absent = emptyValue(type, Data()) { return absent }
+        return try decoded(type, below: keys, in: response, by: decoder, for: call, redactor: redactor)
+    }
+
+    /// Decodes a response, whatever its status.
+    func decoded<Response: Decodable>(
+        _ type: Response.Type, below keys: [String], in response: HTTPResponse,
+        by decoder: (any ResponseDecoder)? = nil, for call: Call? = nil, redactor: () -> Redactor
     ) throws(ServiceError) -> Response {
         let body = response.body.bytes ?? Data()
-        guard response.isSuccess else { throw error(of: response, redactor: redactor()) }
         if let empty = emptyValue(type, body) { return empty }
         if type == Data.self, keys.isEmpty, let bytes = body as? Response { return bytes }
         func failure(
@@ -36,7 +47,7 @@ struct ResponseInterpreter: Sendable {
                 path: redactor.beginning(of: path.utf8, length: Self.pathLength).text, expected: expected,
                 found: redactor.beginning(of: found.utf8, length: Self.snippetLength).text,
                 snippet: isCut ? "\(snippet)…" : snippet, status: response.status)
-            failure.advice.value = advice
+            failure.advice.value = advice.map { redactor.beginning(of: $0.utf8, length: Self.snippetLength).text }
             return .decodingFailed(failure)
         }
         if let found = unacceptedType(of: response.headers) {
@@ -51,9 +62,12 @@ struct ResponseInterpreter: Sendable {
                 "", acceptedContentTypes.first ?? "nothing", found,
                 "to decode it anyway, add it to `acceptedContentTypes`")
         }
-        guard !body.isEmpty else { throw failure("", "\(type)", "an empty body") }
+        guard !body.isEmpty else {
+            throw failure("", "\(type)", "an empty body", "if that is right, ask for `NoContent` or an optional")
+        }
+        let json = body.withoutByteOrderMark
         do {
-            let (decoder, json) = (decoder ?? self.decoder, body.withoutByteOrderMark)
+            let decoder = decoder ?? self.decoder
             guard let decoder = decoder as? FastJSONDecoder else {
                 return try decoder.decode(type, from: json, below: keys)
             }
@@ -65,7 +79,9 @@ struct ResponseInterpreter: Sendable {
                 let cause = DecodingFailure.Cause(error, decoding: type, isQuoting: true)
                 let isNoJSON = if case DecodingError.dataCorrupted = error { true } else { false }
                 let isPage = isNoJSON && body.first == UInt8(ascii: "<")
-                return failure(cause.path, cause.expected, isPage ? "a page of HTML or XML" : cause.found)
+                return failure(
+                    cause.path, cause.expected, isPage ? "a page of HTML or XML" : cause.found,
+                    DecodingAdvice.text(on: error, decoding: json))
             }
         }
     }

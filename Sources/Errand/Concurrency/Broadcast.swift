@@ -93,7 +93,7 @@ private final class Listener<Element: Sendable>: Sendable {
         wake { $0.isFinished = true }
     }
 
-    /// Returns the next element; `nil` at the end, or when the task is cancelled.
+    /// Returns the next element; `nil` at the end, or when the task is canceled.
     func next() async -> Element? {
         while true {
             let (element, isFinished) = state.withLock { ($0.unread.popFirst(), $0.isFinished) }

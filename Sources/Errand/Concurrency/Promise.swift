@@ -67,7 +67,7 @@ final class Promise<Value: Sendable, Failure: Error>: Sendable {
         return waiters?.count
     }
 
-    /// Waits for the result. Throws `.cancelled` at once when the task is cancelled or the scope is stopped.
+    /// Waits for the result. Throws `.cancelled` at once when the task is canceled or the scope is stopped.
     func value(
         in scope: StopScope<Failure> = StopScope()
     ) async throws(Failure) -> Value where Failure: CancellationFailure {
@@ -100,7 +100,7 @@ final class Promise<Value: Sendable, Failure: Error>: Sendable {
         return promise
     }
 
-    /// Waits until the promise has completed, whatever its outcome, even if the task is cancelled.
+    /// Waits until the promise has completed, whatever its outcome, even if the task is canceled.
     func completion() async {
         if outcome != nil { return }
         _ = await withUnsafeContinuation { (continuation: Continuation) in

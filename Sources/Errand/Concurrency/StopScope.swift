@@ -1,4 +1,4 @@
-/// An error type with a case for a cancelled task.
+/// An error type with a case for a canceled task.
 package protocol CancellationFailure: Error {
     static var cancelled: Self { get }
 }
@@ -20,7 +20,7 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
     /// The reason of the stop; `nil` if the scope has not been stopped.
     var reason: Failure? { listeners.reason as? Failure }
 
-    /// Whether the operation has to end: the scope is stopped, or the current task is cancelled.
+    /// Whether the operation has to end: the scope is stopped, or the current task is canceled.
     package var isStopped: Bool { Task.isCancelled || listeners.reason != nil }
 
     /// Stops the operation, or prevents it from starting.
@@ -62,7 +62,7 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
         listeners.remove(id)
     }
 
-    /// Waits in the caller's own task, and calls `onStop` if the scope is stopped or the task is cancelled during the
+    /// Waits in the caller's own task, and calls `onStop` if the scope is stopped or the task is canceled during the
     /// wait.
     ///
     /// `onStop` has to end the wait. It may be called twice, and after the wait is over.

@@ -85,7 +85,7 @@ private final class BodyPieces: Sendable {
 
     /// Returns the number of bytes that have been read of a part with this chunk, or in all at its end.
     private func check(_ chunk: Data?, of part: HTTPBody, after read: Int) throws -> Int {
-        // In a cancelled task, iteration ends without an error although the stream has not ended.
+        // In a canceled task, iteration ends without an error although the stream has not ended.
         if chunk == nil { try Task.checkCancellation() }
         let count = read + (chunk?.count ?? 0)
         let isFine = part.length.map { chunk == nil ? count == $0 : count <= $0 } ?? true

@@ -2,10 +2,12 @@
 public struct CallOptions: Sendable {
     /// Whether a call is signed.
     public struct Authentication: Sendable, Hashable, CustomStringConvertible {
-        package enum Kind: Sendable, Hashable { case required, optional, none }
+        package enum Kind: Sendable, Hashable { case automatic, required, optional, none }
 
         package let kind: Kind
 
+        /// `.required` if the client has tokens, otherwise `.none`.
+        public static let automatic = Authentication(kind: .automatic)
         /// The call is signed. If no user is signed in, it fails with `.signInRequired` and sends nothing.
         public static let required = Authentication(kind: .required)
         /// The call is signed if a user is signed in.
@@ -46,8 +48,8 @@ public struct CallOptions: Sendable {
         public static let unlimited = TimeLimit(duration: nil)
     }
 
-    /// Whether the call is signed; `nil` by default: `.required` if the client has tokens, otherwise `.none`.
-    public var authentication: Authentication?
+    /// Whether the call is signed; `.automatic` by default.
+    public var authentication = Authentication.automatic
     /// The longest silence within each send; `nil` by default: that of the configuration.
     public var timeout: TimeLimit?
     /// The time limit of the whole call; `nil` by default: that of the configuration.
@@ -58,9 +60,22 @@ public struct CallOptions: Sendable {
     public var idempotencyKey: IdempotencyKey?
     /// The decoder of the response; `nil` by default: that of the configuration.
     public var decoder: (any ResponseDecoder)?
+    /// The statuses that are no errors besides 200 to 299; none by default. See ``Endpoint/accepting(_:)``.
+    public var acceptedStatuses: Set<Int> = []
+    /// The redirects that the call follows; `nil` by default: those of the configuration.
+    public var redirects: RedirectPolicy?
+    /// How the call uses the client's cache; by default as the server says.
+    public var cache: [CachePolicy] = []
+    /// The name under which the response is cached instead of its URL; `nil` by default. See ``Endpoint/cache(key:)``.
+    public var cacheKey: String?
+    /// The tags of the cached response; none by default. See ``Endpoint/tags(_:)``.
+    public var tags: Set<String> = []
     /// The number of permits that each send takes from the rate limiter; 1 by default.
     public var permits = 1
 
     /// Creates options that follow the client's configuration.
     public init() {}
+
+    /// Whether closures decide about retries or redirects.
+    var hasConditions: Bool { retry?.hasCondition ?? false || redirects?.hasCondition ?? false }
 }

@@ -6,6 +6,11 @@
 /// the number of segments nor the host. Literal text may contain percent escapes, which are kept. A path that leaves
 /// the base URL, an absolute URL, a query or an empty interpolated value makes the call fail with `.invalidRequest`.
 ///
+/// A path may be a part of another:
+///
+///     let user: EndpointPath = "users/\(id)"
+///     let friends: EndpointPath = "\(user)/friends"
+///
 /// Use `EndpointPath(segments:)` for segments that are known only at run time.
 ///
 /// A value that is exactly `..` is sent as `%2E%2E`, so it is one segment here and on the wire. A proxy that unescapes
@@ -48,20 +53,30 @@ public struct EndpointPath: Sendable, Hashable {
             return fail("the path \(HTTPSyntax.quoted(literal)) has a % that is not followed by two hexadecimal digits")
         }
         let bytes = literal.utf8
-        if bytes.contains(UInt8(ascii: "?")) {
-            return fail("the path \(HTTPSyntax.quoted(literal)) has a query; pass it as `query:`")
+        for (mark, part) in [("?", "a query; pass it as `query:`"), ("#", "a fragment")] where literal.contains(mark) {
+            let shown = HTTPSyntax.quoted(Redactor.standard.text(ofURL: literal))
+            // The call has this name, although it is never sent.
+            text += literal.prefix { $0 != "?" && $0 != "#" }
+            return fail("the path \(shown) has \(part)")
         }
-        if bytes.contains(UInt8(ascii: "#")) { return fail("the path \(HTTPSyntax.quoted(literal)) has a fragment") }
         guard bytes.contains(UInt8(ascii: "%")) else { return text += encoded }
         // An escaped dot is a dot (RFC 3986, 6.2.2.2): a server would treat it as a step up, so it has to be counted.
         text += encoded.replacing("%2E", with: ".").replacing("%2e", with: ".")
     }
 
+    /// Appends a path, whose values are escaped already.
+    private mutating func append(path: EndpointPath) {
+        if let problem = path.problem { return fail(problem) }
+        guard !path.text.isEmpty else { return failOnEmptyValue() }
+        text += text.hasSuffix("/") && path.text.hasPrefix("/") ? path.text.dropFirst() : path.text[...]
+    }
+
+    private mutating func failOnEmptyValue() {
+        fail("an empty value follows \(HTTPSyntax.quoted(text)) in the path, which would name another resource")
+    }
+
     private mutating func append(segment: String) {
-        guard !segment.isEmpty else {
-            return fail(
-                "an empty value follows \(HTTPSyntax.quoted(text)) in the path, which would name another resource")
-        }
+        guard !segment.isEmpty else { return failOnEmptyValue() }
         // A value of one or two dots would be a step in the tree.
         text +=
             segment == "." || segment == ".."
@@ -76,7 +91,8 @@ public struct EndpointPath: Sendable, Hashable {
                 || !text.utf8.all({ $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: ":") })
         else { return }
         if text.hasPrefix("//") || text.hasPrefix("/\\") || isAbsolute {
-            return fail("\(HTTPSyntax.quoted(text)) is not a path below the base URL")
+            let advice = "pass a URL from a response as `url:`, and create another client for another server"
+            return fail("\(HTTPSyntax.quoted(text)) is not a path below the base URL; \(advice)")
         }
         guard text.utf8.contains(UInt8(ascii: ".")), hasDotSegments else { return }
         var depth = 0
@@ -119,6 +135,11 @@ extension EndpointPath: ExpressibleByStringInterpolation, CustomStringConvertibl
         /// Adds a value, escaped.
         public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
             path.append(segment: value.description)
+        }
+
+        /// Adds a path, whose segments stay apart.
+        public mutating func appendInterpolation(_ path: EndpointPath) {
+            self.path.append(path: path)
         }
 
         /// Adds the raw value of an identifier or an enum, escaped.

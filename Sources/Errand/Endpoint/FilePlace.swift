@@ -9,7 +9,7 @@ package enum FilePlace: Sendable, Hashable, CustomStringConvertible {
     case path(String)
     case url(URL)
 
-    var path: String {
+    package var path: String {
         get throws(ServiceError) {
             switch self {
             case .path(let path): return path

@@ -19,24 +19,40 @@ public struct RequestBody: Sendable {
 
     let content: Content
 
+    // Of the functions that a literal fits, the one for `JSONObject` is preferred, even where the literal could be a
+    // dictionary or a `JSONValue`: otherwise the types of other members would decide whether a `nil` is left out.
+
     /// Creates a body from a value, which the client's encoder encodes.
+    @_disfavoredOverload
     public static func json(_ value: some Encodable & Sendable) -> RequestBody {
         RequestBody(content: .json(value))
     }
 
-    /// Creates an object from named values of different types. A `nil` value is left out.
+    /// Creates an object from named values of any types that can be encoded. A `nil` value is left out; one in an inner
+    /// literal is `null`.
     ///
     ///     let body = RequestBody.json(["name": name, "age": 3])
+    @_disfavoredOverload
     public static func json(_ parameters: Parameters) -> RequestBody {
         RequestBody(content: .json(parameters))
     }
 
-    /// Creates a body from a literal with values of different types, at any depth.
+    /// Creates an object from a literal with variables of different types, at any depth.
     ///
-    /// A literal that is not nested may contain variables; for a nested one write `["name": name, "age": 3] as
-    /// Parameters`.
+    ///     let body = RequestBody.json(["user": ["name": name, "age": age]])
+    ///
+    /// A `nil` value is left out, at any depth. To send `null`, write `JSONValue.null`. In a list and in a variable
+    /// that is a dictionary, `nil` is `null`.
+    ///
+    /// Types of your own have to be ``JSONMember``s. A literal with one that is not becomes ``Parameters``, which
+    /// encode an inner literal as a dictionary, with `null`.
+    public static func json(_ object: JSONObject) -> RequestBody {
+        RequestBody(content: .json(object))
+    }
+
+    /// Creates a body from a literal of constants of different types, at any depth: objects, and lists of anything.
     @_disfavoredOverload
-    public static func json(_ value: JSONValue, _: Void = ()) -> RequestBody {
+    public static func json(_ value: JSONValue) -> RequestBody {
         RequestBody(content: .json(value))
     }
 

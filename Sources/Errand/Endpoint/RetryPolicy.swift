@@ -18,6 +18,8 @@ public struct RetryPolicy: Sendable, Hashable {
     /// connection has fallen silent, because the next attempt uses another.
     public var timeoutRetries: Int
     var backoff: Backoff
+    /// Decides about each failed attempt. Comparisons ignore it.
+    private(set) var condition = Uncompared<@Sendable (FailedAttempt) -> Bool>()
 
     /// Creates a policy.
     ///
@@ -39,6 +41,20 @@ public struct RetryPolicy: Sendable, Hashable {
         backoff = Backoff(base: base, cap: cap)
     }
 
+    /// Returns the same policy with a closure that decides which failed attempts are repeated.
+    ///
+    ///     let policy = RetryPolicy.standard.retrying { $0.isTransient || $0.status == 409 }
+    ///
+    /// It replaces the policy's own decision, which it finds in ``FailedAttempt/isTransient``. It is asked about
+    /// responses with a status of 400 or more, and about failures of the connection, if another attempt is safe and the
+    /// policy has one left. It is called on no actor, and the call waits for it. Comparisons of policies ignore it.
+    /// A download that resumes after a broken connection does not ask it.
+    public func retrying(_ condition: @escaping @Sendable (FailedAttempt) -> Bool) -> RetryPolicy {
+        var policy = self
+        policy.condition.value = condition
+        return policy
+    }
+
     /// The statuses after which a call is usually retried: 408, 429, 500, 502, 503 and 504.
     public static let usualStatuses: Set<Int> = HTTPStatus.transient
 
@@ -46,6 +62,9 @@ public struct RetryPolicy: Sendable, Hashable {
     public static let standard = RetryPolicy(attempts: 3)
     /// One attempt.
     public static let never = RetryPolicy(attempts: 1)
+
+    /// Whether a closure decides about retries.
+    var hasCondition: Bool { condition.value != nil }
 
     var problem: String? {
         if let status = statuses.min(), status < 400 {

@@ -23,7 +23,7 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible, Erro
         self.status = status
     }
 
-    /// A sentence for people.
+    /// What happened, in words for developers.
     public var description: String {
         let place = path.isEmpty ? "" : " at \(path)"
         let advice = advice.value.map { "; \($0)" } ?? ""
@@ -55,8 +55,13 @@ extension DecodingFailure {
                 default: ([], type, "a value whose decoding threw \(foreignName(of: error))")
                 }
             self.path = path.joined
-            self.expected = expected.map { "\($0)" } ?? "a value"
+            self.expected = expected.map(Self.name) ?? "a value"
             self.found = found
+        }
+
+        /// The name of an expected type. Decoders name these two wherever a model needs an array or an object.
+        private static func name(of type: Any.Type) -> String {
+            type == [Any].self ? "an array" : type == [String: Any].self ? "an object" : "\(type)"
         }
     }
 }
@@ -68,7 +73,9 @@ extension DecodingError.Context {
         let end = " instead."
         guard let start = debugDescription.firstRange(of: " but found ")?.upperBound, debugDescription.hasSuffix(end)
         else { return debugDescription }
-        return String(debugDescription[start...].dropLast(end.count))
+        let found = debugDescription[start...].dropLast(end.count)
+        // JSON has no dictionaries.
+        return found == "a dictionary" ? "an object" : String(found)
     }
 }
 

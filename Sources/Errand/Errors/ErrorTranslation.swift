@@ -49,7 +49,7 @@ protocol ServiceErrorWrapper: Error {
 extension ServiceError {
     /// Translates an error of foreign code where it enters the library; `otherwise` maps any other error.
     ///
-    /// A `CancellationError` means `.cancelled` only in a cancelled task, which is also how a running call is stopped.
+    /// A `CancellationError` means `.cancelled` only in a canceled task, which is also how a running call is stopped.
     /// Foreign code may throw one for reasons of its own, and apps show nothing for `.cancelled`: then it counts as any
     /// other error.
     init(_ error: any Error, otherwise: (any Error) -> ServiceError) {

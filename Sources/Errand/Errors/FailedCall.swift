@@ -3,8 +3,19 @@ struct FailedCall: Sendable, Hashable {
     /// The method and the path of the call; `nil` if no client has thrown the error. Comparisons ignore it, so a test
     /// need not repeat it.
     var name = Uncompared<String>()
+    /// The origin that the last request was sent to, or that of the client's server; `nil` if it has no valid URL.
+    var server = Uncompared<String>()
+    /// The number of attempts.
+    var attempts = Uncompared<Int>()
     /// Whether the server may have received a request of the call, and acted on it.
     var mayHaveReachedServer: Bool
+
+    /// Where the call went, and how often, for the end of a line; empty if that is not known.
+    var circumstances: String {
+        let times = attempts.value.flatMap { $0 > 1 ? "after \($0) attempts" : nil }
+        let facts = [server.value, times].compactMap(\.self)
+        return facts.isEmpty ? "" : " [\(facts.joined(separator: ", "))]"
+    }
 }
 
 /// A part of a value that comparisons ignore.
@@ -15,7 +26,7 @@ struct Uncompared<Part: Sendable>: Sendable, Hashable {
     func hash(into hasher: inout Hasher) {}
 }
 
-/// The payload of a `ServiceError`. Its description is a sentence for people.
+/// The payload of a `ServiceError`. Its description is for developers.
 protocol ErrorPayload: CustomStringConvertible {
     var call: FailedCall { get set }
 }
@@ -60,9 +71,9 @@ extension ServiceError {
     }
 
     /// Returns the same error of that call, unless it names one already.
-    func naming(_ name: String) -> ServiceError {
+    func naming(_ name: String, at server: String? = nil, after attempts: Int? = nil) -> ServiceError {
         guard var call = payload?.call, call.name.value == nil else { return self }
-        call.name.value = name
+        (call.name.value, call.server.value, call.attempts.value) = (name, server, attempts)
         return with(call)
     }
 

@@ -52,7 +52,7 @@ extension HTTPBody {
     /// Returns the whole body. Throws `.tooLarge` if there are more than `limit` bytes; a stream is read no further
     /// than the chunk that exceeds the limit.
     public func collect(upTo limit: Int) async throws -> Data {
-        try await collect(upTo: limit, otherwise: ServiceError.bodyTooLarge(limit))
+        try await collect(upTo: limit, otherwise: ServiceError.bodyTooLarge(limit, option: nil))
     }
 
     /// Returns the whole body, unless the scope is stopped first. Calls `noteProgress` for each chunk of a stream.
@@ -60,7 +60,7 @@ extension HTTPBody {
         upTo limit: Int, in scope: StopScope<ServiceError>, reporting noteProgress: @escaping @Sendable () -> Void = {}
     ) async throws -> Data {
         // A stream cannot observe stops.
-        guard bytes == nil else { return try await collect(upTo: limit) }
+        guard bytes == nil else { return try await collect(upTo: limit, otherwise: ServiceError.bodyTooLarge(limit)) }
         return try await scope.result {
             try await collect(upTo: limit, reporting: noteProgress, otherwise: ServiceError.bodyTooLarge(limit))
         }.get()

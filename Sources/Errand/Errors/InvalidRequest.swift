@@ -44,7 +44,7 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible, Error
         call = FailedCall(mayHaveReachedServer: mayHaveReachedServer)
     }
 
-    /// A sentence for people.
+    /// What happened, in words for developers.
     public var description: String {
         let beginning =
             switch subject {

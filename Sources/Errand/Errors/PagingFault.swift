@@ -26,7 +26,7 @@ public struct PagingFault: Sendable, Hashable, CustomStringConvertible, ErrorPay
         self.message = message
     }
 
-    /// A sentence for people.
+    /// What happened, in words for developers.
     public var description: String {
         message.isEmpty ? kind.displayText : "\(kind.displayText): \(message)".printable
     }

@@ -20,12 +20,12 @@ public struct RateLimited: Sendable, Hashable, CustomStringConvertible, ErrorPay
         call = FailedCall(mayHaveReachedServer: mayHaveReachedServer ?? (status != nil))
     }
 
-    /// A sentence for people.
+    /// What happened, in words for developers.
     public var description: String {
         let advice = retryAfter.map { "try again in \($0.displayText)" } ?? "try again later"
         if let message { return message.printable }
         return status == nil
-            ? "The rate limit does not allow this call in time; \(advice)"
+            ? "The client's own rate limit does not allow this call in time; \(advice)"
             : "The server has received too many requests; \(advice)"
     }
 }

@@ -15,7 +15,7 @@ public struct Rejection: Sendable, Hashable {
     public let code: String?
     /// The errors of single fields, by field name.
     public let fieldErrors: [String: [String]]
-    /// The header fields of the response, unredacted; `description` is the text for people.
+    /// The header fields of the response, unredacted.
     public let headers: HTTPHeaders
     /// The body as received, unredacted.
     public let body: Data
@@ -59,7 +59,7 @@ public struct Rejection: Sendable, Hashable {
                 return .decodingFailed(
                     DecodingFailure(path: path, expected: cause.expected, found: cause.found, status: status))
             }
-            throw call.name.value.map(error.naming) ?? error
+            throw call.name.value.map { error.naming($0, at: call.server.value) } ?? error
         }
     }
 
@@ -70,7 +70,7 @@ public struct Rejection: Sendable, Hashable {
 }
 
 extension Rejection: ErrorPayload, CustomStringConvertible, CustomReflectable {
-    /// A sentence for people: the server's message if there is one.
+    /// What happened, in words for developers: the server's message if there is one.
     public var description: String {
         if let message { return message.printable }
         let response = "The server responded with \(status) (\(HTTPStatus.reason(status)))"
@@ -80,7 +80,7 @@ extension Rejection: ErrorPayload, CustomStringConvertible, CustomReflectable {
         switch status {
         case 304: return "\(response); the resource has not changed"
         case 300..<400: return "\(response), a redirect that was not followed"
-        case 401: return "\(response); sign in again"
+        case 401: return "\(response); sign in, or check the credentials"
         case 403: return "\(response); you are not allowed to do this"
         case 404: return "\(response); there is no such resource"
         case 410: return "\(response); the resource no longer exists"

@@ -15,6 +15,9 @@ public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible, ErrorP
         case tooManyRefreshes
         /// The saved session cannot be read. A later call may succeed if the error was temporary.
         case unreadable
+        /// The saved session is damaged, or a later version of the program wrote it. It is not used again, so the user
+        /// has to sign in again.
+        case damaged
     }
 
     /// The reason.
@@ -36,7 +39,7 @@ public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible, ErrorP
         call = FailedCall(mayHaveReachedServer: mayHaveReachedServer)
     }
 
-    /// A sentence for people.
+    /// What happened, in words for developers.
     public var description: String {
         let sentence =
             switch reason {
@@ -45,6 +48,7 @@ public struct SessionExpiry: Sendable, Hashable, CustomStringConvertible, ErrorP
             case .otherSession: "Another sign-in has replaced your session"
             case .tooManyRefreshes: "The server refuses every new access token; try again later"
             case .unreadable: "Your saved session cannot be read; try again or sign in again"
+            case .damaged: "Your saved session cannot be read; sign in again"
             }
         guard let message, !message.isEmpty else { return sentence }
         return "\(sentence) (\(message))".printable

@@ -28,7 +28,7 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible, ErrorPayload
         call = FailedCall(mayHaveReachedServer: mayHaveReachedServer ?? phase.comesAfterSending)
     }
 
-    /// A sentence for people.
+    /// What happened, in words for developers.
     public var description: String {
         switch bound {
         case .attempt where phase == .receiving:

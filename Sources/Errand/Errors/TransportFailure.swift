@@ -70,42 +70,61 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible, Err
         call = FailedCall(mayHaveReachedServer: mayHaveReachedServer ?? kind.mayComeAfterSending)
     }
 
-    /// A sentence for people.
+    /// What happened, in words for developers.
     public var description: String {
-        message.isEmpty ? kind.displayText : "\(kind.displayText): \(message)".printable
+        let words = message.isEmpty ? kind.displayText : "\(kind.displayText): \(message)".printable
+        return kind.advice.map { "\(words); \($0)" } ?? words
     }
 }
 
 extension TransportFailure.Kind {
     fileprivate var displayText: String {
         switch self {
-        case .dns: "The server's name could not be found; check the address and the connection"
-        case .refused: "The server refuses the connection; try again later"
-        case .unreachable: "The server cannot be reached; check the connection"
-        case .reset: "The connection to the server broke off; try again"
+        case .dns: "The server's name could not be found"
+        case .refused: "The server refuses the connection"
+        case .unreachable: "The server cannot be reached"
+        case .reset: "The connection to the server broke off"
         case .tls: "A secure connection to the server could not be established"
         case .untrustedCertificate: "The server's certificate is not trusted"
-        case .proxy: "The proxy failed; check its settings"
-        case .truncated: "The response broke off before its end; try again"
+        case .proxy: "The proxy failed"
+        case .truncated: "The response broke off before its end"
         case .malformed: "The server responded with something that is not HTTP"
         case .tooLarge: "The server's response is too large"
         case .unsupported: "The transport does not support this request"
         case .unavailable: "There is no transport"
-        case .outOfResources: "The app has too many connections or files open; try again later"
-        case .storage: "The saved session cannot be used now; try again"
+        case .outOfResources: "The app has too many connections or files open"
+        case .storage: "The saved session cannot be used now"
         case .file: "A file on this device cannot be used"
-        case .digestMismatch: "The downloaded file does not match its digest; try again later"
+        case .digestMismatch: "The downloaded file does not match its digest"
         case .requestBody: "The body of the request could not be read"
         case .middleware: "The app's own handling of the call failed"
         case .other: "The call failed"
+        }
+    }
+
+    /// What a developer can do about it, for the end of the line; `nil` if the message says it all.
+    fileprivate var advice: String? {
+        switch self {
+        case .dns: "check the address and the connection"
+        case .refused: "check that the server is running, and its port"
+        case .unreachable: "check the connection"
+        case .proxy: "check its settings"
+        case .reset, .truncated, .storage: "try again"
+        case .outOfResources, .digestMismatch: "try again later"
+        case .tls, .untrustedCertificate, .malformed, .tooLarge, .unsupported, .unavailable, .file, .requestBody,
+            .middleware, .other:
+            nil
         }
     }
 }
 
 /// Errors that any transport may report.
 extension ServiceError {
-    static func bodyTooLarge(_ limit: Int) -> ServiceError {
-        .transport(TransportFailure(.tooLarge, "the response is larger than the limit of \(limit) bytes"))
+    /// The error for a body with more bytes than a limit, and the name of the option that sets it.
+    static func bodyTooLarge(_ limit: Int, option: String? = "responseByteLimit") -> ServiceError {
+        let advice = option.map { ", which `\($0)` sets" } ?? ""
+        let message = "the response is larger than the limit of \(limit) bytes\(advice)"
+        return .transport(TransportFailure(.tooLarge, message))
     }
 
     static func transportShutDown(mayHaveReachedServer: Bool) -> ServiceError {

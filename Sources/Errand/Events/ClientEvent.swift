@@ -5,6 +5,9 @@ public struct ClientEvent: Sendable, Hashable {
     @nonexhaustive public enum Kind: Sendable, Hashable {
         /// The call began.
         case began
+        /// The call waits for the response to an equal request that is under way, which the call with this number has
+        /// begun. See ``Configuration/sharesEqualRequests``.
+        case joined(call: Int)
         /// The call has waited for a permit of the rate limiter, and has received it.
         case waitedForPermit(Duration)
         /// The call has waited for an access token, and has received it.
@@ -15,6 +18,8 @@ public struct ClientEvent: Sendable, Hashable {
         case answered(status: Int, bytes: Int, after: Duration, timings: Timings?)
         /// The server asked for a pause that is longer than `Configuration.longestServerPause`. The client ignored it.
         case ignoredPause(Duration)
+        /// The cache has answered, and nothing was sent.
+        case answeredFromCache(CacheStatus)
         /// A send failed without a response.
         case failed(ServiceError, after: Duration)
         /// The client follows a redirect.

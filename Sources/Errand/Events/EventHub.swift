@@ -9,11 +9,14 @@ final class EventHub: Sendable {
     /// How many events a slow listener can fall behind before it misses the oldest.
     private static let capacity = 10_000
 
+    /// The origin of the server whose calls send the events; `nil` if it has no valid URL.
+    let server: String?
     private let observer: (@Sendable (ClientEvent) -> Void)?
     private let listeners = Broadcast<ClientEvent>()
     private let waiting = Lock<[ClientEvent]>([])
 
-    init(observer: (@Sendable (ClientEvent) -> Void)? = nil) {
+    init(of server: String? = nil, observer: (@Sendable (ClientEvent) -> Void)? = nil) {
+        self.server = server
         self.observer = observer
     }
 

@@ -1,11 +1,11 @@
 /// A formatter that converts events to log lines.
 ///
 ///     let formatter = LogFormatter()
-///     for await event in client.events { print(formatter.line(for: event)) }
+///     for await event in client.diagnostics { print(formatter.line(for: event)) }
 ///
 /// ```text
 /// #7 GET users/7/friends  sent GET https://api.example.com/users/7/friends?sort=name (attempt 1)
-/// #7 GET users/7/friends  answered 200 OK, 51 bytes, after 8 ms (HTTP/2, connection reused, first byte after 7 ms)
+/// #7 GET users/7/friends  answered 200 OK, 62 bytes, after 9 ms (HTTP/1.1, connection reused, first byte after 8 ms)
 /// ```
 public struct LogFormatter: Sendable {
     /// Creates a formatter.
@@ -20,6 +20,7 @@ public struct LogFormatter: Sendable {
     private func text(of kind: ClientEvent.Kind) -> String {
         switch kind {
         case .began: "began"
+        case .joined(let call): "waits for the equal request of #\(call)"
         case .waitedForPermit(let pause): "waited \(pause.displayText) for the rate limit"
         case .waitedForToken(let pause): "waited \(pause.displayText) for an access token"
         case .sent(let request, let attempt):
@@ -28,6 +29,7 @@ public struct LogFormatter: Sendable {
         case .answered(let status, let bytes, let pause, let timings):
             "answered \(status) \(HTTPStatus.reason(status)), \(bytes) bytes, after \(pause.displayText)"
                 + (timings.map { " (\($0))" } ?? "")
+        case .answeredFromCache(let status): "answered from the cache: \(status)"
         case .ignoredPause(let pause):
             "ignored Retry-After of \(pause.displayText); it exceeds the limit"
         case .failed(let error, let pause): "failed after \(pause.displayText): \(error.summary.printable)"

@@ -1,17 +1,34 @@
 import Synchronization
 
-/// A message for people that is shown once, by the first caller that takes it.
+/// A message for developers that is shown once, by the first caller that takes it.
 package final class Notice: Sendable {
     private let text: String
+    private let console: @Sendable (String) -> Void
     private let isTaken = Atomic(false)
+    private let isPrinted = Atomic(false)
 
-    package init(_ text: String) {
+    /// Creates a notice that is printed on standard error.
+    package convenience init(_ text: String) {
+        self.init(text) { StandardError.print($0) }
+    }
+
+    /// Creates a notice that `console` prints.
+    init(_ text: String, console: @escaping @Sendable (String) -> Void) {
         self.text = text
+        self.console = console
     }
 
     package func take() -> String? {
         // The load keeps a cache line from bouncing between the callers that come later.
         guard !isTaken.load(ordering: .relaxed), !isTaken.exchange(true, ordering: .relaxed) else { return nil }
         return text
+    }
+
+    /// Prints the message for whoever runs a debug build. Does nothing the next time.
+    func print() {
+        #if DEBUG
+        guard !isPrinted.load(ordering: .relaxed), !isPrinted.exchange(true, ordering: .relaxed) else { return }
+        console("Errand: \(text)")
+        #endif
     }
 }

@@ -125,7 +125,7 @@ public struct HTTPBody: Sendable {
                 collected.append(chunk)
                 noteProgress()
             }
-            // In a cancelled task, iteration ends without an error although the stream has not ended.
+            // In a canceled task, iteration ends without an error although the stream has not ended.
             try Task.checkCancellation()
             return collected
         }

@@ -8,6 +8,8 @@ public struct HTTPHeaders: Sendable, Hashable {
         public var value: String
         /// Whether the value is secret although its name does not show it: then no description shows the value.
         public internal(set) var isSecret = false
+        /// Whether a field with that name is before this one in the same literal. A request with it is not sent.
+        var isRepeated = false
 
         /// Creates a field. The request builder checks it later.
         public init(name: String, value: String) {
@@ -104,9 +106,19 @@ extension HTTPHeaders {
 }
 
 extension HTTPHeaders: ExpressibleByDictionaryLiteral, Sequence {
-    /// Creates headers from a dictionary literal. A name may repeat.
+    /// Creates headers from a dictionary literal.
+    ///
+    /// A call whose request has a name twice in one literal fails with `.invalidRequest`, because one of the two is
+    /// probably a mistake. Use ``add(_:_:)`` to send several fields with a name.
     public init(dictionaryLiteral elements: (String, String)...) {
-        self.init(elements.map { Field(name: $0.0, value: $0.1) })
+        var fields: [Field] = []
+        fields.reserveCapacity(elements.count)
+        for (name, value) in elements {
+            var field = Field(name: name, value: value)
+            field.isRepeated = fields.contains { $0.name.equalsIgnoringCase(name) }
+            fields.append(field)
+        }
+        self.init(fields)
     }
 
     /// Returns an iterator over the fields, in order.

@@ -43,7 +43,12 @@ extension HTTPResponse {
         var accessToken: String?
         /// The timings of the exchange; `nil` if the transport does not report them.
         var timings: Timings?
+        /// How the cache took part; `nil` if the client has none.
+        var cache: CacheStatus?
     }
+
+    /// Whether the cache has answered, so that nothing was sent.
+    var isFromCache: Bool { provenance.cache?.isLocal ?? false }
 
     /// Where the response comes from.
     var provenance: Provenance {

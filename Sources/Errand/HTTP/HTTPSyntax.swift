@@ -48,6 +48,10 @@ enum HTTPSyntax {
             let reason = "the value of the header \(field.name) has a control character, or a space at an end"
             throw HTTPFault(.header, reason)
         }
+        guard !field.isRepeated else {
+            throw HTTPFault(
+                .header, "the header \(field.name) is twice in a literal; remove one, or use `add(_:_:)` to send both")
+        }
     }
 
     static func isTokenByte(_ byte: UInt8) -> Bool {

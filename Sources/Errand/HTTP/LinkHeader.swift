@@ -1,26 +1,46 @@
+extension HTTPHeaders {
+    /// A link to another resource, from a `Link` header field (RFC 8288).
+    public struct Link: Sendable, Hashable {
+        /// The URL as written, absolute or relative to the URL of the response.
+        public let target: String
+        /// The relations of the response to that resource in lower case, such as `next` or `last`.
+        public let relations: [String]
+    }
+
+    /// The links of the response, in order.
+    ///
+    /// Malformed links are left out, and so are links with an `anchor`, which are not about this response.
+    public var links: [Link] { LinkHeader.links(in: values("Link")) }
+}
+
 /// The `Link` header fields of a response (RFC 8288).
 enum LinkHeader {
-    /// Returns the target of the first link with the relation `next`, as written; `nil` if there is none.
-    ///
-    /// Skips malformed links. A link with an `anchor` is not about this response.
-    static func next(in values: [String]) -> String? {
-        for value in values {
+    /// Returns the links about the response, in order.
+    static func links(in values: [String]) -> [HTTPHeaders.Link] {
+        values.flatMap { value in
             var parser = FieldParser(value)
-            while let link = Link(next: &parser) {
-                if link.isAbout(relation: "next") { return link.target }
+            var links: [HTTPHeaders.Link] = []
+            while let (link, hasAnchor) = HTTPHeaders.Link.reading(next: &parser) {
+                if !hasAnchor { links.append(link) }
             }
+            return links
         }
-        return nil
+    }
+
+    /// Returns the target of the first link with the relation `next`, as written; `nil` if there is none.
+    static func next(in values: [String]) -> String? {
+        links(in: values).first { $0.has("next") }?.target
     }
 }
 
-private struct Link {
-    let target: String
-    private var relation: String?
-    private var hasAnchor = false
+extension HTTPHeaders.Link {
+    /// Returns whether the link has the relation. It may be one of several, in any case.
+    func has(_ relation: String) -> Bool {
+        relations.contains { $0.equalsIgnoringCase(relation) }
+    }
 
-    /// Reads the next link, up to the comma after it. Returns `nil` if there is none.
-    init?(next parser: inout FieldParser) {
+    /// Reads the next link, up to the comma after it, and whether it has an anchor. Returns `nil` if there is none.
+    fileprivate static func reading(next parser: inout FieldParser) -> (link: Self, hasAnchor: Bool)? {
         repeat {
             // What does not begin with a target is no link.
             parser.skip { $0 == UInt8(ascii: ",") || $0 == 0x20 || $0 == 0x09 }
@@ -31,17 +51,13 @@ private struct Link {
         let text = parser.take { $0 != UInt8(ascii: ">") }.dropFirst()
         // Without its end, no later link has one either.
         guard parser.skip(UInt8(ascii: ">")) else { return nil }
-        target = String(text.trimmed)
+        var (relation, hasAnchor) = (String?.none, false)
         while let (name, value) = parser.parameter() {
             // All but the first `rel` are ignored (RFC 8288, 3.3).
             if name.equalsIgnoringCase("rel") { relation = relation ?? value ?? "" }
             if name.equalsIgnoringCase("anchor") { hasAnchor = true }
         }
-    }
-
-    /// Returns whether the link has the relation. It may be one of several, in any case.
-    func isAbout(relation name: String) -> Bool {
-        guard !hasAnchor, let relation else { return false }
-        return relation.split(whereSeparator: \.isWhitespace).contains { $0.equalsIgnoringCase(name) }
+        let relations = (relation ?? "").split(whereSeparator: \.isWhitespace).map { $0.lowercased() }
+        return (Self(target: String(text.trimmed), relations: relations), hasAnchor)
     }
 }

@@ -13,7 +13,7 @@ extension APIClient {
     ///     }
     ///
     /// Each page is a call like any other: it takes a permit, is signed and retried, and ends with `.cancelled` when
-    /// its task is cancelled. If the user signs out, or another signs in, the next page is `.sessionExpired`. No page
+    /// its task is canceled. If the user signs out, or another signs in, the next page is `.sessionExpired`. No page
     /// is kept, and none is requested in advance.
     ///
     /// - Parameters:
@@ -109,7 +109,7 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
                 return Page(reply: reply, position: PagePosition(here.place), next: position)
             } catch {
                 hasFailed = true
-                throw PagingError(error.naming(list.name), position: here)
+                throw PagingError(error.naming(list.name, at: list.client.server), position: here)
             }
         }
 
@@ -117,7 +117,9 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
             if Task.isCancelled { throw .cancelled }
             if let fault { throw .paging(fault) }
             guard list.limit > 0 else { throw .badSetting("a limit of \(list.limit) pages; it must be 1 or more") }
-            guard count < list.limit else { throw .paging(PagingFault(.tooManyPages, "more than \(list.limit)")) }
+            guard count < list.limit else {
+                throw .paging(PagingFault(.tooManyPages, "more than \(list.limit); see `pageLimit`"))
+            }
         }
 
         private mutating func goOn(after reply: Reply<Response>, at place: PagePosition.Location) {

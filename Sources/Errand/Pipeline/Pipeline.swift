@@ -9,11 +9,14 @@ import Foundation
 /// The order is the design. From top to bottom:
 /// - call middleware sees each call once, before any layer of the library;
 /// - a call that begins before the store has loaded its session waits for that;
+/// - calls whose requests are equal share what follows, if the configuration says so; it belongs to no call then;
 /// - a retry repeats everything below it, and holds no permit during its pauses;
 /// - a replay after a 401 is above the redirects: it repeats the request, not the last redirect;
-/// - each request of a redirect chain is a send of its own; without a network it fails or waits, and takes no permit;
+/// - each request of a redirect chain is looked up in the cache and stored on its own, and a hit needs nothing below;
+/// - each is a send of its own; without a network it fails or waits, and takes no permit;
 /// - admission is below: there, and only there, a send waits for its permit, unsigned, and is then signed with the
 ///   current token, unless a redirect has led to another origin;
+/// - cookies are added after that, because other calls may have received new ones while a call waited;
 /// - attempt middleware sees each request that is handed to the transport, including replays and redirects;
 /// - the sender checks the request, limits its time and calls the transport.
 ///
@@ -27,10 +30,16 @@ import Foundation
 final class Pipeline: Sendable {
     let builder: RequestBuilder
     let session: SessionLayer
+    /// The layer of the cache; `nil` if there is none.
+    private let cache: CacheLayer?
+    /// Starts what the cache sends beside the calls; the client provides the function.
+    let background = BackgroundSends()
     private let first: Middleware.Next
+    /// The layers of a transmission, which are those below the session.
+    private let transmission: Middleware.Next
 
     init(
-        _ configuration: Configuration, limiter: RateLimiter, transport: any Transport
+        _ configuration: Configuration, limiter: RateLimiter, transport: any Transport, owner: any TransmissionOwner
     ) throws(ServiceError) {
         builder = try RequestBuilder(configuration)
         let connectivity = configuration.connectivity ?? transport.connectivity
@@ -47,16 +56,35 @@ final class Pipeline: Sendable {
         for middleware in configuration.attemptMiddlewares.reversed() {
             next = Self.entering(MiddlewareLayer(middleware: middleware), then: next)
         }
+        let cookies = configuration.cookies.map { [builder] in Cookies(jar: $0, origin: builder.origin) }
+        if let cookies {
+            cookies.jar.startLoading(by: configuration.time)
+            configuration.tokens?.add(cookies.jar)
+            next = Self.entering(cookies, then: next)
+        }
         let admission = Admission(
             limiter: limiter, tokens: configuration.tokens,
             limitNotice: configuration.limiter == nil ? configuration.limitNotice : nil)
         next = Self.entering(admission, then: next)
-        next = Self.entering(OnlineCheck(connectivity: connectivity, rule: configuration.offline), then: next)
+        let check = OnlineCheck(connectivity: connectivity, rule: configuration.offline, tokens: configuration.tokens)
+        next = Self.entering(check, then: next)
+        cache = configuration.cache.map { [builder, background] cache in
+            CacheLayer(
+                cache: cache, tokens: configuration.tokens, cookies: cookies,
+                secrets: SecretFields(builder.secretNames),
+                constants: Set(configuration.constantHeaders.map { $0.lowercased() }), background: background,
+                time: configuration.time)
+        }
+        if let cache { next = Self.entering(cache, then: next) }
         let redirects = Redirects(
             secretNames: builder.secretNames, allowsCleartext: configuration.allowsCleartext)
         next = Self.entering(redirects, then: next)
         if let tokens = configuration.tokens { next = Self.entering(Replay(tokens: tokens), then: next) }
-        next = Self.entering(Retry(quota: RetryQuota()), then: next)
+        next = Self.entering(Retry(quota: RetryQuota(), tokens: configuration.tokens), then: next)
+        transmission = next
+        if configuration.sharesEqualRequests {
+            next = Self.entering(Sharing(owner: owner, cookies: cookies), then: next)
+        }
         session = SessionLayer(tokens: configuration.tokens, allowsCleartext: configuration.allowsCleartext)
         next = Self.entering(session, then: next)
         for middleware in configuration.callMiddlewares.reversed() {
@@ -70,6 +98,21 @@ final class Pipeline: Sendable {
         try await first(request, CallContext(transmission))
     }
 
+    /// Says what the cache would do with a request now; `nil` without a cache.
+    func cacheOutlook(for request: HTTPRequest, rules: CallRules) -> String? {
+        cache?.outlook(for: request, rules: rules.cache, session: session.present(for: rules))
+    }
+
+    /// Whether the cache would answer the request now, and nothing would be sent.
+    func cacheAnswers(_ request: HTTPRequest, rules: CallRules) -> Bool {
+        cache?.answers(request, rules: rules.cache, session: session.present(for: rules)) ?? false
+    }
+
+    /// Sends a request of which the session is known through the layers of a transmission.
+    func transmit(_ request: HTTPRequest, _ context: CallContext) async throws(ServiceError) -> HTTPResponse {
+        try await transmission(request, context)
+    }
+
     private static func entering(_ layer: some Layer, then next: @escaping Middleware.Next) -> Middleware.Next {
         { (request: HTTPRequest, context: CallContext) async throws(ServiceError) -> HTTPResponse in
             try await layer.intercept(request, context, next: next)
@@ -80,12 +123,12 @@ final class Pipeline: Sendable {
 /// A user's middleware as a layer. Its errors are translated here, and nowhere else.
 ///
 /// The library's own layers enter a scope where they wait. Middleware may wait for anything, so it runs in a child
-/// task, which can be cancelled. Middleware below it is already in that child.
+/// task, which can be canceled. Middleware below it is already in that child.
 ///
 /// The child costs a change of threads when it ends: the caller's task is resumed on another one, and nothing else is
 /// there to hide that while a program makes one call at a time. The caller's own task would do without, but a stop from
-/// outside (a deadline, `cancelAll()`, `shutdown()`) reaches foreign waits only by cancelling the task that waits, and
-/// a task that is cancelled stays so: the deadline of one call would cancel everything that its caller does next.
+/// outside (a deadline, `cancelAll()`, `shutdown()`) reaches foreign waits only by canceling the task that waits, and
+/// a task that is canceled stays so: the deadline of one call would cancel everything that its caller does next.
 /// Whether a middleware waits for anything but `next` cannot be known before it does, and a wait that has begun stays
 /// in its task.
 private struct MiddlewareLayer: Layer {

@@ -34,6 +34,7 @@ struct Sender: Sendable {
 
     func send(_ request: HTTPRequest, _ context: CallContext) async throws(ServiceError) -> HTTPResponse {
         let transmission = context.transmission
+        let request = traced(request, context)
         try check(request, in: transmission)
         let start = transmission.time.now
         // A middleware may pass on a context of its own, without a permit.
@@ -56,6 +57,15 @@ struct Sender: Sendable {
             noteFailure(error, in: transmission, since: start)
             throw error
         }
+    }
+
+    /// Returns the request with the headers of the current trace, if there is one.
+    @inline(never)
+    private func traced(_ request: HTTPRequest, _ context: CallContext) -> HTTPRequest {
+        guard let trace = TraceContext.current, !context.hasLeftOrigin else { return request }
+        var request = request
+        trace.add(to: &request.headers, time: context.time)
+        return request
     }
 
     @inline(never)
@@ -143,7 +153,7 @@ struct Sender: Sendable {
         if response.body.bytes == nil { send.note(.receiving) }
         if let secretNames { response.headers.hide(secretNames) }
         // Only the caller reads the body of a stream, but the body of an error is needed here.
-        if transmission.settings.delivery == .stream, response.isSuccess { return response }
+        if transmission.settings.delivery == .stream, transmission.rules.accepts(response.status) { return response }
         response.body = .bytes(
             try await response.body.collect(upTo: bodyLimit, in: send.scope, reporting: send.noteProgress))
         return response
@@ -164,6 +174,6 @@ struct Sender: Sendable {
         guard RetryAfterHeaders.canBe(in: response.headers), request.url.origin == origin else { return }
         let pacing = RetryAfterHeaders(of: response, date: transmission.time.date, ceiling: longestPause)
         if let asked = pacing.ignored { transmission.report(.ignoredPause(asked)) }
-        if let pause = pacing.pause { limiter.pause(until: transmission.time.now.advanced(by: pause)) }
+        if let pause = pacing.pause { limiter.pauseForServer(until: transmission.time.now.advanced(by: pause)) }
     }
 }

@@ -39,8 +39,7 @@ final class Permit: SendPermit {
 
     /// Takes and uses another permit, ahead of the queue. Returns how long it waited.
     func takeAnother(in scope: CallScope) async throws(ServiceError) -> Duration {
-        let grant = try await limiter.take(cost: cost, isUrgent: true, before: deadline, in: scope)
-        return grant.asked.duration(to: grant.taken)
+        try await limiter.take(cost: cost, isUrgent: true, before: deadline, in: scope).wait
     }
 
     /// Gives the permit back now. Does nothing if it has been used.

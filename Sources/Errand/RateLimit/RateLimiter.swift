@@ -1,7 +1,7 @@
 /// Grants permission to send: bursts up to the limit, but never more permits than the limit in any rolling period.
 ///
-/// Waiters are served in the order they arrived; urgent ones go to the front of the queue. A task that is cancelled
-/// while it waits gives up its place, so a cancelled call never slows down the calls behind it. One limiter may serve
+/// Waiters are served in the order they arrived; urgent ones go to the front of the queue. A task that is canceled
+/// while it waits gives up its place, so a canceled call never slows down the calls behind it. One limiter may serve
 /// many clients, and a pause that one server asks for then stops all of them. A client creates its own limiter unless
 /// you give it one to share.
 ///
@@ -15,7 +15,10 @@ public final class RateLimiter: Sendable {
     /// The limit.
     public let limit: RateLimit
 
-    private let time: any TimeSource
+    let time: any TimeSource
+    /// The limiter that this one is within; `nil` if there is none.
+    let shared: RateLimiter?
+    let serverPauses: ServerPauses
     private let problem: String?
     private let largestCost: Int
     private let state: Lock<State>
@@ -25,67 +28,115 @@ public final class RateLimiter: Sendable {
         self.init(limit, of: TokenBucket(limit.problem == nil ? limit : .unlimited), time: time)
     }
 
+    /// Creates a limiter with a full bucket, each of whose permits also takes one of a shared limiter.
+    ///
+    /// A server that calls for many users has one limiter for all of them, and one for each:
+    ///
+    ///     let shared = RateLimiter(.requests(50, per: .seconds(1)))
+    ///     let client = APIClient("https://api.example.com") {
+    ///         $0.tokens = tokens  // of one user
+    ///         $0.limiter = RateLimiter(.requests(5, per: .seconds(1)), within: shared)
+    ///     }
+    ///
+    /// A call waits for its user's permit first, and keeps it while it waits for the shared one. So a user with many
+    /// calls takes no more places in the shared queue than that user has permits; urgent calls are counted by
+    /// themselves. The period of both permits begins when the call has both. The snapshot, pauses and their end concern
+    /// this limiter alone.
+    ///
+    /// - Parameters:
+    ///   - limit: The limit of this limiter. The limits of both apply.
+    ///   - shared: The limiter that this one is within. It may itself be within another.
+    ///   - serverPauses: What stops when a server asks for a pause: by default only what this limiter serves.
+    public convenience init(_ limit: RateLimit, within shared: RateLimiter, serverPauses: ServerPauses = .own) {
+        self.init(
+            limit, of: TokenBucket(limit.problem == nil ? limit : .unlimited), time: shared.time, within: shared,
+            serverPauses: serverPauses)
+    }
+
     /// Creates a limiter whose permits come from that source. No call may cost more than the limit.
-    package init(_ limit: RateLimit, of source: any PermitSource, time: any TimeSource) {
+    package init(
+        _ limit: RateLimit, of source: any PermitSource, time: any TimeSource, within shared: RateLimiter? = nil,
+        serverPauses: ServerPauses = .own
+    ) {
         self.limit = limit
         self.time = time
+        self.shared = shared
+        self.serverPauses = serverPauses
         problem = limit.problem
         largestCost = limit.largestCost
-        state = Lock(State(source))
+        let isSmooth = limit.windows.contains(where: \.isSmooth)
+        state = Lock(State(source, holding: shared.map { _ in HeldPermits(isExclusive: isSmooth) }))
     }
 
     /// Waits for `cost` permits and takes them. Returns how long it waited.
     ///
     /// Throws `.rateLimited` at once if the permits cannot be available before `deadline`, and `.invalidRequest` if
-    /// they never can. If the task is cancelled, it leaves the queue at once, throws `.cancelled` and has taken no
+    /// they never can. If the task is canceled, it leaves the queue at once, throws `.cancelled` and has taken no
     /// permits. Without a deadline, a waiter may wait without limit.
     @discardableResult
     public func acquire(
         cost: Int = 1, isUrgent: Bool = false, before deadline: Instant = .distantFuture
     ) async throws(ServiceError) -> Duration {
-        let grant = try await take(cost: cost, isUrgent: isUrgent, before: deadline)
-        return grant.asked.duration(to: grant.taken)
+        try await take(cost: cost, isUrgent: isUrgent, before: deadline).wait
     }
 
-    /// The instants at which permits were requested and taken.
-    struct Grant {
-        var asked: Instant
-        var taken: Instant
-    }
-
-    /// Waits for the permits and takes them.
-    func take(
-        cost: Int, isUrgent: Bool, before deadline: Instant, in scope: CallScope = CallScope()
+    /// Waits for the permits of this limiter alone, and takes them; holds them if the limiter is within another. A
+    /// call that returns because it has lost permits that it held goes ahead of those that are not urgent.
+    func takeOwn(
+        cost: Int, isUrgent: Bool, isReturning: Bool = false, before deadline: Instant, in scope: CallScope
     ) async throws(ServiceError) -> Grant {
         let cost = try permits(for: cost)
         if scope.isStopped { throw .cancelled }
         let arrival = time.now
         let admission = state.withLock { state in
-            state.acquire(cost: cost, isUrgent: isUrgent, deadline: deadline, at: arrival)
+            state.acquire(
+                cost: cost, isUrgent: isUrgent, isReturning: isReturning, deadline: deadline, at: arrival)
         }
         switch admission {
         case .granted: return Grant(asked: arrival, taken: arrival)
         case .refused(let wait): throw .waitTooLong(wait)
-        case .waiting(let waiter): return Grant(asked: arrival, taken: try await permit(for: waiter, in: scope))
+        case .waiting(let waiter):
+            return Grant(asked: arrival, taken: try await permit(for: waiter, in: scope))
         }
     }
 
-    /// Takes the permits if no wait is necessary. Returns the instant at which it took them; otherwise `nil`.
-    func takeAtOnce(cost: Int, isUrgent: Bool) throws(ServiceError) -> Instant? {
+    /// Throws if the permits of this limiter, or of one that it is within, cannot be available before the deadline.
+    func checkWait(cost: Int, isUrgent: Bool, before deadline: Instant) throws(ServiceError) {
+        let own = try permits(for: cost)
+        let now = time.now
+        let wait = state.withLock { $0.hopelessWait(for: own, isUrgent: isUrgent, deadline: deadline, at: now) }
+        if let wait { throw .waitTooLong(wait) }
+        try shared?.checkWait(cost: cost, isUrgent: isUrgent, before: deadline)
+    }
+
+    /// Takes the permits of this limiter alone if no wait is necessary; holds them if the limiter is within another.
+    /// Returns the instant at which it did; otherwise `nil`.
+    func takeOwnAtOnce(cost: Int, isUrgent: Bool) throws(ServiceError) -> Instant? {
         let cost = try permits(for: cost)
         let now = time.now
         return state.withLock { $0.takeAtOnce(cost, isUrgent: isUrgent, at: now) } ? now : nil
     }
 
-    /// Counts permits that were taken at `instant` as taken now. Returns `false` if they have come back already, or if
-    /// a pause has begun since.
-    func renew(cost: Int, takenAt instant: Instant, at now: Instant? = nil) -> Bool {
-        let now = now ?? time.now
-        return state.withLock { $0.renew(cost, takenAt: instant, at: now) }
+    /// Takes permits of this limiter alone that a call holds. Returns `false`, and releases them, if they are gone.
+    func takeOwnHeld(cost: Int, isUrgent: Bool, at instant: Instant) -> Bool {
+        defer { serve() }
+        return state.withLock { $0.takeHeld(permitsHeld(for: cost), isUrgent: isUrgent, at: instant) }
     }
 
-    /// Returns unused permits that were taken at `instant`.
-    func giveBack(cost: Int, takenAt instant: Instant) {
+    /// Releases permits of this limiter alone that a call holds.
+    func releaseOwn(cost: Int, isUrgent: Bool) {
+        state.withLock { $0.release(permitsHeld(for: cost), isUrgent: isUrgent, takenAt: .zero) }
+        serve()
+    }
+
+    /// Counts permits of this limiter alone that were taken at `instant` as taken now. Returns `false` if they have
+    /// come back already, or if a pause has begun since.
+    func renewOwn(cost: Int, takenAt instant: Instant, at now: Instant) -> Bool {
+        state.withLock { $0.renew(cost, takenAt: instant, at: now) }
+    }
+
+    /// Returns unused permits of this limiter alone that were taken at `instant`.
+    func giveBackOwn(cost: Int, takenAt instant: Instant) {
         state.withLock { $0.giveBack(cost, takenAt: instant) }
         serve()
     }
@@ -126,7 +177,8 @@ public final class RateLimiter: Sendable {
         public let available: Int?
         /// The number of waiters in the queue.
         public let waiters: Int
-        /// When the next waiter receives its permits; without waiters, when a new call would.
+        /// When the next waiter receives its permits; without waiters, when a new call would. It is `.distantFuture`
+        /// while that depends on the limiter that this one is within.
         public let nextGrant: Instant
         /// The end of the current pause; `nil` if there is none.
         public let pausedUntil: Instant?
@@ -142,14 +194,20 @@ public final class RateLimiter: Sendable {
     func problem(withCost cost: Int) -> String? {
         if let problem { return problem }
         if cost <= 0 { return "a cost of \(cost) permits; it must be 1 or more" }
-        return cost <= largestCost ? nil : "a cost of \(cost) permits exceeds the limit of \(limit)"
+        if cost > largestCost { return "a cost of \(cost) permits exceeds the limit of \(limit)" }
+        return shared?.problem(withCost: cost)
     }
 
     /// Returns the number of permits for that cost. Throws if the cost makes no sense.
     private func permits(for cost: Int) throws(ServiceError) -> Int {
         if let problem = problem(withCost: cost) { throw .badSetting(problem) }
+        return permitsHeld(for: cost)
+    }
+
+    /// Returns the number of permits for a cost that makes sense.
+    private func permitsHeld(for cost: Int) -> Int {
         // Without a limit the cost has no effect, and may be too large to add up.
-        return limit.windows.isEmpty ? 1 : cost
+        limit.windows.isEmpty ? 1 : cost
     }
 
     /// Waits until the waiter is served, and returns when that was.
@@ -168,10 +226,12 @@ public final class RateLimiter: Sendable {
         }
         let outcome = waiter.admission.outcome ?? .failure(.cancelled)
         if case .success(let instant) = outcome, !scope.isStopped { return instant }
-        // Cancelled, or too late. If the waiter was served just before, its permits go to the next one.
+        // Canceled, or too late. If the waiter was served just before, its permits go to the next one.
         state.withLock { state in
             state.line.leave(waiter)
-            if case .success(let instant) = outcome { state.giveBack(waiter.cost, takenAt: instant) }
+            if case .success(let instant) = outcome {
+                state.release(waiter.cost, isUrgent: waiter.isUrgent, takenAt: instant)
+            }
         }
         serve()
         _ = try outcome.get()
@@ -184,10 +244,12 @@ public final class RateLimiter: Sendable {
         var unclaimed: [WaitingLine.Waiter] = []
         repeat {
             let served = state.withLock { state in
-                for waiter in unclaimed { state.giveBack(waiter.cost, takenAt: now) }
+                for waiter in unclaimed {
+                    state.release(waiter.cost, isUrgent: waiter.isUrgent, takenAt: now)
+                }
                 return state.serve(at: now)
             }
-            // A cancelled waiter takes no permits, even before its task has resumed.
+            // A canceled waiter takes no permits, even before its task has resumed.
             unclaimed = served.filter { $0.admission.complete(.success(now)) == nil }
         } while !unclaimed.isEmpty
         setAlarm()
@@ -205,7 +267,7 @@ public final class RateLimiter: Sendable {
         replaced?.cancel()
         guard let instant else { return }
         // The time source may be user code, so it is not called under the lock.
-        let alarm = time.schedule(at: instant, for: .watch("the rate limiter's next permit")) { [weak self] in
+        let alarm = time.schedule(at: instant, for: .nextPermit) { [weak self] in
             self?.alarmFired(for: instant)
         }
         let isWanted = state.withLock { state in

@@ -2,6 +2,8 @@ extension RateLimiter {
     /// The state that a limiter protects with its lock. It neither waits nor reads a clock.
     struct State {
         private var source: any PermitSource
+        /// What calls hold; `nil` for a limiter that is within no other, whose permits are taken at once.
+        private var held: HeldPermits?
         var line = WaitingLine()
         /// When the first waiter can be served, and the alarm for it.
         var service: (instant: Instant, alarm: Alarm?)?
@@ -10,8 +12,9 @@ extension RateLimiter {
         /// The source as it would be without the pause, which has drained it. A pause that ends early restores it.
         private var sourceWithoutPause: (any PermitSource)?
 
-        init(_ source: any PermitSource) {
+        init(_ source: any PermitSource, holding held: HeldPermits? = nil) {
             self.source = source
+            self.held = held
         }
     }
 }
@@ -24,20 +27,55 @@ extension RateLimiter.State {
         case waiting(WaitingLine.Waiter)
     }
 
-    mutating func acquire(cost: Int, isUrgent: Bool, deadline: Instant, at now: Instant) -> Admission {
-        if takeAtOnce(cost, isUrgent: isUrgent, at: now) { return .granted }
+    mutating func acquire(
+        cost: Int, isUrgent: Bool, isReturning: Bool = false, deadline: Instant, at now: Instant
+    ) -> Admission {
+        if takeAtOnce(cost, isUrgent: isUrgent, isReturning: isReturning, at: now) { return .granted }
+        let wait = hopelessWait(for: cost, isUrgent: isUrgent || isReturning, deadline: deadline, at: now)
+        if let wait { return .refused(wait) }
+        return .waiting(line.join(cost: cost, isUrgent: isUrgent, isReturning: isReturning, deadline: deadline))
+    }
+
+    /// Returns the wait that permits would need, if a call does not wait that long; `nil` if it does.
+    mutating func hopelessWait(for cost: Int, isUrgent: Bool, deadline: Instant, at now: Instant) -> Duration? {
+        endPause(at: now)
         let ahead = line.costAhead(ofUrgent: isUrgent)
         let earliest = source.earliest(taking: cost, after: ahead, at: max(now, pausedUntil ?? now))
         let isHopeless = pausedUntil.map { !Self.isWorthWaiting(until: $0, before: deadline, at: now) } ?? false
-        guard earliest < deadline || deadline == .distantFuture, !isHopeless else {
-            return .refused(now.duration(to: earliest))
-        }
-        return .waiting(line.join(cost: cost, isUrgent: isUrgent, deadline: deadline))
+        return (earliest < deadline || deadline == .distantFuture) && !isHopeless ? nil : now.duration(to: earliest)
     }
 
-    mutating func takeAtOnce(_ cost: Int, isUrgent: Bool, at now: Instant) -> Bool {
+    mutating func takeAtOnce(_ cost: Int, isUrgent: Bool, isReturning: Bool = false, at now: Instant) -> Bool {
         endPause(at: now)
-        return pausedUntil == nil && line.costAhead(ofUrgent: isUrgent) == 0 && source.take(cost, at: now)
+        return pausedUntil == nil && line.costAhead(ofUrgent: isUrgent || isReturning) == 0
+            && take(cost, isUrgent: isUrgent, at: now)
+    }
+
+    /// Takes permits if they are available; holds them if the limiter is within another.
+    private mutating func take(_ cost: Int, isUrgent: Bool, at now: Instant) -> Bool {
+        guard held != nil else { return source.take(cost, at: now) }
+        guard let earliest = earliest(taking: cost, isUrgent: isUrgent, at: now), earliest <= now else { return false }
+        held?.hold(cost, isUrgent: isUrgent)
+        return true
+    }
+
+    /// Returns when `cost` permits can be taken or held; `nil` if that cannot be foreseen.
+    private func earliest(taking cost: Int, isUrgent: Bool, at now: Instant) -> Instant? {
+        guard let held else { return source.earliest(taking: cost, at: now) }
+        return held.needed(for: cost, isUrgent: isUrgent).flatMap { source.earliest(taking: $0, at: now) }
+    }
+
+    /// Takes permits that a call holds. Returns `false`, and releases them, if they are gone: an urgent call has taken
+    /// them, or the limiter is or was paused.
+    mutating func takeHeld(_ cost: Int, isUrgent: Bool, at now: Instant) -> Bool {
+        held?.release(cost, isUrgent: isUrgent)
+        endPause(at: now)
+        return pausedUntil == nil && source.take(cost, at: now)
+    }
+
+    /// Returns permits that a waiter has taken or holds, and does not want.
+    mutating func release(_ cost: Int, isUrgent: Bool, takenAt instant: Instant) {
+        if held == nil { giveBack(cost, takenAt: instant) } else { held?.release(cost, isUrgent: isUrgent) }
     }
 
     /// Begins or extends a pause. Returns the waiters that would not wait for its end, and removes them from the queue.
@@ -92,25 +130,31 @@ extension RateLimiter.State {
     mutating func serve(at now: Instant) -> [WaitingLine.Waiter] {
         endPause(at: now)
         var served: [WaitingLine.Waiter] = []
-        while pausedUntil == nil, let waiter = line.first, source.take(waiter.cost, at: now) {
+        while pausedUntil == nil, let waiter = line.first, take(waiter.cost, isUrgent: waiter.isUrgent, at: now) {
             line.leave(waiter)
             served.append(waiter)
         }
         return served
     }
 
-    /// Returns when the first waiter can be served; `nil` if the queue is empty.
+    /// Returns when the first waiter can be served; `nil` if the queue is empty, or if that cannot be foreseen.
     func nextService(at now: Instant) -> Instant? {
         guard let waiter = line.first else { return nil }
-        return source.earliest(taking: waiter.cost, at: max(now, pausedUntil ?? now))
+        return earliest(taking: waiter.cost, isUrgent: waiter.isUrgent, at: max(now, pausedUntil ?? now))
     }
 
     func snapshot(at now: Instant) -> RateLimiter.Snapshot {
         let end = pausedUntil.flatMap { $0 > now ? $0 : nil }
-        let next = source.earliest(taking: line.first?.cost ?? 1, at: max(now, end ?? now))
+        let next = earliest(
+            taking: line.first?.cost ?? 1, isUrgent: line.first?.isUrgent ?? false, at: max(now, end ?? now))
         return RateLimiter.Snapshot(
-            available: end == nil ? source.available(at: now) : 0, waiters: line.count,
+            available: end == nil ? available(at: now) : 0, waiters: line.count,
             nextGrant: next ?? .distantFuture, pausedUntil: end)
+    }
+
+    private func available(at now: Instant) -> Int? {
+        guard let held, let all = source.available(at: now) else { return source.available(at: now) }
+        return held.needed(for: 0, isUrgent: false).map { max(0, all - $0) } ?? 0
     }
 
     private static func isWorthWaiting(until instant: Instant, before deadline: Instant, at now: Instant) -> Bool {

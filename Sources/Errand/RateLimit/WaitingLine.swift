@@ -7,14 +7,17 @@ struct WaitingLine {
     final class Waiter: Sendable {
         let cost: Int
         let isUrgent: Bool
+        /// Whether it waits with the urgent ones: it is urgent, or has lost permits that it held.
+        fileprivate let isInFront: Bool
         let deadline: Instant
         /// Lands when the waiter is served, with the instant at which the permits were taken.
         let admission = Promise<Instant, ServiceError>()
         fileprivate let place: Int
 
-        fileprivate init(cost: Int, isUrgent: Bool, deadline: Instant, place: Int) {
+        fileprivate init(cost: Int, isUrgent: Bool, isInFront: Bool, deadline: Instant, place: Int) {
             self.cost = cost
             self.isUrgent = isUrgent
+            self.isInFront = isInFront
             self.deadline = deadline
             self.place = place
         }
@@ -36,16 +39,20 @@ struct WaitingLine {
     /// All waiters, in the order in which they will be served.
     var all: [Waiter] { urgent.all + patient.all }
 
-    mutating func join(cost: Int, isUrgent: Bool, deadline: Instant) -> Waiter {
-        let place = isUrgent ? urgent.end : patient.end
-        let waiter = Waiter(cost: cost, isUrgent: isUrgent, deadline: deadline, place: place)
-        if isUrgent { urgent.append(waiter) } else { patient.append(waiter) }
+    /// Appends a waiter to the queue. One that returns because it has lost permits that it held waits with the urgent
+    /// ones.
+    mutating func join(cost: Int, isUrgent: Bool, isReturning: Bool = false, deadline: Instant) -> Waiter {
+        let isInFront = isUrgent || isReturning
+        let place = isInFront ? urgent.end : patient.end
+        let waiter = Waiter(
+            cost: cost, isUrgent: isUrgent, isInFront: isInFront, deadline: deadline, place: place)
+        if isInFront { urgent.append(waiter) } else { patient.append(waiter) }
         return waiter
     }
 
     /// Removes the waiter, wherever it is in the queue. Does nothing if it has left already.
     mutating func leave(_ waiter: Waiter) {
-        if waiter.isUrgent { urgent.remove(at: waiter.place) } else { patient.remove(at: waiter.place) }
+        if waiter.isInFront { urgent.remove(at: waiter.place) } else { patient.remove(at: waiter.place) }
     }
 
     private struct Lane {

@@ -12,7 +12,8 @@ struct Redirects: Layer {
         -> HTTPResponse
     {
         let response = try await next(request, context)
-        return response.isRedirect ? try await follow(response, to: request, context, next: next) : response
+        guard response.isRedirect, !context.rules.redirects.followsNone else { return response }
+        return try await follow(response, to: request, context, next: next)
     }
 
     private func follow(
@@ -21,7 +22,7 @@ struct Redirects: Layer {
         var response = first
         var hop = context
         // The calls in the limiter's queue may be waiting for this one.
-        hop.isUrgent = true
+        (hop.isUrgent, hop.isRedirected) = (true, true)
         var (current, visited) = (request, Set<String>())
         while response.isRedirect {
             visited.insert(current.hop)
@@ -40,6 +41,10 @@ struct Redirects: Layer {
                 throw response.unfollowed(error.reason, hiding: redactor)
             }
             following.url = following.url.shown(by: redactor)
+            let redirect = Redirect(
+                status: response.status, method: following.method, source: current.url, target: following.url,
+                number: visited.count)
+            guard context.rules.redirects.follows(redirect) else { return response }
             let reach = context.transmission.settings.eventIDReach
             let (origin, own) = (following.url.origin, request.url.origin)
             if reach.includes(origin, from: current.url.origin, ofEndpointAt: own),
@@ -84,7 +89,7 @@ struct Redirects: Layer {
         do throws(ServiceError) {
             following.url = try request.url.resolving(location, hiding: redactor)
         } catch {
-            throw Unfollowed(error.localizedDescription)
+            throw Unfollowed(error.detail)
         }
         if request.url.origin.scheme == "https", following.url.origin.scheme == "http" {
             throw Unfollowed("it leads from https to plain http")
@@ -113,6 +118,17 @@ struct Redirects: Layer {
             throw Unfollowed("the body can be sent only once")
         }
         return following
+    }
+}
+
+extension RedirectPolicy {
+
+    fileprivate func follows(_ redirect: Redirect) -> Bool {
+        switch kind {
+        case .all: true
+        case .never: false
+        case .some(let condition): condition(redirect)
+        }
     }
 }
 

@@ -1,6 +1,14 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// Retries a call if a retry can succeed and is safe.
 struct Retry: Layer {
     let quota: RetryQuota
+    /// The store whose session signs the call; `nil` if there is none.
+    let tokens: TokenStore?
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
@@ -32,6 +40,8 @@ struct Retry: Layer {
                 }
                 end = next
             }
+            let watch = context.transmission.watchSession(of: tokens)
+            defer { watch?.cancel() }
             try await context.transmission.pause(until: end)
         }
     }
@@ -63,10 +73,12 @@ struct Retry: Layer {
         after outcome: Result<HTTPResponse, ServiceError>, of request: HTTPRequest, in transmission: Transmission,
         _ history: inout History
     ) -> Instant? {
-        if case .success(let response) = outcome, !transmission.rules.retry.covers(response) {
-            if response.status < 400 { quota.deposit(history.paid) }
+        if case .success(let response) = outcome, response.status < 400 || transmission.rules.accepts(response.status) {
+            // Nothing was sent for what the cache has answered, so it says nothing about the server.
+            if !response.isFromCache { quota.deposit(history.paid) }
             return nil
         }
+        if case .success(let response) = outcome, response.isFromCache { return nil }
         if outcome.timedOutAfterSending { history.timeouts += 1 }
         guard history.timeouts <= transmission.rules.retry.timeoutRetries || !outcome.timedOutAfterSending,
             let retry = retry(after: outcome, of: request, in: transmission)
@@ -93,13 +105,17 @@ struct Retry: Layer {
         var wait = Duration.zero
         switch outcome {
         case .success(let response):
-            guard isSafe else { return nil }
+            guard isSafe, transmission.rules.retry.repeats(response, attempt: transmission.attempts) else {
+                return nil
+            }
             reason = .status(response.status)
             // A `Retry-After` of zero, or with a date that has passed by our clock, does not switch the backoff off.
             wait = RetryAfterHeaders.retryAfter(in: response.headers, date: transmission.time.date) ?? .zero
             guard wait <= transmission.rules.retry.maximumRetryAfter else { return nil }
         case .failure(let error):
-            guard error.isWorthRetrying, isSafe || !transmission.mayHaveActed else { return nil }
+            guard error.isWorthRetrying, isSafe || !transmission.mayHaveActed,
+                transmission.rules.retry.repeats(error, attempt: transmission.attempts)
+            else { return nil }
             reason = .failure(error)
         }
         guard let pause = transmission.pause(after: transmission.attempts, atLeast: wait),
@@ -110,9 +126,20 @@ struct Retry: Layer {
 }
 
 extension RetryPolicy {
-    /// Returns whether a call is retried after that response.
-    fileprivate func covers(_ response: HTTPResponse) -> Bool {
-        response.status >= 400 && statuses.contains(response.isThrottled ? 429 : response.status)
+    /// Returns whether the attempt with that response is repeated, if that is safe.
+    fileprivate func repeats(_ response: HTTPResponse, attempt number: Int) -> Bool {
+        let isTransient = statuses.contains(response.isThrottled ? 429 : response.status)
+        guard number < attempts, let condition = condition.value else { return isTransient }
+        return condition(
+            FailedAttempt(
+                number: number, status: response.status, headers: response.headers,
+                body: response.body.bytes ?? Data(), isTransient: isTransient))
+    }
+
+    /// Returns whether the attempt that failed without a response is repeated, if that is safe.
+    fileprivate func repeats(_ error: ServiceError, attempt number: Int) -> Bool {
+        guard number < attempts, let condition = condition.value else { return true }
+        return condition(FailedAttempt(number: number, error: error))
     }
 }
 

@@ -1,7 +1,7 @@
 extension DiskThreads {
     /// Runs `work` on one of the threads and returns its result.
     ///
-    /// If the scope is stopped or the task cancelled, throws `.cancelled` after `grace`: work that has not begun is not
+    /// If the scope is stopped or the task canceled, throws `.cancelled` after `grace`: work that has not begun is not
     /// done then, and work that has begun is left behind, which a disk that hangs may never end.
     func run<Value: Sendable, Failure: CancellationFailure>(
         at path: String, grace: Duration = .zero, in scope: StopScope<Failure> = StopScope(),
@@ -24,7 +24,7 @@ extension DiskThreads {
         }
     }
 
-    /// Runs `work`, and returns its result when it is done, even if the task is cancelled.
+    /// Runs `work`, and returns its result when it is done, even if the task is canceled.
     func finish<Value: Sendable, Failure: Error>(
         at path: String, _ work: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -72,11 +72,17 @@ extension DiskThreads {
         await shared.finish(at: path, within: grace, work)
     }
 
+    /// Hands over `work`, which is done in any case, and does not wait for it.
+    static func submit(by time: any TimeSource, at path: String, _ work: @escaping @Sendable () -> Void) {
+        guard isReal(time) else { return work() }
+        shared.submit(at: DiskPlace(path), work)
+    }
+
     private static func isReal(_ time: any TimeSource) -> Bool { time.executor == nil && !VirtualTime.isUnderWay }
 }
 
 extension Promise where Value == Void, Failure == Never {
-    /// Waits until the promise has completed, but no longer than that, even if the task is cancelled.
+    /// Waits until the promise has completed, but no longer than that, even if the task is canceled.
     fileprivate func completion(within limit: Duration) async {
         let time = SystemTime.shared
         let alarm = time.schedule(at: time.now.advanced(by: limit), for: .watch("the end of work on a file")) {

@@ -35,7 +35,7 @@ final class FileLock: Sendable {
                 let holder = "another process has held \(file.lockPath) for \(timeout.displayText)"
                 throw file.failure(.locked, "is locked: \(holder); check whether that process hangs")
             }
-            // The sleep fails only if the task is cancelled.
+            // The sleep fails only if the task is canceled.
             guard (try? await Task.sleep(for: pause)) != nil else {
                 throw file.failure(.locked, "is locked by another process, and the task was cancelled while it waited")
             }

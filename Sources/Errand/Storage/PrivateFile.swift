@@ -228,7 +228,7 @@ struct PrivateFile: Sendable {
         }
     }
 
-    /// Runs `work` on a thread for the disk. If the task is cancelled, work that the disk hinders longer than is usual
+    /// Runs `work` on a thread for the disk. If the task is canceled, work that the disk hinders longer than is usual
     /// is left behind, or not begun.
     func onDisk<Value: Sendable>(
         _ work: @escaping @Sendable () throws(StorageError) -> Value

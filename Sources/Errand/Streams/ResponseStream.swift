@@ -50,7 +50,7 @@ final class ResponseStream: Sendable {
     }
 
     /// Returns the error with the name of the call.
-    func naming(_ error: ServiceError) -> ServiceError { error.naming(call.settings.name) }
+    func naming(_ error: ServiceError) -> ServiceError { call.naming(error) }
 
     /// Waits for the next chunk; `nil` at the end.
     func next() async throws(ServiceError) -> Data? {
@@ -94,7 +94,7 @@ final class ResponseStream: Sendable {
             let outcome = try await scope.result(of: { () async throws -> Data? in
                 var iterator = chunks.makeAsyncIterator()
                 if let chunk = try await iterator.next() { return chunk }
-                // In a cancelled task, iteration ends without an error although the stream has not ended.
+                // In a canceled task, iteration ends without an error although the stream has not ended.
                 try Task.checkCancellation()
                 return nil
             })

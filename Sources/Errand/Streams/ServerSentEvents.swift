@@ -16,7 +16,8 @@ extension APIClient {
     /// - Parameters:
     ///   - endpoint: The call. A GET is connected again when its connection ends, see
     ///     ``ServerSentEvents/reconnecting(_:)``.
-    ///   - lastID: The identifier of the last event that was received, to go on after it. A redirect takes it along.
+    ///   - lastID: The identifier of the last event that was received, to continue after that event. A redirect takes
+    ///     it along.
     public nonisolated func events(_ endpoint: Endpoint<Data>, after lastID: String = "") -> ServerSentEvents {
         eventStream(endpoint, after: lastID)
     }
@@ -48,6 +49,8 @@ extension APIClient {
         // As browsers do. `no-store` keeps a cache from storing the answer, but not from giving one that it has.
         endpoint.headers["Cache-Control"] = endpoint.headers["Cache-Control"] ?? "no-cache"
         endpoint.options.timeout = endpoint.options.timeout ?? .limit(.seconds(60))
+        // What else a server responds with is no event stream.
+        endpoint.options.acceptedStatuses = []
         let (time, call) = (configuration.time, endpoint)
         return ServerSentEvents(
             open: { lastID, reach, end, pause async throws(ServiceError) in

@@ -14,7 +14,7 @@ public import Foundation
 /// end it; when the user signs out, it ends with `.sessionExpired`. While the body is not read, the connection is not
 /// read either, so a body of any length takes little memory.
 public struct StreamedResponse: Sendable {
-    /// The status, from 200 to 299: any other status is thrown as an error.
+    /// The status: from 200 to 299, or one that the endpoint accepts. Any other status is thrown as an error.
     public let status: Int
     /// The header fields.
     public let headers: HTTPHeaders
@@ -71,10 +71,10 @@ extension StreamedResponse {
 extension APIClient {
     /// Runs the call, and returns as soon as the head of the response has arrived.
     ///
-    /// Until then it is a call like any other: with a permit, a token, redirects and retries. A status that is not 2xx
-    /// is thrown as an error, with the server's message. The endpoint's `timeout` limits the wait for the head and each
-    /// wait for a chunk, its `deadline` the whole call, including the time that you spend between two chunks.
-    /// ``Configuration/responseByteLimit`` does not apply.
+    /// Until then it is a call like any other: with a permit, a token, redirects and retries. A status that is neither
+    /// 2xx nor accepted by the endpoint is thrown as an error, with the server's message. The endpoint's `timeout`
+    /// limits the wait for the head and each wait for a chunk, its `deadline` the whole call, including the time that
+    /// you spend between two chunks. ``Configuration/responseByteLimit`` does not apply.
     @concurrent
     public nonisolated func stream<Response>(
         _ endpoint: Endpoint<Response>
@@ -102,7 +102,7 @@ extension APIClient {
                 if let pause { try await call.pause(until: call.beginPause(of: pause.duration, after: pause.reason)) }
                 return try await send(endpoint, as: call, in: pause?.session)
             }
-            guard response.isSuccess else { throw error(of: response, to: call) }
+            guard call.rules.accepts(response.status) else { throw error(of: response, to: call) }
             watch = watch ?? self.watch(session, for: call)
             let stream = ResponseStream(response.body.chunks, of: call) { [calls, watch] in
                 watch?.cancel()
@@ -157,7 +157,7 @@ struct StreamDecoding: Sendable {
         do throws(ServiceError) {
             // The content type is that of the whole body, so the part has none.
             let response = HTTPResponse(status: status, body: .bytes(data))
-            return try interpreter.value(type, below: [], in: response, by: decoder, redactor: redactor)
+            return try interpreter.decoded(type, below: [], in: response, by: decoder, redactor: redactor)
         } catch .decodingFailed(var failure) {
             let part = part(redactor())
             failure.advice.value = failure.advice.value.map { "\($0) (in \(part))" } ?? "in \(part)"

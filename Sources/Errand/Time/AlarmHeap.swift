@@ -1,6 +1,6 @@
 /// The pending alarms, earliest first. Alarms for the same instant keep the order in which they were set.
 ///
-/// A binary heap whose entries know their own index, so setting, firing and cancelling an alarm each cost O(log n): a
+/// A binary heap whose entries know their own index, so setting, firing and canceling an alarm each cost O(log n): a
 /// busy client sets a timeout for every attempt and cancels nearly all of them.
 package struct AlarmHeap: Sendable {
     /// Identifies one alarm. The generation distinguishes a reused slot from the alarm that used it before.
@@ -29,7 +29,10 @@ package struct AlarmHeap: Sendable {
     package var isEmpty: Bool { heap.isEmpty }
     package var earliest: Instant? { heap.first.map { slots[$0].instant } }
 
-    /// The number of alarms that have been set, including those that have fired or were cancelled.
+    /// The purpose of the earliest alarm.
+    package var earliestPurpose: Alarm.Purpose? { heap.first.map { slots[$0].purpose } }
+
+    /// The number of alarms that have been set, including those that have fired or were canceled.
     package var insertions: UInt64 { nextOrder }
 
     /// The pending alarms, earliest first.

@@ -18,7 +18,7 @@ struct Sleeper<Work: Sendable>: Sendable {
     private var lastNumber: UInt64 = 0
 
     /// Begins a sleep, unless the current one ends by then. Returns its number and the task of the sleep it replaces,
-    /// which has to be cancelled.
+    /// which has to be canceled.
     mutating func begin(until instant: Instant) -> (number: UInt64, replaced: Work?)? {
         if let current, current.end <= instant { return nil }
         lastNumber += 1

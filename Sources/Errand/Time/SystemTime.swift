@@ -47,7 +47,7 @@ public final class SystemTime: TimeSource {
     private func start(_ sleep: UInt64, until instant: Instant) -> Task<Void, Never> {
         Task.detached {
             let pause = self.now.duration(to: instant)
-            // A cancelled sleep means that a task with an earlier alarm has replaced this one.
+            // A canceled sleep means that a task with an earlier alarm has replaced this one.
             guard (try? await Task.sleep(for: pause, tolerance: .zero, clock: .continuous)) != nil else { return }
             self.fire(upTo: instant, after: sleep)
         }

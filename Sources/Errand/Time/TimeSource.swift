@@ -18,7 +18,7 @@ public protocol TimeSource: Sendable {
     var executor: (any TaskExecutor)? { get }
     /// Returns a random number; all 64 bits are used.
     func random() -> UInt64
-    /// Calls `action` once, at `instant` or soon after it, unless the alarm is cancelled first. `action` must be quick
+    /// Calls `action` once, at `instant` or soon after it, unless the alarm is canceled first. `action` must be quick
     /// and must not block.
     func schedule(at instant: Instant, for purpose: Alarm.Purpose, _ action: @escaping @Sendable () -> Void) -> Alarm
 }
@@ -90,11 +90,19 @@ public struct Alarm: Sendable {
         package let reason: StaticString
         /// Whether a call may wait for the alarm.
         package var isAwaited = true
+        /// Whether the rate limiter has its next permit then.
+        package private(set) var isPermit = false
 
         /// A task sleeps until then: in backoff, or in the queue of a limiter.
         public static var sleeper: Purpose { sleeper("a sleep") }
         /// The library checks something then: a timeout, a deadline, the next permit.
         public static var watch: Purpose { watch("a check") }
+
+        package static var nextPermit: Purpose {
+            var purpose = watch("the rate limiter's next permit")
+            purpose.isPermit = true
+            return purpose
+        }
 
         package static func sleeper(_ reason: StaticString) -> Purpose { Purpose(isSleeper: true, reason: reason) }
         package static func watch(_ reason: StaticString) -> Purpose { Purpose(isSleeper: false, reason: reason) }

@@ -14,8 +14,8 @@ extension APIClient {
     /// When the connection breaks, the download resumes after the last byte that has arrived, as long as each attempt
     /// makes progress; without any, the endpoint's retry policy limits the attempts. The bytes are kept in
     /// `app.zip.part` until the file is complete, even if the process is killed. The next download to the same place
-    /// goes on after them if it requests the same in the same session and the server confirms that the version is the
-    /// same. The file itself appears whole or not at all. It has mode 0600, and replaces one with its name.
+    /// resumes if it requests the same in the same session and the server confirms that the version is the same. The
+    /// file itself appears whole or not at all. It has mode 0600, and replaces one with its name.
     ///
     /// The download is one call of the client, with one deadline; each request has a permit, a token and redirects like
     /// any other. It ends with the session that signed it. ``Configuration/responseByteLimit`` does not apply. A server
@@ -23,15 +23,15 @@ extension APIClient {
     /// `.malformed`. If the server names a SHA-256 in `Repr-Digest` or `Content-Digest`, the file is checked.
     ///
     /// - Parameters:
-    ///   - endpoint: The call. Only a GET can go on; another method is sent once. A header `Range` is
+    ///   - endpoint: The call. Only a GET can be resumed; another method is sent once. A header `Range` is
     ///     `.invalidRequest`, because the download sets it by itself.
     ///   - path: The path of the file. Its folder must exist. Two downloads to one place at once are `.invalidRequest`,
     ///     and so are a folder, a symbolic link and a folder that is not writable.
-    ///   - resuming: Whether to go on after what an earlier download has left.
+    ///   - resuming: Whether to resume an earlier download to the same place.
     ///   - digest: A digest that the file must have. If it has another, the error is `.transport` of the kind
     ///     `.digestMismatch`, and the file is removed.
     ///   - byteLimit: The greatest number of bytes in the file; `nil`, no limit, by default. If there are more, the
-    ///     error is `.transport` of the kind `.tooLarge`, and what has come is removed. A file whose length is
+    ///     error is `.transport` of the kind `.tooLarge`, and what has arrived is removed. A file whose length is
     ///     announced is refused before it is begun.
     ///   - onProgress: Receives the progress, at most ten times a second and at the end. The download waits for it.
     @concurrent @discardableResult
@@ -57,15 +57,15 @@ extension APIClient {
     }
 
     /// Downloads a file from an address that expires, such as a signed URL: the download asks for it, and asks again
-    /// when it goes on.
+    /// when it resumes.
     ///
     ///     let file = try await storage.download(
     ///         asking: { .get(url: try await api.run(.address(of: id))) }, to: "app.zip")
     ///
-    /// It asks before the first request, after each break of the connection, and when the server refuses the address
-    /// with a 4xx after the file has begun to arrive. A request that is repeated before that, such as after a 503, has
-    /// the same address. Two addresses that differ only in their query lead to the same file; with another path, the
-    /// download begins again.
+    /// The download asks before the first request, after each break of the connection, and when the server refuses the
+    /// address with a 4xx after the file has begun to arrive. A request that is repeated before that, such as after a
+    /// 503, has the same address. Two addresses that differ only in their query lead to the same file; with another
+    /// path, the download begins again.
     ///
     /// The question is part of the call: `activity` counts it, the deadline covers it, and what stops the call cancels
     /// it. An endpoint's own deadline counts from the first question on.
@@ -74,7 +74,7 @@ extension APIClient {
     ///   - endpoint: Returns the call. It must return promptly after cancellation. An error of its own that is no
     ///     ``ServiceError`` is `.transport` of the kind `.other`.
     ///   - path: The path of the file.
-    ///   - resuming: Whether to go on after what an earlier download has left.
+    ///   - resuming: Whether to resume an earlier download to the same place.
     ///   - digest: A digest that the file must have.
     ///   - byteLimit: The greatest number of bytes in the file; `nil`, no limit, by default.
     ///   - onProgress: Receives the progress, at most ten times a second and at the end.

@@ -28,7 +28,7 @@ struct DownloadOrder: Sendable {
 
     /// The endpoint that the call begins with. While a closure is asked for it, only its method is known.
     var firstEndpoint: Endpoint<Data> {
-        if case .endpoint(let endpoint) = source { endpoint } else { .get("(address)") }
+        if case .endpoint(let endpoint) = source { endpoint.acceptingOnlySuccess } else { .get("(address)") }
     }
 
     /// Returns the endpoint of the next attempt of the call. Translates the errors of foreign code, and ends with the
@@ -37,7 +37,7 @@ struct DownloadOrder: Sendable {
         guard case .asking(let ask) = source else { return firstEndpoint }
         return try await call.runInChild { () async throws(ServiceError) in
             do {
-                return try await ask()
+                return try await ask().acceptingOnlySuccess
             } catch {
                 throw ServiceError(error) { error in
                     let message = "the closure that names the address of a download threw \(foreignName(of: error))"
@@ -53,5 +53,14 @@ struct DownloadOrder: Sendable {
         if let byteLimit, byteLimit < 1 {
             throw .badSetting("a limit of \(byteLimit) bytes for a download; it must be 1 or more")
         }
+    }
+}
+
+extension Endpoint {
+    /// What a server responds with another status is not the file.
+    fileprivate var acceptingOnlySuccess: Self {
+        var endpoint = self
+        endpoint.options.acceptedStatuses = []
+        return endpoint
     }
 }

@@ -40,3 +40,14 @@ public struct DownloadedFile: Sendable, Hashable {
     /// The location of the file.
     public var url: URL { URL(filePath: path) }
 }
+
+extension DownloadedFile: CustomStringConvertible {
+    /// The path and the size as one line, with what is special about the download.
+    public var description: String {
+        let notes = [
+            isResumed ? "resumed after \(resumedAfter)" : nil, attempts > 1 ? "\(attempts) attempts" : nil,
+            isVerified ? "verified" : nil,
+        ]
+        return (["\(path.printable): \(bytes) bytes"] + notes.compactMap(\.self)).joined(separator: ", ")
+    }
+}

@@ -160,13 +160,13 @@ extension PartFile {
         do throws(SystemError) {
             status = try FileSystem.status(of: path, followingLinks: true)
         } catch {
-            let reason = error == .noSuchFile ? "is missing" : "cannot be reached: \(error.words)"
+            let reason = error == .noSuchFile ? "is missing; create it first" : "cannot be reached: \(error.words)"
             throw .badFile("the folder \(path) \(reason)")
         }
         guard status.kind == .folder else { throw .badFile("\(path) is not a folder") }
         switch try kind(of: target) {
         case nil, .file: return path
-        case .folder: throw .badFile("\(target) is a folder")
+        case .folder: throw .badFile("\(target) is a folder; add the name of the file")
         case .link: throw .badFile("\(target) is a symbolic link, which is not followed")
         case .other: throw .badFile("\(target) is not a regular file")
         }

@@ -215,7 +215,7 @@ extension RunningDownload {
 
 extension RunningDownload {
     private mutating func beginAgain(with response: HTTPResponse, total: Int?) async throws(ServiceError) {
-        if let total, total > byteLimit { throw .bodyTooLarge(byteLimit) }
+        if let total, total > byteLimit { throw .bodyTooLarge(byteLimit, option: "byteLimit") }
         state = state.begun(again: response.headers, total: total, isRepeatable: isRepeatable)
         if let version = state.version, version != best.version {
             // Every byte of a new version is progress, also if there were more of the last.
@@ -252,7 +252,7 @@ extension RunningDownload {
     /// Gives up what is there: what is larger than the limit is not wanted.
     private mutating func tooLarge() -> ServiceError {
         state.version = nil
-        return .bodyTooLarge(byteLimit)
+        return .bodyTooLarge(byteLimit, option: "byteLimit")
     }
 
     /// Receives a body, which ends at that offset. Returns the error with which it broke off; `nil` if it did not.

@@ -1,7 +1,7 @@
 /// A type that sends one request and returns its response.
 ///
 /// A transport follows no redirects, keeps no cookies, caches nothing, and never resends a request that is not safe to
-/// repeat. It ends promptly when its task is cancelled, which is also how the client stops a send whose time is up. It
+/// repeat. It ends promptly when its task is canceled, which is also how the client stops a send whose time is up. It
 /// may throw a `ServiceError`; any other error becomes `.transport` of the kind `.other`, including a
 /// `CancellationError` that it throws although the send was not stopped.
 public protocol Transport: Sendable {
@@ -173,12 +173,12 @@ extension CallScope {
 }
 
 extension TimeSource {
-    /// Waits until `instant`. Throws `.cancelled` early when the task is cancelled.
+    /// Waits until `instant`. Throws `.cancelled` early when the task is canceled.
     public func sleep(until instant: Instant) async throws(ServiceError) {
         try await sleep(until: instant, in: CallScope())
     }
 
-    /// Waits for `duration`. Throws `.cancelled` early when the task is cancelled.
+    /// Waits for `duration`. Throws `.cancelled` early when the task is canceled.
     public func sleep(for duration: Duration) async throws(ServiceError) {
         try await sleep(until: now.advanced(by: duration))
     }

@@ -114,7 +114,7 @@ struct ConformanceScene: Sendable {
         return (error, start.duration(to: .now))
     }
 
-    /// Runs an operation that ends when it is cancelled, and cancels it after `limit`.
+    /// Runs an operation that ends when it is canceled, and cancels it after `limit`.
     func within<Value: Sendable>(
         _ limit: Duration, _ expected: String, _ operation: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -140,7 +140,7 @@ struct ConformanceScene: Sendable {
     /// Waits until at least `count` requests were received.
     func received(atLeast count: Int) async throws {
         try await within(Self.timeLimit, "\(count) requests at the server") { await server.received(atLeast: count) }
-        // A wait that was cancelled has not seen them.
+        // A wait that was canceled has not seen them.
         try expect("at least \(count) requests", server.received.count >= count, seen: server.received.count)
     }
 

@@ -24,7 +24,8 @@ public enum TransportConformance {
 
     /// One requirement.
     public struct Case: Sendable, CustomStringConvertible {
-        /// The number of the rule in the catalog: `C31`. Several cases may be about one rule.
+        /// The number of the rule that the case checks, such as `C31`, which stays the same in later versions. Several
+        /// cases may be about one rule.
         public let number: String
         /// The requirement, as a sentence.
         public let title: String
@@ -36,12 +37,12 @@ public enum TransportConformance {
             self.body = body
         }
 
-        /// The number and the sentence.
+        /// The name of the rule, and the sentence.
         public var description: String { "\(number): \(title)" }
 
         /// Checks a transport. Throws a `Violation` if it does not meet the requirement, or does not end at all.
         ///
-        /// The case creates the transport and shuts it down afterwards. A cancelled case ends at once.
+        /// The case creates the transport and shuts it down afterwards. A canceled case ends at once.
         public func check(_ make: @Sendable () throws -> any Transport) async throws {
             let transport = try make()
             let server = try LoopbackServer()

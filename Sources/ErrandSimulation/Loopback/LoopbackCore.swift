@@ -64,7 +64,7 @@ final class LoopbackCore: Sendable {
         closeConnections()
     }
 
-    /// Waits until the condition is met, or the task is cancelled.
+    /// Waits until the condition is met, or the task is canceled.
     func wait(until isMet: @escaping @Sendable (State) -> Bool) async {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         change { $0.watchers.append(Watcher(isMet: isMet, continuation: continuation)) }

@@ -7,21 +7,31 @@ public import Foundation
 
 extension LoopbackReply {
     /// The place where a response breaks off.
-    public enum Cut: Sendable, Hashable {
+    public struct Cut: Sendable, Hashable, CustomStringConvertible {
+        enum Kind: Sendable, Hashable {
+            case beforeHead, withinHead, afterHead, withinBody, beforeEnd
+            case inBody(Int), after(Int)
+        }
+
+        let kind: Kind
+
         /// Before its first byte.
-        case beforeHead
+        public static let beforeHead = Cut(kind: .beforeHead)
         /// In the middle of its head.
-        case withinHead
+        public static let withinHead = Cut(kind: .withinHead)
         /// Between its head and its body.
-        case afterHead
+        public static let afterHead = Cut(kind: .afterHead)
         /// In the middle of its body.
-        case withinBody
+        public static let withinBody = Cut(kind: .withinBody)
         /// After that many bytes of its body.
-        case inBody(Int)
+        public static func inBody(_ count: Int) -> Cut { Cut(kind: .inBody(count)) }
         /// Before the end of its body: after the last chunk, if there are chunks, otherwise before the last byte.
-        case beforeEnd
+        public static let beforeEnd = Cut(kind: .beforeEnd)
         /// After that many bytes.
-        case after(Int)
+        public static func after(_ count: Int) -> Cut { Cut(kind: .after(count)) }
+
+        /// The name of the place: `withinHead`.
+        public var description: String { "\(kind)" }
     }
 
     /// Returns the same response up to that place, followed by `end`; by default the connection is closed.
@@ -121,7 +131,7 @@ extension LoopbackReply {
             }
         }
         let end = writes.firstRange(of: Data("\r\n\r\n".utf8))?.upperBound ?? writes.count
-        return switch place {
+        return switch place.kind {
         case .beforeHead: 0
         case .withinHead: end / 2
         case .afterHead: end

@@ -103,12 +103,12 @@ public final class LoopbackServer: Sendable {
     /// The number of bytes that the system has accepted for sending so far. The client need not have read them.
     public var bytesSent: Int { core.traffic.sent.load(ordering: .relaxed) }
 
-    /// Waits until at least `count` requests were received. Returns early if the task is cancelled.
+    /// Waits until at least `count` requests were received. Returns early if the task is canceled.
     public func received(atLeast count: Int) async {
         await core.wait { $0.received.count >= count }
     }
 
-    /// Waits until no connection is open. Returns early if the task is cancelled.
+    /// Waits until no connection is open. Returns early if the task is canceled.
     public func connectionsClosed() async {
         await core.wait { $0.open.isEmpty }
     }
@@ -125,7 +125,7 @@ public final class LoopbackServer: Sendable {
     }
 
     /// Waits until the server has neither threads nor descriptors any more, after `close()`. Returns early if the task
-    /// is cancelled.
+    /// is canceled.
     public func closed() async {
         await core.wait { $0.isClosed && $0.threads == 0 }
     }

@@ -16,7 +16,7 @@ public struct ExpectedBody: Sendable {
         case form(Fields)
         case text(String)
         case data(Data)
-        case file(String)
+        case file(FilePlace)
         case multipart([SentPart])
     }
 
@@ -54,7 +54,12 @@ public struct ExpectedBody: Sendable {
 
     /// Creates a body with exactly the content of the file at that path.
     public static func file(_ path: String) -> ExpectedBody {
-        ExpectedBody(content: .file(path))
+        ExpectedBody(content: .file(.path(path)))
+    }
+
+    /// Creates a body with exactly the content of the file at that URL.
+    public static func file(_ url: URL) -> ExpectedBody {
+        ExpectedBody(content: .file(.url(url)))
     }
 
     /// Creates a form of text, data and files. The order of its parts and the boundary between them do not matter, and
@@ -86,9 +91,9 @@ public struct ExpectedBody: Sendable {
             guard Data(expected.utf8) != sent else { return nil }
             return Difference(.body, [JSONComparison.quoted(expected).shortened], [Self.summary(of: sent, redactor)])
         case .data(let expected): return Self.difference(expected, sent)
-        case .file(let path):
-            guard let expected = try? Data(contentsOf: URL(filePath: path)) else {
-                return Difference(.body, ["the script's file \(path), which cannot be read"], [])
+        case .file(let place):
+            guard let path = try? place.path, let expected = try? Data(contentsOf: URL(filePath: path)) else {
+                return Difference(.body, ["the script's file \(place), which cannot be read"], [])
             }
             return Self.difference(expected, sent)
         case .multipart(let expected):

@@ -21,6 +21,9 @@ public import Foundation
 /// of times: they respond to any number of requests, including none. `verify()` throws the same, for tests that check
 /// earlier.
 ///
+/// A mistake is reported once: of several requests with the same nearest script, the first, and then no unused replies,
+/// which such a request usually leaves behind. Each request fails, and `verify()` names them all.
+///
 /// Of several scripts that expect a request, the first with a reply left responds. A script without a query, headers or
 /// a body accepts any. Delays pass in the client's time. Nothing is global, so tests that run in parallel do not affect
 /// each other.
@@ -39,6 +42,8 @@ public final class ScriptedTransport: StoppableTransport {
         var scripts: [Script] = []
         var sent: [Sent] = []
         var unexpected: [TestFailure] = []
+        /// The nearest scripts of unexpected requests that were reported; `nil` for a request without one.
+        var reported: Set<Int?> = []
         var isVerified = false
         /// Whether a task looks for a wait for requests that do not come.
         var isWatched = false
@@ -68,7 +73,7 @@ public final class ScriptedTransport: StoppableTransport {
     /// The requests that were sent, in order.
     public var sent: [Sent] { state.withLock { $0.sent } }
 
-    /// Waits until at least `count` requests were sent. Returns early if the task is cancelled.
+    /// Waits until at least `count` requests were sent. Returns early if the task is canceled.
     ///
     /// If no request comes for ten seconds of real time, it reports that, and returns.
     public func sent(atLeast count: Int, file: StaticString = #filePath, line: UInt = #line) async {
@@ -101,7 +106,7 @@ public final class ScriptedTransport: StoppableTransport {
         switch next(for: Sent(request: request, body: body, at: now)) {
         case .success(let found): reply = found
         case .failure(let failure):
-            report(failure)
+            if state.withLock({ $0.reported.insert(failure.nearestScript).inserted }) { report(failure) }
             throw ServiceError.transport(TransportFailure(.unsupported, failure.description))
         }
         // From the moment of the request: a test may advance the clock as soon as it knows of the request.
@@ -142,7 +147,7 @@ public final class ScriptedTransport: StoppableTransport {
     }
 
     deinit {
-        let unused = state.withLock { $0.isVerified ? [] : $0.scripts.compactMap(\.unused) }
+        let unused = state.withLock { $0.isVerified || !$0.unexpected.isEmpty ? [] : $0.scripts.compactMap(\.unused) }
         for failure in unused { report(failure) }
     }
 }

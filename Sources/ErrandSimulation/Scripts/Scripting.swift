@@ -86,4 +86,27 @@ extension ScriptedTransport {
                 ExpectedRequest(nil, "*"), replies(),
                 at: TestFailure.Location(file: file, line: line)))
     }
+
+    /// Responds to `count` requests, whatever their method and path, or to any number of them, with the closure's
+    /// response.
+    ///
+    ///     network.onAny { request in
+    ///         HTTPResponse(status: request.method == .get ? 200 : 405)
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - count: The number of requests; `nil` for any number, including none.
+    ///   - file: The file of the script, for failures.
+    ///   - line: The line of the script, for failures.
+    ///   - handler: Returns the response to a request.
+    @discardableResult
+    public func onAny(
+        times count: Int? = nil, file: StaticString = #filePath, line: UInt = #line,
+        answering handler: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
+    ) -> ScriptedTransport {
+        add(
+            Script(
+                ExpectedRequest(nil, "*"), [ScriptedReply(outcome: .handler(handler), count: count)],
+                at: TestFailure.Location(file: file, line: line)))
+    }
 }

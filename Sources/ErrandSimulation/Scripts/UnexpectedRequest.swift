@@ -31,6 +31,7 @@ extension TestFailure {
         if others.count > shown.count { lines.append("    and \(others.count - shown.count) more") }
         let isMeant = nearest.script.expected.isMeant(by: sent.request)
         self.init(lines.joined(separator: "\n"), at: isMeant ? nearest.script.location : nil)
+        nearestScript = nearest.offset
     }
 
     private struct Candidate {

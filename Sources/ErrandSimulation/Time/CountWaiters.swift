@@ -2,7 +2,7 @@ import Errand
 
 /// Tasks that wait until something has been counted often enough: the requests of a transport, the sleepers of a clock.
 ///
-/// A wait ends when the count is reached, when its task is cancelled, or when the owner gives up, because a wait for
+/// A wait ends when the count is reached, when its task is canceled, or when the owner gives up, because a wait for
 /// what never comes must not hang in silence.
 final class CountWaiters: Sendable {
     /// A task that waits.
@@ -26,7 +26,7 @@ final class CountWaiters: Sendable {
     /// Whether a task waits.
     var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
 
-    /// Waits until `present` returns at least `count`. Returns early if the task is cancelled.
+    /// Waits until `present` returns at least `count`. Returns early if the task is canceled.
     ///
     /// - Parameters:
     ///   - count: The count that the caller waits for.

@@ -85,6 +85,9 @@ extension TestClock {
         lines += pending.prefix(most).map { "    \($0.purpose.reason), \(Self.text(until: $0.instant))" }
         if pending.count > most { lines.append("    and \(pending.count - most) more") }
         if let wait { lines.append(wait) }
+        if pending.contains(where: \.purpose.isPermit) {
+            lines.append("A client sends 5 requests per second by default: set `$0.rateLimit = .unlimited` for a test.")
+        }
         lines.append("Advance the clock with advance(by:), or run the calls inside clock.run { }, where it advances by")
         lines.append("itself. Now it advances by itself, so that the test can end.")
         return lines.joined(separator: "\n")

@@ -36,6 +36,7 @@ public import Foundation
 public final class TestClock: TimeSource {
     struct State {
         var now = Instant.zero
+        var elapsedForRateLimit = Duration.zero
         var dateAtZero: Date
         var random: SplitMix64
         /// The number of alarms set up to the end of the last autopilot. The test does not wait for those that are
@@ -79,6 +80,11 @@ public final class TestClock: TimeSource {
     public var now: Instant { state.withLock { $0.now } }
     /// The time that has passed.
     public var elapsed: Duration { Instant.zero.duration(to: now) }
+    /// The part of that time that passed only until a rate limiter had its next permit.
+    ///
+    /// Look here if a test takes more virtual time than its pauses explain: a client sends 5 requests per second by
+    /// default. With `$0.rateLimit = .unlimited` this is zero, unless a server has asked for a pause.
+    public var elapsedForRateLimit: Duration { state.withLock { $0.elapsedForRateLimit } }
     /// The date of the wall clock. Setting it does not advance time, as when a machine's clock is corrected.
     public var date: Date {
         get { state.withLock { $0.dateAtZero.addingTimeInterval(Instant.zero.duration(to: $0.now).inSeconds) } }
@@ -136,7 +142,7 @@ public final class TestClock: TimeSource {
     /// The number of pending alarms: those of the sleepers, and those of the library itself.
     package var alarmCount: Int { alarms.withLock { $0.count } }
 
-    /// Waits until at least `count` tasks sleep. Returns early if the task is cancelled.
+    /// Waits until at least `count` tasks sleep. Returns early if the task is canceled.
     ///
     /// If nothing happens in the clock's time for ten seconds of real time, it reports that the sleepers have not come,
     /// and returns.
@@ -185,7 +191,14 @@ public final class TestClock: TimeSource {
     /// Moves time to that instant and fires the first alarm that is due.
     func fire(at instant: Instant) {
         // An alarm without end has no instant: it fires only in a stall, to let the test end.
-        if instant < .distantFuture { state.withLock { $0.now = max($0.now, instant) } }
+        let isPermit = alarms.withLock { $0.earliestPurpose?.isPermit ?? false }
+        if instant < .distantFuture {
+            state.withLock { state in
+                let now = max(state.now, instant)
+                if isPermit { state.elapsedForRateLimit += state.now.duration(to: now) }
+                state.now = now
+            }
+        }
         alarms.withLock { $0.popDue(at: instant) }?()
     }
 }

@@ -19,8 +19,8 @@ extension ExampleServer {
         /// The correct response without the second half of its body, but with the length of this shorter body. In a
         /// header: `broken-json`.
         case brokenJSON
-        /// The correct response, whose JSON is labelled `text/html`. In a header: `mislabelled`.
-        case mislabelled
+        /// The correct response, whose JSON is labeled `text/html`. In a header: `mislabeled`.
+        case mislabeled
         /// The correct response, but its list has an element without an id. In a header: `element-without-id`.
         case elementWithoutID
 
@@ -39,7 +39,7 @@ extension ExampleServer {
             case ("lost-answer", nil): self = .lostAnswer
             case ("html", nil): self = .html
             case ("broken-json", nil): self = .brokenJSON
-            case ("mislabelled", nil): self = .mislabelled
+            case ("mislabeled", nil): self = .mislabeled
             case ("element-without-id", nil): self = .elementWithoutID
             default: return nil
             }

@@ -14,7 +14,7 @@ extension ExampleServer.Fault {
         case .status(let status, let message): backend.answer(for: Refusal(status, message, code: "fault")).reply
         case .reset: .reset
         case .html: .status(200, headers: ["Content-Type": "text/html; charset=utf-8"], body: Self.page)
-        case .slow, .lostAnswer, .brokenJSON, .mislabelled, .elementWithoutID: nil
+        case .slow, .lostAnswer, .brokenJSON, .mislabeled, .elementWithoutID: nil
         }
     }
 
@@ -30,7 +30,7 @@ extension ExampleServer.Fault {
             let fields = answer.headers
             return .json(
                 String(decoding: whole.prefix(whole.count / 2), as: UTF8.self), status: answer.status, headers: fields)
-        case .mislabelled:
+        case .mislabeled:
             answer.headers["Content-Type"] = "text/html"
             return answer.reply
         case .elementWithoutID:

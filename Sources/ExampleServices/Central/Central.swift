@@ -78,7 +78,7 @@ public actor Central {
         client = Self.client(clients, of: settings, base, reporting: reports)
     }
 
-    /// Runs a call with the current settings. The call ends when its task is cancelled.
+    /// Runs a call with the current settings. The call ends when its task is canceled.
     public func run<Response>(_ endpoint: Endpoint<Response>) async throws(ServiceError) -> Response {
         // Reentrancy: `client` may be another one when the call has ended.
         let client = client

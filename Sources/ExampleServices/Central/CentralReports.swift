@@ -9,7 +9,7 @@ extension Central {
         /// A failure that occurred before a call began, and the call that was intended.
         case early(ServiceError, of: String)
 
-        /// The failure to show to the user; `nil` if nothing has failed. What was cancelled has not failed.
+        /// The failure to show to the user; `nil` if nothing has failed. What was canceled has not failed.
         var failure: ServiceError? {
             let failure =
                 switch self {
@@ -28,7 +28,7 @@ extension Central {
         }
     }
 
-    /// The failures from now on, in the order in which the calls ended: an app shows its alerts in one place. Cancelled
+    /// The failures from now on, in the order in which the calls ended: an app shows its alerts in one place. Canceled
     /// calls are not reported. Each listener receives all failures; a listener that falls a hundred behind loses the
     /// oldest.
     public nonisolated var failures: AsyncStream<ServiceError> {

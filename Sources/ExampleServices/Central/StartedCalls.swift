@@ -1,6 +1,6 @@
 import Errand
 
-/// The tasks of calls that outlive their views, so that they can be cancelled.
+/// The tasks of calls that outlive their views, so that they can be canceled.
 final class StartedCalls: Sendable {
     private struct State {
         var cancellations: [Int: @Sendable () -> Void] = [:]

@@ -60,7 +60,7 @@ extension Pins {
 
         /// The events of all calls from now on, sign-ins and token refreshes included, for logs. The stream ends with
         /// `shutdown()`. A listener that falls 10,000 events behind loses the oldest.
-        public var events: AsyncStream<ClientEvent> { feed.stream(keeping: .bufferingNewest(10_000)) }
+        public var diagnostics: AsyncStream<ClientEvent> { feed.stream(keeping: .bufferingNewest(10_000)) }
 
         /// Ends all calls, a sign-in included; later calls fail. The saved session is kept: a refresh that has begun
         /// finishes, and its token is saved, because the server may have replaced the old one already.

@@ -24,7 +24,7 @@ extension Social {
             }
         }
 
-        /// The running loads: for a moment two, because a load that is cancelled ends after the next has begun.
+        /// The running loads: for a moment two, because a load that is canceled ends after the next has begun.
         private var loads = 0
         private let service: FriendsService
         private let latest = LatestOnly()

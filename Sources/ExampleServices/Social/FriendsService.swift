@@ -3,7 +3,7 @@ public import Errand
 extension Social {
     /// The friends of the client's user, and of others who show theirs.
     ///
-    /// Each call ends when its task is cancelled, and throws only `ServiceError`.
+    /// Each call ends when its task is canceled, and throws only `ServiceError`.
     public struct FriendsService: Sendable {
         private let client: APIClient
 

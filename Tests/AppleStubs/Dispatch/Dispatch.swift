@@ -56,3 +56,29 @@ public struct DispatchWorkItemFlags: OptionSet, Sendable {
     public let rawValue: UInt
     public init(rawValue: UInt) { self.rawValue = rawValue }
 }
+
+// https://developer.apple.com/documentation/dispatch/dispatchsource
+open class DispatchSource: DispatchSourceSignal {
+    public class func makeSignalSource(signal: Int32, queue: DispatchQueue? = nil) -> any DispatchSourceSignal {
+        DispatchSource()
+    }
+    public func resume() {}
+    public func cancel() {}
+}
+
+// https://developer.apple.com/documentation/dispatch/dispatchsourceprotocol
+public protocol DispatchSourceProtocol {
+    typealias DispatchSourceHandler = @convention(block) () -> Void
+
+    func resume()
+    func cancel()
+}
+
+extension DispatchSourceProtocol {
+    public func setEventHandler(
+        qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], handler: DispatchSourceHandler?
+    ) {}
+}
+
+// https://developer.apple.com/documentation/dispatch/dispatchsourcesignal
+public protocol DispatchSourceSignal: DispatchSourceProtocol {}

@@ -31,7 +31,10 @@ public func NSTemporaryDirectory() -> String { "" }
 
 // https://developer.apple.com/documentation/foundation/bundle
 open class Bundle: NSObject, @unchecked Sendable {
+    open class var main: Bundle { Bundle() }
     open class var allBundles: [Bundle] { [] }
+    open var preferredLocalizations: [String] { [] }
+    open func localizedString(forKey key: String, value: String?, table tableName: String?) -> String { "" }
     open var bundlePath: String { "" }
 }
 

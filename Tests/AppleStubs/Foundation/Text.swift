@@ -19,4 +19,6 @@ extension StringProtocol {
 extension String {
     // https://developer.apple.com/documentation/swift/string/init(format:_:)
     public init(format: String, _ arguments: any CVarArg...) { self = "" }
+    // https://developer.apple.com/documentation/swift/string/localizedstringwithformat(_:_:)
+    public static func localizedStringWithFormat(_ format: String, _ arguments: any CVarArg...) -> String { "" }
 }

@@ -55,7 +55,7 @@ struct AnswerTests {
     @Test(
         "C70: another content type is reported with what was found, and what was expected, once",
         arguments: [
-            (#"["a"]"#, "a string"), ("[[1]]", "an array"), ("[true]", "bool"), (#"[{"a":1}]"#, "a dictionary"),
+            (#"["a"]"#, "a string"), ("[[1]]", "an array"), ("[true]", "bool"), (#"[{"a":1}]"#, "an object"),
         ])
     func otherType(body: String, found: String) async throws {
         let failure = try #require(try await outcome(.json(body), as: [Int].self).decodingFailure)

@@ -27,7 +27,7 @@ struct ExplainTests {
 
                 signed:      no
                 rate limit:  5 per 1 s; an attempt takes 1
-                timeout:     30 s for each attempt
+                timeout:     30 s of silence in a send
                 deadline:    none
                 retry:       3 attempts, because GET is idempotent
                 """)
@@ -89,7 +89,7 @@ struct ExplainTests {
         let endpoint = Endpoint<Int>.get("x").timeout(.milliseconds(300)).deadline(.seconds(3)).permits(2)
         let text = explain(endpoint) { $0.tokens = store }
         #expect(text.contains("signed:      yes; fails without a signed-in user"))
-        #expect(text.contains("timeout:     300 ms for each attempt"))
+        #expect(text.contains("timeout:     300 ms of silence in a send"))
         #expect(text.contains("deadline:    3 s"))
         #expect(text.contains("unlimited; an attempt takes 2"))
         #expect(explain(endpoint.authentication(.optional)) { $0.tokens = store }.contains("if a user is signed in"))

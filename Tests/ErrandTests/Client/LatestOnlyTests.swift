@@ -1,4 +1,5 @@
 import Errand
+import ErrandTestSupport
 import ErrandTesting
 import Testing
 
@@ -110,6 +111,50 @@ import Testing
             task.cancel()
             await #expect(throws: ServiceError.cancelled) { try await task.value }
             #expect(clock.elapsed == .seconds(1))
+        }
+    }
+
+    @Test("with a delay, only the last of several operations begins, and does so when the delay has passed")
+    func delayed() async throws {
+        let (clock, begun) = (clock, Noted<[Int]>([]))
+        let latest = LatestOnly(after: .milliseconds(300), time: clock)
+        try await clock.run {
+            var tasks: [Task<Int, any Error>] = []
+            for index in 0..<4 {
+                tasks.append(
+                    Task(executorPreference: clock.executor) {
+                        try await latest.run {
+                            begun.update { $0.append(index) }
+                            try await clock.sleep(for: .seconds(1))
+                            return index
+                        }
+                    })
+                // The third begins, and is superseded while it runs.
+                try await clock.sleep(for: .milliseconds(index == 2 ? 500 : 100))
+            }
+            for task in tasks.dropLast() { await #expect(throws: ServiceError.cancelled) { try await task.value } }
+            #expect(clock.elapsed == .milliseconds(800))
+            #expect(try await tasks.last?.value == 3)
+            #expect(clock.elapsed == .milliseconds(2000))
+        }
+        #expect(begun.value == [2, 3])
+        #expect(clock.sleepers == 0)
+    }
+
+    @Test("cancel() and a cancelled task end the delay at once")
+    func delayCancelled() async {
+        let clock = clock
+        let latest = LatestOnly(after: .seconds(5), time: clock)
+        await clock.run {
+            let first = Task(executorPreference: clock.executor) { try await latest.run { 1 } }
+            try? await clock.sleep(for: .seconds(1))
+            latest.cancel()
+            await #expect(throws: ServiceError.cancelled) { try await first.value }
+            let second = Task(executorPreference: clock.executor) { try await latest.run { 2 } }
+            try? await clock.sleep(for: .seconds(1))
+            second.cancel()
+            await #expect(throws: ServiceError.cancelled) { try await second.value }
+            #expect(clock.elapsed == .seconds(2))
         }
     }
 }

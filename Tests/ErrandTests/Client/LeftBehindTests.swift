@@ -55,7 +55,7 @@ import Testing
                 try await client.run(.get(path).timeout(.seconds(3)))
             }
         }
-        var events = client.events.makeAsyncIterator()
+        var events = client.diagnostics.makeAsyncIterator()
         var activity = client.activity.makeAsyncIterator()
         try? await clock.sleep(for: .milliseconds(1500))
         switch end {

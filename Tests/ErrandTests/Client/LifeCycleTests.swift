@@ -102,12 +102,12 @@ import Testing
     @Test("shutdown ends the streams of activity and events, and those that are requested later")
     func streamsEnd() async {
         let client = testClient(network, clock)
-        let (activity, events) = (client.activity, client.events)
+        let (activity, events) = (client.activity, client.diagnostics)
         await client.shutdown()
         #expect(await activity.reduce(0, +) == 0)
         #expect(await events.reduce(into: 0) { count, _ in count += 1 } == 0)
         #expect(await client.activity.reduce(0, +) == 0)
-        #expect(await client.events.reduce(into: 0) { count, _ in count += 1 } == 0)
+        #expect(await client.diagnostics.reduce(into: 0) { count, _ in count += 1 } == 0)
     }
 
     @Test("events arrive in order, and end with the client")
@@ -117,7 +117,7 @@ import Testing
         let listener: Task<Void, Never>
         do {
             let client = testClient(network, clock)
-            let events = client.events
+            let events = client.diagnostics
             listener = Task {
                 for await event in events {
                     names.update { $0.append("\(event.kind)".prefix { $0 != "(" }.description) }

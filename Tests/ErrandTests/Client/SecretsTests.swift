@@ -179,7 +179,7 @@ struct SecretsTests {
             configure(&$0)
             $0.tokens = store
         }
-        let events = client.events
+        let events = client.diagnostics
         let endpoint = endpoint()
         try await clock.run {
             let error = try await #require(throws: ServiceError.self) { try await client.run(endpoint) }

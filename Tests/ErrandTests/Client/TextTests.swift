@@ -73,7 +73,7 @@ struct TextTests {
     }
 
     @Test("JSON that calls itself text is refused, and the error names the setting")
-    func mislabelled() async throws {
+    func mislabeled() async throws {
         let error = await #expect(throws: ServiceError.self) {
             try await run(Endpoint<Int>.get("x"), "text/plain", Array("7".utf8))
         }

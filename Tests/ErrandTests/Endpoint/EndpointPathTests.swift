@@ -36,6 +36,22 @@ struct EndpointPathTests {
         #expect(sent.request.url.path == "/a%2Fb/%2E%2E/%C3%BC")
     }
 
+    @Test("C61: a path is a part of another as it is, and each of its values stays one segment", arguments: values)
+    func composed(value: String) async throws {
+        let user: EndpointPath = "users/\(value)"
+        let sent = try await request(for: Endpoint<Int>.get("v1/\(user)/friends"))
+        #expect(sent.request.url.path == "/v1/\(user)/friends")
+        #expect(sent.request.url.path.split(separator: "/").map { decoded($0) } == ["v1", "users", value, "friends"])
+    }
+
+    @Test("what is wrong with a path is wrong with those it is a part of, and slashes are not doubled")
+    func composedOfWrong() async throws {
+        let (wrong, empty, rooted): (EndpointPath, EndpointPath, EndpointPath) = ("../a", "", "/a")
+        #expect(try await refusal(of: Endpoint<Int>.get("v1/\(wrong)")).reason.contains("leads outside"))
+        #expect(try await refusal(of: Endpoint<Int>.get("v1/\(empty)/b")).reason.contains("empty value"))
+        #expect(try await request(for: Endpoint<Int>.get("v1/\(rooted)")).request.url.path == "/v1/a")
+    }
+
     @Test("numbers, identifiers and enums are inserted by their raw values")
     func interpolations() {
         enum Genre: String { case sciFi = "sci fi" }
@@ -74,6 +90,14 @@ struct EndpointPathTests {
         let invalid = try await refusal(of: Endpoint<Int>.get(path))
         #expect(invalid.subject == .path)
         #expect(invalid.reason.contains(reason), "\(invalid.reason)")
+    }
+
+    @Test("an error about a query in a path, and the name of its call, show no secret of it")
+    func secretQuery() async throws {
+        let path = EndpointPath(stringLiteral: "users?api_key=s3cr3t")
+        let invalid = try await refusal(of: Endpoint<Int>.get(path))
+        #expect(invalid.reason.contains("users?api_key=") && !invalid.reason.contains("s3cr3t"))
+        #expect(path.description == "users")
     }
 
     @Test("escaped dots in a literal do not leave it either", arguments: ["%2e%2e/a", "a/%2E./../../b", ".%2e"])

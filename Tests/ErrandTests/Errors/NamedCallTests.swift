@@ -32,6 +32,7 @@ import Testing
                     if index == 3 { _ = try await others.next() } else { _ = try await chunks.next() }
                 }
                 #expect(error?.call == "GET log", "\(String(describing: error))")
+                #expect(error?.description.hasSuffix(" [https://api.test]") == true)
             }
         }
     }
@@ -74,6 +75,51 @@ import Testing
         for error in errors {
             #expect(error?.error.call == "GET feed", "\(String(describing: error))")
             #expect(error?.description.hasPrefix("GET feed: ") == true, "\(String(describing: error))")
+            #expect(error?.error.description.hasSuffix(" [https://api.test]") == true)
+        }
+    }
+
+    @Test("errors of every way to make a call name the server, and the attempts that were made")
+    func servers() async throws {
+        network.onAny { ScriptedReply.status(503).always }
+        let client = testClient(network, clock) { $0.retry = RetryPolicy(attempts: 3, base: .seconds(1)) }
+        let endpoint = Endpoint<Data>.get("x", query: ["key": "s3cr3t"])
+        try await clock.runTest {
+            let errors = [
+                await #expect(throws: ServiceError.self) { try await client.run(endpoint) },
+                await #expect(throws: ServiceError.self) { try await client.stream(endpoint) },
+                await #expect(throws: ServiceError.self) {
+                    for try await _ in client.events(endpoint) {}
+                },
+                await #expect(throws: ServiceError.self) {
+                    try await client.download(endpoint, to: "/tmp/errand-named-call")
+                },
+            ]
+            for error in errors {
+                let text = error?.description ?? ""
+                #expect(text.hasPrefix("GET x: ") && text.contains(" [https://api.test"), "\(text)")
+                #expect(!text.contains("s3cr3t"))
+            }
+            #expect(errors[0]?.description.hasSuffix(" [https://api.test, after 3 attempts]") == true)
+        }
+        await client.shutdown()
+        let late = await #expect(throws: ServiceError.self) { try await client.run(endpoint) }
+        let end = "(clientShutDown: the client has been shut down) [https://api.test]"
+        #expect(late?.description.hasSuffix(end) == true)
+        let nowhere = APIClient("nowhere") { $0.transport = network }
+        let invalid = await #expect(throws: ServiceError.self) { try await nowhere.run(endpoint) }
+        #expect(invalid?.call == "GET x" && invalid?.description.hasSuffix(")") == true)
+    }
+
+    @Test("after a redirect, an error names the server that answered, or that could not be reached")
+    func redirected() async throws {
+        network.on(.get, "https://api.test/x") {
+            ScriptedReply.status(302, headers: ["Location": "https://other.test/y"]).times(2)
+        }
+        network.on(.get, "https://other.test/y", .status(404), .failure(.refused))
+        for _ in 0..<2 {
+            let error = await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("x")) }
+            #expect(error?.call == "GET x" && error?.description.hasSuffix(" [https://other.test]") == true)
         }
     }
 

@@ -15,7 +15,7 @@ import Testing
         let network = scripted()
         network.onAny { .silence }
         let client = testClient(network)
-        var events = client.events.makeAsyncIterator()
+        var events = client.diagnostics.makeAsyncIterator()
         let call = Task { try await client.run(Endpoint<Int>.get("x")) }
         #expect(await events.next()?.kind == .began)
         let sent = try #require(await events.next())

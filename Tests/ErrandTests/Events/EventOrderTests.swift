@@ -11,7 +11,7 @@ struct EventOrderTests {
         _ calls: @escaping @Sendable (APIClient) async throws -> Void
     ) async throws -> [String] {
         let client = testClient(network, clock, configure)
-        let events = client.events
+        let events = client.diagnostics
         return try await clock.run {
             try await calls(client)
             await client.shutdown()
@@ -59,7 +59,7 @@ struct EventOrderTests {
                 try await client.run(Endpoint<NoContent>.put("x", body: .json([1])).retry(policy))
             }
         }
-        let error = "transport(reset: The connection to the server broke off; try again: scripted)"
+        let error = "transport(reset: The connection to the server broke off: scripted; try again)"
         #expect(
             lines
                 == [
@@ -112,9 +112,9 @@ struct EventOrderTests {
             ScriptedReply.status(404)
         }
         let client = testClient(network, clock)
-        let early = client.events
+        let early = client.diagnostics
         _ = try await client.run(Endpoint<Int>.get("x"))
-        let late = client.events
+        let late = client.diagnostics
         await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("x")) }
         await client.shutdown()
         let all = await early.reduce(into: [ClientEvent]()) { $0.append($1) }
@@ -122,7 +122,7 @@ struct EventOrderTests {
         #expect(all.count == 8)
         #expect(Array(all.suffix(4)) == tail)
         #expect(all.compactMap(\.failure?.status) == [404])
-        let after = await client.events.reduce(into: 0) { count, _ in count += 1 }
+        let after = await client.diagnostics.reduce(into: 0) { count, _ in count += 1 }
         #expect(after == 0)
     }
 
@@ -131,7 +131,7 @@ struct EventOrderTests {
         let (network, clock) = (scripted(), TestClock())
         network.on(.get, "/x") { .json(#"{"message":"no","iban":"DE02"}"#, status: status) }
         let client = testClient(network, clock) { $0.retry = .never }
-        let events = client.events
+        let events = client.diagnostics
         let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("x")) }
         await client.shutdown()
         let reported = await events.reduce(into: [ServiceError]()) { reported, event in

@@ -1,4 +1,5 @@
 import Errand
+import ErrandTesting
 import Testing
 
 @Suite("HTTPHeaders: fields in order, names case-insensitive")
@@ -46,5 +47,31 @@ struct HTTPHeadersTests {
         let before = headers
         headers.merge([:])
         #expect(headers == before)
+    }
+
+    @Test("a name that is twice in a literal is an error when the request is built, and nothing is sent")
+    func repeated() async throws {
+        let endpoint = Endpoint<NoContent>.get(
+            "x", headers: ["Accept": "text/csv", "X-A": "1", "accept": "text/plain"])
+        let invalid = try await refusal(of: endpoint)
+        #expect(invalid.subject == .header)
+        #expect("\(invalid)".contains("the header accept is twice in a literal"))
+        let common = try await refusal(of: Endpoint<NoContent>.get("x")) { $0.headers = ["X-A": "1", "X-A": "2"] }
+        #expect(common.subject == .header)
+    }
+
+    @Test("a repeated name that is replaced, added or removed is no error")
+    func repeatedElsewhere() async throws {
+        var headers: HTTPHeaders = ["X-A": "1", "X-A": "2", "X-B": "1", "X-B": "2"]
+        headers["X-A"] = "3"
+        headers["X-B"] = nil
+        headers.add("X-C", "1")
+        headers.add("X-C", "2")
+        let sent = try await request(for: Endpoint<NoContent>.get("x", headers: headers)).request
+        #expect(sent.headers.values("X-A") == ["3"])
+        #expect(sent.headers.values("X-C") == ["1", "2"])
+        // A response may have any.
+        let response: HTTPHeaders = ["Set-Cookie": "a=1", "Set-Cookie": "b=2"]
+        #expect(response.values("set-cookie") == ["a=1", "b=2"])
     }
 }

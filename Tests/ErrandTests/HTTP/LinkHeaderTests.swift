@@ -1,4 +1,6 @@
 @testable import Errand
+import ErrandTestSupport
+import ErrandTesting
 import Testing
 
 @Suite("Link header: where the next page is (RFC 8288)")
@@ -43,5 +45,42 @@ struct LinkHeaderTests {
     func severalFields() {
         #expect(LinkHeader.next(in: ["<a>; rel=first", "<b>; rel=next"]) == "b")
         #expect(LinkHeader.next(in: []) == nil)
+    }
+
+    @Test("all links are there in order, with their relations in lower case; malformed and anchored ones are not")
+    func links() {
+        let headers: HTTPHeaders = [
+            "Link": #"</1>; rel="First PREV", x, </2>; rel=last"#, "X": "1",
+            "link": #"</3>; anchor="/o"; rel=self, </4>"#,
+        ]
+        let found = headers.links
+        #expect(found.map(\.target) == ["/1", "/2", "/4"])
+        #expect(found.map(\.relations) == [["first", "prev"], ["last"], []])
+    }
+
+    @Test("a reply's link is absolute, resolved against the URL of the response; a broken one is nil")
+    func resolved() async throws {
+        let network = scripted()
+        network.on(.get, "/a", .status(302, headers: ["Location": "/v2/list?page=1"]))
+        network.on(.get, "/v2/list") {
+            ScriptedReply.json("1", headers: ["Link": #"<?page=9>; rel="last", <http://%>; rel=broken, <b>; rel=item"#])
+        }
+        let reply = try await testClient(network).reply(to: Endpoint<Int>.get("a"))
+        #expect(reply.link("LAST") == "https://api.test/v2/list?page=9")
+        #expect(reply.link("item") == "https://api.test/v2/b")
+        #expect(reply.link("broken") == nil)
+        #expect(reply.link("next") == nil)
+    }
+
+    @Test("a server that a redirect has led to names no links, since the client would follow them with its credentials")
+    func otherOrigin() async throws {
+        let network = scripted()
+        network.on(.get, "/a", .status(302, headers: ["Location": "https://other.test/b"]))
+        network.on(.get, "https://other.test/b") {
+            ScriptedReply.json("1", headers: ["Link": #"<https://api.test/users>; rel="last""#])
+        }
+        let reply = try await testClient(network).reply(to: Endpoint<Int>.get("a"))
+        #expect(reply.headers.links.count == 1)
+        #expect(reply.link("last") == nil)
     }
 }

@@ -27,7 +27,8 @@ struct PagingFaultTests {
         let reading = await Reading(client.items(of: .feed, in: \.items, by: .cursor("after", next: \.cursor)))
         #expect(reading.had == [1, 2])
         #expect(reading.fault == .repeated)
-        #expect(reading.error?.localizedDescription == "The server's list returned to an earlier page: after 2 pages")
+        let detail = "The server's list returned to an earlier page: after 2 pages"
+        #expect(reading.error?.error.payload?.description == detail)
         try network.verify()
     }
 

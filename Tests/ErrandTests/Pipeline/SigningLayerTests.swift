@@ -25,6 +25,21 @@ struct SigningLayerTests {
         }
     }
 
+    @Test("`none` is no absent value: a call whose option was set to it is not signed")
+    func neverSigned() async throws {
+        let (clock, network) = (TestClock(), scripted())
+        network.on(.get, "/me") { ScriptedReply.json(#""ann""#).times(2) }
+        let tokens = TokenStore(time: clock)
+        await tokens.signIn(Token(accessToken: "a1"))
+        let client = testClient(network, clock) { $0.tokens = tokens }
+        var endpoint = Endpoint<String>.me
+        endpoint.options.authentication = .none
+        _ = try await client.run(endpoint)
+        endpoint.options.authentication = .automatic
+        _ = try await client.run(endpoint)
+        #expect(network.sent.map { $0.request.headers["Authorization"] } == [nil, "Bearer a1"])
+    }
+
     @Test("an error shows none of the three tokens that a retried call has sent")
     func echoAfterRetry() async throws {
         let (clock, network, made) = (TestClock(), scripted(), Noted(0))

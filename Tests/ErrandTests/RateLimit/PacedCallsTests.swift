@@ -98,7 +98,8 @@ import Testing
     @Test("the default limit explains itself when it first makes a call wait, once in a process")
     func explanation() async throws {
         #expect(Configuration(ServerEnvironment(name: "test", baseURL: "https://api.test")).limitNotice != nil)
-        let notice = Notice("why")
+        let printed = Noted<[String]>([])
+        let notice = Notice("why") { line in printed.update { $0.append(line) } }
         for expected in [1, 0] {
             let (clock, network, reported) = (TestClock(), scripted(), Noted<[ClientEvent.Kind]>([]))
             network.onAny { ScriptedReply.json("1").times(4) }
@@ -111,7 +112,35 @@ import Testing
             try await clock.run { for _ in 0..<4 { _ = try await client.run(Endpoint<Int>.get("x")) } }
             #expect(reported.value.count { $0 == .warned("why") } == expected)
             #expect(reported.value.count { if case .waitedForPermit = $0 { true } else { false } } == 3)
+            #expect(printed.value == ["Errand: why"])
         }
+    }
+
+    @Test("the explanation is printed without a listener too, but not before a call waits", arguments: [1, 2])
+    func printing(calls: Int) async throws {
+        let printed = Noted<[String]>([])
+        let (clock, network) = (TestClock(), scripted())
+        network.onAny { ScriptedReply.json("1").times(calls) }
+        let client = testClient(network, clock) {
+            $0.rateLimit = .requests(1, per: .seconds(1))
+            $0.limitNotice = Notice("why") { line in printed.update { $0.append(line) } }
+        }
+        try await clock.run { for _ in 0..<calls { _ = try await client.run(Endpoint<Int>.get("x")) } }
+        #expect(printed.value.count == calls - 1)
+    }
+
+    @Test("nothing is explained to a client whose limit or limiter was set", arguments: [false, true])
+    func silenced(byLimiter: Bool) async throws {
+        let printed = Noted<[String]>([])
+        let (clock, network) = (TestClock(), scripted())
+        network.onAny { ScriptedReply.json("1").times(2) }
+        let limit = RateLimit.requests(1, per: .seconds(1))
+        let client = testClient(network, clock) {
+            $0.limitNotice = Notice("why") { line in printed.update { $0.append(line) } }
+            if byLimiter { $0.limiter = RateLimiter(limit, time: clock) } else { $0.rateLimit = limit }
+        }
+        try await clock.run { for _ in 0..<2 { _ = try await client.run(Endpoint<Int>.get("x")) } }
+        #expect(clock.elapsed == .seconds(1) && printed.value == [])
     }
 
     @Test("C3: a permit that a call did not use goes to the next waiter at that very instant")

@@ -177,7 +177,7 @@ import Testing
         let network = scripted()
         network.on(.get, "/a") { .json("1", headers: headers) }
         let client = testClient(network, clock)
-        let events = client.events
+        let events = client.diagnostics
         let _: Int = try await client.run(.get("a"))
         #expect(client.limiter.snapshot.pausedUntil == pause.map { .ms($0 * 1000) })
         await client.shutdown()

@@ -40,7 +40,7 @@ struct ControlCharacterTests {
         let network = scripted()
         network.onAny { .json(body.replacingOccurrences(of: "WORDS", with: Self.words), status: status) }
         let client = testClient(network, TestClock()) { $0.retry = .never }
-        let events = client.events
+        let events = client.diagnostics
         let endpoint = Endpoint<[String: [String: Int]]>.get("x")
         let error = try await #require(throws: ServiceError.self) { try await client.run(endpoint) }
         expectNone(in: error)
@@ -103,7 +103,7 @@ struct ControlCharacterTests {
             ScriptedReply.status(404, headers: ["X-A": "b"], body: "held")
         }
         let client = testClient(network, TestClock()) { $0.retry = RetryPolicy(attempts: 2, base: .zero) }
-        let events = client.events
+        let events = client.diagnostics
         let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("x")) }
         guard case .rejected(let rejection) = error else { throw error }
         #expect(rejection.body == Data("held".utf8) && rejection.headers["X-A"] == "b")

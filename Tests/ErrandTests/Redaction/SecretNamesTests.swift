@@ -97,7 +97,7 @@ struct SecretNamesTests {
             ScriptedReply.json(#"{"partnerCode":"hush-2","n":"hush-3 hush-4","page":3}"#)
         }
         let client = testClient(network, TestClock()) { $0.secretNames = ["partnerCode"] }
-        let events = client.events
+        let events = client.diagnostics
         let endpoint = Endpoint<[Int]>.post(
             "a", query: ["partner_code": "hush-3"], headers: ["Partner-Code": "hush-4"], body: .json([1]))
         let text = client.explain(endpoint)

@@ -103,7 +103,7 @@ struct ReachedServerTests {
         guard case .invalidRequest(let invalid) = error else { throw error }
         #expect(invalid.subject == (asCleartext ? .cleartext : .header))
         #expect(error.mayHaveReachedServer)
-        #expect(error.localizedDescription.hasPrefix("The request cannot be sent again: "))
+        #expect(invalid.description.hasPrefix("The request cannot be sent again: "))
     }
 
     @Test("a session that ends between two attempts")

@@ -37,7 +37,7 @@ import Testing
     @Test("C16: through a client: what each call takes and gives back")
     func calls() async throws {
         let (clock, network, quota) = (TestClock(seed: 5), scripted(), RetryQuota())
-        let retry = Retry(quota: quota)
+        let retry = Retry(quota: quota, tokens: nil)
         let replies: [(String, [Int], Int)] = [
             ("fails for good", [500, 500, 500], 472), ("succeeds at first", [200], 473),
             ("succeeds at the second", [503, 200], 473), ("is throttled first", [429, 200], 473),

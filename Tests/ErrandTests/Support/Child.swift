@@ -13,12 +13,15 @@ final class Child: Sendable {
     }
 
     /// Starts a program. Proxies in the environment of the tests are not passed on.
-    init(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+    init(
+        _ program: String, _ arguments: [String], environment: [String: String] = [:],
+        errors: Subprocess.Errors = .inherited
+    ) throws {
         process = try Subprocess(
             Self.executable(program).path, arguments,
             environment: ProcessInfo.processInfo.environment
                 .filter { !$0.key.lowercased().hasSuffix("_proxy") }
-                .merging(environment) { $1 })
+                .merging(environment) { $1 }, errors: errors)
     }
 
     /// Waits for the end and returns the printed lines, and the status or the signal that ended the process.

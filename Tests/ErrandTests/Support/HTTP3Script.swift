@@ -10,6 +10,7 @@ extension HTTP3Server {
         from aioquic.quic.events import ConnectionTerminated, ProtocolNegotiated, StreamReset, StopSendingReceived
 
         certificate, key, backend, udp = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+        asks = sys.argv[5] == "asking"
         NO_ERROR, INTERNAL_ERROR, REJECTED = 0x100, 0x102, 0x10b
         fronts = []
 
@@ -21,7 +22,14 @@ extension HTTP3Server {
                 self.number = len(fronts)
 
             def datagram_received(self, data, address):
+                # Its TLS begins with the first datagram.
+                begin = self._quic._initialize
+                def initialize(*arguments):
+                    begin(*arguments)
+                    self._quic.tls._request_client_certificate = asks
+                self._quic._initialize = initialize
                 super().datagram_received(data, address)
+                self._quic._initialize = begin
                 self.moved.set()
 
             def quic_event_received(self, event):
@@ -68,6 +76,8 @@ extension HTTP3Server {
                 lines = [method + b" " + fields[b":path"] + b" HTTP/1.1", b"Host: " + fields[b":authority"]]
                 lines += [name + b": " + value for name, value in headers if not name.startswith(b":")]
                 lines += [b"X-Connection: h3-%d" % self.number]
+                peer = self._quic.tls._peer_certificate
+                if peer: lines += [b"X-Certificate: " + peer.subject.rfc4514_string().encode()]
                 if is_chunked: lines += [b"Transfer-Encoding: chunked"]
                 writer.write(b"\r\n".join(lines) + b"\r\n\r\n")
                 upload = asyncio.ensure_future(self.upload(queue, writer, is_chunked)) if not is_whole else None

@@ -7,7 +7,8 @@ import Testing
 /// A server for HTTP/3, and for HTTP/1.1 over TLS on the same port number, which passes each request on to a
 /// `LoopbackServer`. It is a Python program that uses aioquic.
 ///
-/// At the backend, the header `X-Connection` names the connection of a request that came over HTTP/3. A response with
+/// At the backend, the header `X-Connection` names the connection of a request that came over HTTP/3, and
+/// `X-Certificate` the client's certificate, if the server has asked for one. A response with
 /// the header `X-Fault` lacks its second half over HTTP/3: its stream is reset (`reset`) or ends too early (`end`), or
 /// its connection is closed (`close`); or there is none at all, because the request is refused (`refuse`) or the
 /// connection closed (`leave`).
@@ -51,7 +52,8 @@ final class HTTP3Server: Sendable {
 
     /// Starts a server with a certificate of that authority, or with another one.
     init(
-        _ authority: TestAuthority, _ certificate: TestCertificate? = nil, datagrams: Datagrams = .taken
+        _ authority: TestAuthority, _ certificate: TestCertificate? = nil, datagrams: Datagrams = .taken,
+        asksForCertificate: Bool = false
     ) async throws {
         self.authority = authority
         backend = try LoopbackServer()
@@ -60,7 +62,10 @@ final class HTTP3Server: Sendable {
         let own = if let certificate { certificate } else { try await authority.issue() }
         process = try await ServerProcess(
             at: #require(Self.python),
-            [scratch.path("server.py"), own.file, own.key, "\(backend.port)", datagrams.rawValue], readyAfter: "ready")
+            [
+                scratch.path("server.py"), own.file, own.key, "\(backend.port)", datagrams.rawValue,
+                asksForCertificate ? "asking" : "",
+            ], readyAfter: "ready")
         let digits = process.greeting.split(separator: "ready ").last?.prefix { $0.isNumber }
         port = try #require(digits.flatMap { Int($0) })
     }

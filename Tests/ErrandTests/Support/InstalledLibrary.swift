@@ -32,6 +32,11 @@ enum InstalledLibrary {
     static let explainsResets = !(0x080100..<0x080200).contains(version)
     static let explainsNoReset: Comment = "libcurl 8.1 does not say why a server has reset a stream"
 
+    /// Whether it keeps a response that ends before its request has been sent, and lets other transfers go on beside a
+    /// body in frames of a byte. 8.8 is the first later one that could be tried, without HTTP/2, and 8.12.1 does.
+    static let handlesStreams = !(0x080100..<0x080800).contains(version)
+    static let handlesNoStreams: Comment = "libcurl 8.1 to 8.6 can lose early responses, and serves one stream for long"
+
     /// Whether it notices that TLS's closing alert ends a response without a length.
     static let noticesAlerts = !(0x080500..<0x080800).contains(version)
     static let noticesNoAlert: Comment = "libcurl 8.6 does not notice that a closing alert ends a response"
@@ -44,6 +49,9 @@ enum InstalledLibrary {
     /// Whether connections over TLS are used again under HTTP/1.1.
     static let keepsTLS = announcesRequests && canAskTLS
     static let keepsNoTLS: Comment = "with this libcurl, no connection over TLS is used again under HTTP/1.1"
+    /// Whether it checks that a connection is alive which it used a moment ago. 8.12.1 does, and 8.23.0 does not.
+    static let checksRecentConnections = version < 0x081700
+    static let checksNone: Comment = "this libcurl does not check connections that it used a moment ago"
 
     /// Whether its TLS library can be asked about a connection. It cannot if it is linked into libcurl.
     static let canAskTLS: Bool = {

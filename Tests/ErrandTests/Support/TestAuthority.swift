@@ -56,9 +56,10 @@ final class TestAuthority: Sendable {
     func issue(to host: String = "localhost", dates: [String] = []) async throws -> TestCertificate {
         let name = UUID().uuidString
         let (request, certificate) = (scratch.path("\(name).csr"), certificate(name))
+        let isAddress = host.allSatisfy { $0.isNumber || $0 == "." }
         try await Program.openssl.run(
             ["req"] + Self.newKey + ["-keyout", certificate.key, "-out", request, "-subj", "/CN=\(host)"]
-                + ["-addext", "subjectAltName=DNS:\(host)"])
+                + ["-addext", "subjectAltName=\(isAddress ? "IP" : "DNS"):\(host)"])
         try await Program.openssl.run(
             ["ca", "-batch", "-notext", "-config", scratch.path("configuration"), "-in", request]
                 + ["-cert", file, "-keyfile", scratch.path("authority-key.pem"), "-out", certificate.file] + dates)

@@ -37,7 +37,7 @@ import Testing
         guard case .transport(let failure) = error else { throw try #require(error) }
         #expect(failure.kind == .digestMismatch && failure.message.contains(scene.target))
         #expect(failure.message.hasSuffix("\(String(repeating: "0", count: 64)) was expected"))
-        #expect(error?.localizedDescription.hasPrefix("The downloaded file does not match its digest") == true)
+        #expect(failure.description.hasPrefix("The downloaded file does not match its digest"))
         #expect(try scene.scratch.read("app.zip") == "old")
         #expect(try scene.names == ["app.zip"])
     }

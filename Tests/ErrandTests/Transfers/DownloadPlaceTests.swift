@@ -12,7 +12,7 @@ import Testing
         }
         guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
         #expect(invalid.subject == .file && !invalid.mayHaveReachedServer)
-        #expect(error?.localizedDescription.hasPrefix("The file cannot be used: ") == true)
+        #expect(invalid.description.hasPrefix("The file cannot be used: "))
         return invalid.reason
     }
 
@@ -24,12 +24,16 @@ import Testing
         try scene.scratch.write("precious", to: "file")
         try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: "\(folder)/file")
         #expect(mkfifo("\(folder)/pipe", 0o600) == 0)
-        #expect(try await reason("\(folder)/folder", in: scene) == "\(folder)/folder is a folder")
+        #expect(
+            try await reason("\(folder)/folder", in: scene)
+                == "\(folder)/folder is a folder; add the name of the file")
         #expect(
             try await reason("\(folder)/link", in: scene)
                 == "\(folder)/link is a symbolic link, which is not followed")
         #expect(try await reason("\(folder)/pipe", in: scene) == "\(folder)/pipe is not a regular file")
-        #expect(try await reason("\(folder)/none/a", in: scene) == "the folder \(folder)/none is missing")
+        #expect(
+            try await reason("\(folder)/none/a", in: scene)
+                == "the folder \(folder)/none is missing; create it first")
         #expect(try await reason("\(folder)/file/a", in: scene) == "\(folder)/file is not a folder")
         for name in ["", "\(folder)/", "\(folder)/.", "..", "a\0b"] {
             #expect(try await reason(name, in: scene).hasSuffix("is not the path of a file"))

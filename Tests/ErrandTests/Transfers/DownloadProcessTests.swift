@@ -197,7 +197,7 @@ import Testing
         let line = try #require(lines.last)
         #expect(
             line == "GET file: transport(file: A file on this device cannot be used: \(target).part cannot be "
-                + "written: File too large)")
+                + "written: File too large) [\(server.baseURL)]")
         #expect(part == file.content.prefix(limit))
         let client = APIClient(server.baseURL) { $0.rateLimit = .unlimited }
         let result = try await client.download(.get("file"), to: target)

@@ -89,7 +89,7 @@ import Testing
         network.on(.get, "/file", reply(0..<6, of: 10, every: .seconds(1)), reply(6..<10, of: 10, every: .seconds(1)))
         network.on(.get, "/slow", reply(0..<1, of: 10, every: .seconds(31)).times(3))
         let client = testClient(network, clock) { $0.timeout = .seconds(30) }
-        let events = client.events
+        let events = client.diagnostics
         try await clock.run {
             try await client.download(.get("file"), to: target)
             let start = clock.elapsed
@@ -197,7 +197,7 @@ import Testing
     func asking(stop: Stop) async throws {
         let client = testClient(network, clock)
         let events = Noted<[ClientEvent]>([])
-        let listener = client.events
+        let listener = client.diagnostics
         try await clock.run {
             let download = Task(executorPreference: clock.executor) {
                 try await client.download(
@@ -259,7 +259,7 @@ import Testing
     func askedAndStopped() async throws {
         network.on(.get, "/file", reply(0..<100, of: 100, every: .seconds(1)))
         let client = testClient(network, clock)
-        let listener = client.events
+        let listener = client.diagnostics
         try await clock.run {
             let download = Task(executorPreference: clock.executor) {
                 try await client.download(

@@ -34,7 +34,7 @@ struct UploadTests {
 
     @Test("D13 a refusal ends a body whose next bytes never come", arguments: [401, 413])
     func earlyRefusal(status: Int) async throws {
-        server.onHead(.put, "/x") { _ in .json(#"{"message": "no"}"#, status: status) }
+        server.onHead(.put, "/x") { _ in .json(#"{"message": "not now"}"#, status: status) }
         let (signal, end) = AsyncStream.makeStream(of: Void.self)
         defer { end.finish() }
         let body = RequestBody.stream(length: 1_000_000, contentType: "a/b") {
@@ -51,7 +51,7 @@ struct UploadTests {
         let error = try await #require(throws: ServiceError.self) {
             try await client { $0.retry = .never }.run(.put("x", body: body))
         }
-        #expect(error.status == status && error.localizedDescription == "no")
+        #expect(error.status == status && error.localizedDescription == "not now")
     }
 
     /// A body of 32 MB that can be sent again, or once.

@@ -114,7 +114,7 @@ import Testing
     @Test("JSON that calls itself a page is read; a real page is an error that says so")
     func labels() async throws {
         let central = central()
-        server.fail(.mislabelled, on: "/central/authenticate")
+        server.fail(.mislabeled, on: "/central/authenticate")
         try await central.authenticate(email: ann.email, password: ann.password)
         server.fail(.html, on: "/central/token")
         let error = await failure { () async throws(ServiceError) in try await central.checkToken() }
@@ -124,7 +124,7 @@ import Testing
             overTheWire(&$0)
             $0.acceptedContentTypes = ["application/json"]
         }
-        server.fail(.mislabelled, on: "/central/authenticate")
+        server.fail(.mislabeled, on: "/central/authenticate")
         let refused = await failure { () async throws(ServiceError) in
             try await strict.authenticate(email: ann.email, password: ann.password)
         }

@@ -126,7 +126,7 @@ import Testing
 
     @Test("the key goes with every call, and is shown nowhere")
     func key() async throws {
-        let events = client.events
+        let events = client.diagnostics
         _ = try await client.run(.popular())
         await client.shutdown()
         let formatter = LogFormatter()

@@ -199,7 +199,7 @@ import Testing
     @Test("sign-ins and refreshes are among the events, and a shutdown ends the stream")
     func events() async throws {
         let service = service()
-        let (first, second) = (service.events, service.events)
+        let (first, second) = (service.diagnostics, service.diagnostics)
         _ = try await service.signIn(name: ann.userName, password: ann.password)
         var token = try await service.tokens.token()
         token.expiry = Date(timeIntervalSinceNow: -1)

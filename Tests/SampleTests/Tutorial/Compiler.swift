@@ -35,10 +35,6 @@ struct Compiler {
         for (name, text) in state {
             try Data(text.utf8).write(to: folder.appending(path: name))
         }
-        let modules = [
-            "-parse-as-library", "-I", built.appending(path: "Modules").path, "-Xcc",
-            "-fmodule-map-file=\(built.appending(path: "CCurl.build/module.modulemap").path)",
-        ]
         // Compiled as a whole module, because otherwise the compiler skips function bodies.
         let library = [
             "-emit-module", "-wmo", "-enable-testing", "-module-name", "Friends", "-o", "Friends.swiftmodule",
@@ -48,6 +44,34 @@ struct Compiler {
         return try await compile(state.manifest, manifest)
             + compile(state.library, library + modules)
             + compile(state.tests, tests + modules)
+    }
+
+    /// Returns the compiler's errors for a program that imports the library; empty if it compiles. It may be isolated
+    /// to the main actor by default.
+    func problems(of program: String, isolatedByDefault isIsolated: Bool = false) async throws -> String {
+        try Data(program.utf8).write(to: folder.appending(path: "Program.swift"))
+        let isolation = isIsolated ? ["-default-isolation", "MainActor"] : []
+        return try await compile(["Program.swift"], ["-typecheck"] + isolation + modules)
+    }
+
+    /// Returns the compiler's errors for a program that imports the library and modules, each of one file; empty if all
+    /// of them compile.
+    func problems(of program: URL, importing imports: [URL]) async throws -> String {
+        for file in imports {
+            let name = file.deletingPathExtension().lastPathComponent
+            let module = ["-emit-module", "-parse-as-library", "-module-name", name, "-o", "\(name).swiftmodule"]
+            let found = try await compile([file.path], module)
+            guard found.isEmpty else { return found }
+        }
+        return try await compile([program.path], ["-typecheck", "-I", folder.path] + modules)
+    }
+
+    /// The arguments with which the library is imported.
+    private var modules: [String] {
+        [
+            "-parse-as-library", "-I", built.appending(path: "Modules").path, "-Xcc",
+            "-fmodule-map-file=\(built.appending(path: "CCurl.build/module.modulemap").path)",
+        ]
     }
 
     /// The folder of the modules that a manifest imports. The compiler in the PATH may be a link to a program that

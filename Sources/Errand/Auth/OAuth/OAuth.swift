@@ -74,7 +74,7 @@ public struct OAuth: Sendable {
     /// Requests a token for that grant.
     ///
     /// A refusal is `.rejected`, with the server's message and its code, `invalid_grant` for a wrong password.
-    /// Cancelling the task ends the call.
+    /// Canceling the task ends the call.
     ///
     /// - Parameters:
     ///   - grant: The reason to issue a token.
@@ -147,7 +147,9 @@ public struct OAuth: Sendable {
             guard grant.needsSecret else { return grant.problem }
             return "this grant is for apps that have a client secret"
         }
-        return secret.isEmpty ? "the client secret is empty" : grant.problem
+        guard secret.isEmpty else { return grant.problem }
+        let advice = grant.needsSecret ? "" : "; an app without one uses `credentials: .idOnly`"
+        return "the client secret is empty\(advice)"
     }
 
     /// Refuses to send secrets unencrypted to another machine; `allowsCleartext` is not meant for passwords.

@@ -55,7 +55,7 @@ public struct FileTokenPersistence: TokenPersistence {
 
     /// Returns the saved session; `nil` if there is no file. Throws ``TokenPersistenceError/Kind/missingFolder`` if its
     /// folder is missing: then it is not known whether a session was saved.
-    /// If the task is cancelled while the disk does not answer, it throws an error of the kind
+    /// If the task is canceled while the disk does not answer, it throws an error of the kind
     /// ``TokenPersistenceError/Kind/other``.
     public func load() async throws(TokenPersistenceError) -> SavedSession? {
         try await StorageError.translating(to: TokenPersistenceError.init) { () async throws(StorageError) in
@@ -82,7 +82,7 @@ public struct FileTokenPersistence: TokenPersistence {
         return nil
     }
 
-    /// Saves the session, or removes the file. What has begun is finished, even if the task is cancelled: a token that
+    /// Saves the session, or removes the file. What has begun is finished, even if the task is canceled: a token that
     /// the server has replaced must not be lost.
     public func save(_ session: SavedSession?) async throws(TokenPersistenceError) {
         _ = try await write(session) { () throws(StorageError) in true }
@@ -115,7 +115,7 @@ public struct FileTokenPersistence: TokenPersistence {
     }
 
     /// Runs `body` while no other process that uses this file does. Throws, without running it, if the lock cannot be
-    /// acquired in time or at all, or if the task is cancelled during the wait.
+    /// acquired in time or at all, or if the task is canceled during the wait.
     ///
     /// It runs without a lock in two cases: if the folder is not writable, because no process can save anything there;
     /// and on a file system without locks. Let only one process use a session there: two may refresh at once, and a

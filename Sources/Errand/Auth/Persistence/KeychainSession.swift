@@ -7,7 +7,7 @@ import Foundation
 /// A session in a Keychain, whichever that is.
 ///
 /// The Keychain is another process, which may be slow, and its functions block. So they are called on threads of their
-/// own. What has begun there is finished, even if the task is cancelled.
+/// own. What has begun there is finished, even if the task is canceled.
 struct KeychainSession: TokenPersistence {
     let keychain: any Keychain
     let item: KeychainItem

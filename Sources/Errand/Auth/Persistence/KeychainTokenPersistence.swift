@@ -1,7 +1,7 @@
 #if canImport(Security)
 /// Saves the session in the Keychain of Apple's platforms.
 ///
-/// A Keychain that is slow, or asks the user first, keeps no other task waiting. If the task is cancelled,
+/// A Keychain that is slow, or asks the user first, keeps no other task waiting. If the task is canceled,
 /// the session is saved all the same.
 ///
 /// On macOS a session without an access group is saved in the Keychain that programs without entitlements can use, too;

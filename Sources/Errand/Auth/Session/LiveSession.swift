@@ -17,6 +17,7 @@ final class LiveSession: Sendable {
     private let time: any TimeSource
     private let state: Lock<State>
     private let watchers = SessionWatchers()
+    private let keepers = SessionKeepers()
 
     init(leeway: Double, revokes: Bool = false, time: any TimeSource) {
         self.time = time
@@ -107,25 +108,31 @@ final class LiveSession: Sendable {
 
     // MARK: Transitions
 
-    /// Performs a transition, and stops the streams of a session that has ended with it. Returns the actions that are
-    /// left to the store.
+    /// Performs a transition, and stops the streams and the waiting calls of a session that has ended with it. Returns
+    /// the actions that are left to the store.
     func perform(_ transition: (inout State) -> [State.Action]) -> [State.Action] {
-        let (actions, hasEnded) = state.withLock { state in
+        let (actions, ended) = state.withLock { state in
             let session = state.session?.id
             let actions = transition(&state)
-            return (actions, session != nil && state.session?.id != session)
+            return (actions, state.session?.id == session ? nil : session)
         }
-        if hasEnded { watchers.notify(except: id, endOf) }
+        if let ended {
+            watchers.notify(except: id, endOf)
+            keepers.notify(endOf: ended)
+        }
         return actions
     }
 
-    /// Calls `ended` when that session ends, or at once if it has, until the watch is cancelled. It may be called more
+    /// Calls `ended` when that session ends, or at once if it has, until the watch is canceled. It may be called more
     /// than once.
     func watch(_ session: UUID, _ ended: @escaping @Sendable (ServiceError) -> Void) -> SessionWatch {
         let watch = watchers.add(session, ended)
         if id != session { ended(endOf(session)) }
         return watch
     }
+
+    /// Tells `keeper` of each session that ends from now on.
+    func add(_ keeper: any SessionKeeper) { keepers.add(keeper) }
 
     private func endOf(_ session: UUID) -> ServiceError {
         if case .ended(let expiry) = status(of: session) { return .sessionExpired(expiry) }

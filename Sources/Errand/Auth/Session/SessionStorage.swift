@@ -110,7 +110,7 @@ final class SessionStorage: Sendable {
             return accesses.coming ?? mine
         }
         guard coming === mine else { return coming }
-        // Owned by the storage: a session is saved, or removed, even if the task that signs in or out is cancelled.
+        // Owned by the storage: a session is saved, or removed, even if the task that signs in or out is canceled.
         Task(executorPreference: time.executor) { await self.saveInOrder(toComplete: mine, of: live, report) }
         return mine
     }

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Notifies streams that the session which signed them has ended.
+/// Notifies streams, and calls that wait, that the session which signs them has ended.
 final class SessionWatchers: Sendable {
     typealias Ended = @Sendable (ServiceError) -> Void
 
@@ -40,7 +40,7 @@ final class SessionWatchers: Sendable {
     }
 }
 
-/// A watch that lasts until it is cancelled.
+/// A watch that lasts until it is canceled.
 struct SessionWatch: Sendable {
     fileprivate let watchers: SessionWatchers
     fileprivate let number: Int

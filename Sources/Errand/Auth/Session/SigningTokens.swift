@@ -68,11 +68,14 @@ extension TokenStore {
         return try await promise.value(in: scope)
     }
 
-    /// Calls `ended` when that session ends, or at once if it has, until the watch is cancelled. It may be called more
+    /// Calls `ended` when that session ends, or at once if it has, until the watch is canceled. It may be called more
     /// than once.
     nonisolated func watch(_ session: UUID, _ ended: @escaping @Sendable (ServiceError) -> Void) -> SessionWatch {
         live.watch(session, ended)
     }
+
+    /// Tells `keeper` of each session that ends from now on, until it is released.
+    nonisolated func add(_ keeper: any SessionKeeper) { live.add(keeper) }
 
     /// Notes that the server has accepted a request with that token.
     nonisolated func accept(_ access: String) { live.accept(access) }

@@ -4,8 +4,8 @@
     case signedIn
     /// A newer access token replaced the old one.
     case refreshed
-    /// The server refused to replace the access token, or the token has expired and cannot be replaced: the user has to
-    /// sign in again.
+    /// The session is over, and the user has to sign in again: the server refused to replace the access token, the
+    /// token has expired and cannot be replaced, or the saved session was damaged and has been moved aside.
     case expired(SessionExpiry)
     /// The user signed out, here or in another process that shares the session.
     case signedOut

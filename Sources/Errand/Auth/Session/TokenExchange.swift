@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// Exchanges tokens with a store's `refresh` closure.
 ///
 /// The closure runs in a task that belongs to no caller and to no refresh: it may ignore its cancellation, and no task
@@ -28,7 +34,7 @@ final class TokenExchange: Sendable {
         late.withLock { $0.map { ($0.session.id, $0.session.revision) == (session.id, session.revision) } ?? false }
     }
 
-    /// Returns the late token for that session, or the result of the closure; at once if the task is cancelled, because
+    /// Returns the late token for that session, or the result of the closure; at once if the task is canceled, because
     /// the refresh is given up or its session ends. Calls `takeLate` with a token that comes after that.
     func newToken(
         for session: SavedSession, of store: TokenStore, takeLate: @escaping @Sendable (Token) async -> Void
@@ -36,7 +42,7 @@ final class TokenExchange: Sendable {
         let isLate = hasLate(for: session)
         // One of a session that has ended, or was refreshed since, is of no use.
         if let token = late.withLock({ $0.take() })?.token, isLate { return .success(token) }
-        let run = RefreshRun(of: store)
+        let run = RefreshRun(of: store, for: session.id)
         let result = Promise<Token, ServiceError>()
         // No child of this task, which would have to wait for a closure that ignores its cancellation.
         let work = TokenStore.$refreshing.withValue(run) {
@@ -102,10 +108,13 @@ final class TokenExchange: Sendable {
 /// other.
 final class RefreshRun: Sendable {
     private let store: ObjectIdentifier
+    /// The session whose token is exchanged; `nil` if the run is none's.
+    let session: UUID?
     private let over = Promise<Void, Never>()
 
-    init(of store: TokenStore) {
+    init(of store: TokenStore, for session: UUID? = nil) {
         self.store = ObjectIdentifier(store)
+        self.session = session
     }
 
     var isUnderWay: Bool { over.outcome == nil }
@@ -118,7 +127,7 @@ final class RefreshRun: Sendable {
         over.complete(.success(()))
     }
 
-    /// Waits until the run has ended, even if the task is cancelled.
+    /// Waits until the run has ended, even if the task is canceled.
     func ended() async {
         await over.completion()
     }
@@ -127,7 +136,7 @@ final class RefreshRun: Sendable {
 extension ServiceError {
     fileprivate init(refreshFailure error: any Error) {
         self.init(error) { .transport(TransportFailure(.other, "the refresh failed with \(foreignName(of: $0))")) }
-        // The callers that wait for the token were not cancelled.
+        // The callers that wait for the token were not canceled.
         if self == .cancelled {
             self = .transport(TransportFailure(.other, "the refresh of the access token was cancelled"))
         }

@@ -58,7 +58,7 @@ public actor TokenStore {
     ///   - leeway: How long before its expiry a token is refreshed, while calls still use it: 60 seconds by default.
     ///     For a token that lives shorter than twice this, it is half the lifetime.
     ///   - refreshTimeout: How long a refresh may take: 60 seconds by default. Then the waiting calls fail with
-    ///     `.timedOut`, and the task of `refresh` is cancelled. If it returns a token all the same, that is still used,
+    ///     `.timedOut`, and the task of `refresh` is canceled. If it returns a token all the same, that is still used,
     ///     unless the session has ended or was refreshed since. If only saving the new token takes that long, calls use
     ///     it unsaved, and `events` reports that.
     ///   - time: The source of time.
@@ -126,22 +126,23 @@ public actor TokenStore {
         broadcast.stream()
     }
 
-    /// Begins a session with that token. A previous session ends, and its calls fail with `.sessionExpired`.
+    /// Begins a session with that token. A previous session ends as with ``signOut()``.
     ///
     /// Returns when the token has been saved. If saving fails, because the disk is full or another process does not
     /// release its lock on a shared file, the user is signed in all the same, and `events` reports the reason. If the
-    /// task is cancelled, it returns at once, and the token is still saved. Inside the `refresh` closure it returns at
+    /// task is canceled, it returns at once, and the token is still saved. Inside the `refresh` closure it returns at
     /// once, and the token is saved when the refresh is over.
     public func signIn(_ token: Token) async {
         let session = SavedSession(id: time.randomUUID(), token: token, received: time.date)
         if change({ $0.signIn(session) }) { await saveCurrent() }
     }
 
-    /// Ends the session at once, and returns when the saved session has been removed. Its calls that wait for a token
-    /// fail with `.sessionExpired`. If the saved session cannot be removed, `events` reports the reason: the next start
-    /// may sign the user in again. If the task is cancelled, it returns at once, and the saved session is still
-    /// removed. Inside the `refresh` closure it returns at once, and the saved session is removed when the refresh is
-    /// over.
+    /// Ends the session at once, and returns when the saved session has been removed. Its streams, and its calls that
+    /// have not been sent, fail with `.sessionExpired`; a call whose request is on its way still returns its response.
+    ///
+    /// If the saved session cannot be removed, `events` reports the reason: the next start may sign the user in again.
+    /// If the task is canceled, it returns at once, and the saved session is still removed. Inside the `refresh`
+    /// closure it returns at once, and the saved session is removed when the refresh is over.
     ///
     /// With a `revoke` closure, the token is revoked beside that. A session that has not been loaded yet is loaded
     /// first.
@@ -160,7 +161,7 @@ public actor TokenStore {
     /// Whether a user is signed in. Loads the saved session if necessary.
     public var isSignedIn: Bool {
         get async {
-            // If the session cannot be loaded, no user is signed in. A cancelled caller still waits for the load,
+            // If the session cannot be loaded, no user is signed in. A canceled caller still waits for the load,
             // because a cancellation signs no user out.
             await startLoading()?.completion()
             return presentSession != nil
@@ -170,7 +171,7 @@ public actor TokenStore {
     /// Returns a token that is valid now, and refreshes it if necessary. Within the leeway it returns the current
     /// token, and a refresh runs in parallel.
     ///
-    /// Throws `.signInRequired` without a session. A cancelled waiter leaves at once; the refresh continues. Inside the
+    /// Throws `.signInRequired` without a session. A canceled waiter leaves at once; the refresh continues. Inside the
     /// `refresh` closure, where it would wait for itself, it throws `.invalidRequest` instead.
     public func token() async throws(ServiceError) -> Token {
         try await token(of: session(), in: CallScope())
@@ -191,7 +192,7 @@ public actor TokenStore {
     /// than the store's `refreshTimeout` and saving take. A refresh that waits for the end of its delay after a failure
     /// has sent nothing, and is not waited for.
     ///
-    /// It also waits in a cancelled task, because programs often end in one. Inside the `refresh` closure it returns at
+    /// It also waits in a canceled task, because programs often end in one. Inside the `refresh` closure it returns at
     /// once.
     public func waitUntilSaved() async {
         guard !isRefreshingHere else { return }
@@ -286,16 +287,18 @@ public actor TokenStore {
             // Where there has never been a folder, no user has ever signed in.
             live.load(nil)
             promise.complete(.success(()))
+        case .failure(let error) where error.kind == .deviceLocked:
+            // The user is still signed in, and the next call reads again.
+            report(error)
+            promise.complete(.failure(.storage(error)))
         case .failure(let error):
             report(error)
-            // The user is still signed in, and the next call reads again.
-            guard error.kind != .deviceLocked else {
-                promise.complete(.failure(.storage(error)))
-                return
-            }
-            // The damaged file was moved aside; the next call finds that no user is signed in.
+            // What was moved aside does not come back. A store that obtains its tokens needs no user for a new session.
             if error.isKeptAside { live.load(nil) }
-            promise.complete(.failure(.sessionExpired(SessionExpiry(.unreadable, message: error.message))))
+            let mustSignIn = error.isKeptAside && exchange?.obtainsTokens != true
+            let expiry = SessionExpiry(mustSignIn ? .damaged : .unreadable, message: error.message)
+            if mustSignIn { broadcast.send(.expired(expiry)) }
+            promise.complete(.failure(.sessionExpired(expiry)))
         }
     }
 
@@ -303,7 +306,7 @@ public actor TokenStore {
     private func saveCurrent() async {
         listen()
         let saved = storage.saveCurrent(of: live) { self.broadcast.send(.notSaved($0)) }
-        // A refresh that signs in or out has the access that the save waits for. A cancelled caller does not wait
+        // A refresh that signs in or out has the access that the save waits for. A canceled caller does not wait
         // either.
         if !isRefreshingHere { _ = try? await saved.value() }
     }
@@ -371,7 +374,7 @@ public actor TokenStore {
     }
 
     private func begin(_ promise: LiveSession.Refresh, notBefore instant: Instant) async {
-        // A cancelled pause means that the session is over, which the next step finds out by itself.
+        // A canceled pause means that the session is over, which the next step finds out by itself.
         try? await time.sleep(until: instant, for: .sleeper("the pause before a refresh"), in: CallScope())
         if pausing == promise { pausing = nil }
         let refresh = SessionRefresh(

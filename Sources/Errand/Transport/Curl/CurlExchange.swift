@@ -36,6 +36,7 @@ final class CurlExchange: Sendable {
     private let server: Origin
     /// Whether its host has a name that has to be looked up.
     let hasName: Bool
+    let isEncrypted: Bool
     private let loop: CurlLoop
     let upload: CurlUpload?
     private let download: CurlDownload?
@@ -49,6 +50,7 @@ final class CurlExchange: Sendable {
         server = origin
         self.origin = origin.number
         hasName = !origin.isLoopback && !origin.isAddress
+        isEncrypted = origin.scheme == "https"
         self.loop = loop
         self.context = context
         self.upload = upload
@@ -64,10 +66,10 @@ final class CurlExchange: Sendable {
     /// The body of a whole response, if it is coded.
     var coded: Coded? { state.withLock { $0.coded } }
 
-    /// Whether the exchange was cancelled: then it must not begin.
+    /// Whether the exchange was canceled: then it must not begin.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Remembers that the exchange was cancelled, perhaps before it is started.
+    /// Remembers that the exchange was canceled, perhaps before it is started.
     func noteCancellation() {
         state.withLock { $0.isCancelled = true }
     }

@@ -1,7 +1,7 @@
 #if os(Linux)
 /// A fault of libcurl that a server can exploit and that `CurlTransport` cannot avoid.
 ///
-/// Faults that it works around, and those in what it does not use, are only in the article on transports.
+/// Faults that it works around, and those in what it does not use, are only in the article on versions of libcurl.
 struct CurlFault: Sendable {
     /// Its CVE, or its issue number at libcurl.
     let name: String

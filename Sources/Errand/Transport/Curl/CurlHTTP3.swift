@@ -15,7 +15,7 @@
 ///
 /// What moves it: `note` (an announcement, or its withdrawal), `way` (from announced, or from spoken without a
 /// connection, to being tried) and `end`, with `.spoken`, `.failed` (a longer pause each time) or `.unknown` (a trial
-/// that was cancelled, or whose host was not found: announced again).
+/// that was canceled, or whose host was not found: announced again).
 ///
 /// With `isAssumed`, every origin counts as announced, and requests need no trial: what libcurl has to open is opened
 /// as in a trial, and what it has is used, whatever it is.

@@ -4,6 +4,9 @@
 /// libcurl starts a thread for each lookup, and a name server that does not respond holds it for many seconds, even if
 /// no request waits for it any more. After a lookup libcurl knows the address for a minute, and requests need none.
 ///
+/// Where requests may turn out to share connections, the lookup lasts until the leader has its connection: see
+/// `CurlSharing`.
+///
 /// An origin is in one of these states:
 ///
 /// - unknown: the next request looks its host up.

@@ -41,7 +41,6 @@ struct CurlRequest {
         }
         set(CCURLOPT_URL, to: request.url.absoluteString, on: transfer)
         set(CCURLOPT_REQUEST_TARGET, to: target, on: transfer)
-        ccurl_set_long(transfer, CCURLOPT_PIPEWAIT, isEncrypted ? 1 : 0)
         if options.certificateAuthorities == nil { ccurl_trust_system(transfer) }
         try prepareProxy(transfer)
         if !isPlain {

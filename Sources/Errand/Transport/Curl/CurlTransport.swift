@@ -44,15 +44,19 @@ public final class CurlTransport: StoppableTransport {
         /// A request that tries HTTP/3 is sent once: libcurl opens a connection of each kind if the first is slow, and
         /// chooses before anything of the request is sent. After a failure, requests to that origin go over TCP for
         /// five minutes, and for twice as long after each further one, up to a day.
-        public enum HTTP3: Sendable, Hashable {
+        public struct HTTP3: Sendable, Hashable {
+            package enum Kind: Sendable, Hashable { case never, whenAnnounced, assumed }
+
+            package let kind: Kind
+
             /// Never.
-            case never
+            public static let never = HTTP3(kind: .never)
             /// When a response has announced it with `Alt-Svc`, for the same host and port, and for as long as that
             /// says. The next request tries it; once it has had a response, the others follow.
-            case whenAnnounced
+            public static let whenAnnounced = HTTP3(kind: .whenAnnounced)
             /// From the first request on, for servers that are known to support it. With another server, each new
             /// connection takes up to a fifth of a second longer.
-            case assumed
+            public static let assumed = HTTP3(kind: .assumed)
         }
 
         /// A client certificate and its private key, as PEM files.
@@ -130,7 +134,7 @@ public final class CurlTransport: StoppableTransport {
     /// Sends the request, and returns the response when its body is complete or, as a stream, when its head is.
     ///
     /// A stream holds the connection until it has been read or dropped. While the stream is not read, the connection
-    /// is not read either. Cancelling ends the exchange at once; on a shared connection of HTTP/2 or HTTP/3, the server
+    /// is not read either. Canceling ends the exchange at once; on a shared connection of HTTP/2 or HTTP/3, the server
     /// may learn of that only with the next exchange.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         guard context.client == nil else { return try await exchange(request, context) }
@@ -336,7 +340,7 @@ public final class CurlTransport: StoppableTransport {
         // Some versions of libcurl do not say when they connect.
         context.note(ccurl_tells_connected() ? .connecting : .waitingForResponse)
         await context.scope.wait {
-            // What was stopped before sends nothing: the exchange remembers that it was cancelled.
+            // What was stopped before sends nothing: the exchange remembers that it was canceled.
             if !loop.start(exchange) { exchange.complete(nil) }
             exchange.upload?.start(in: context) { loop.resume(exchange) }
             await promise.completion()

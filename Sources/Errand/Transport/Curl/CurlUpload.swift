@@ -139,7 +139,7 @@ final class CurlUpload: Sendable {
             ending = .failure(ServiceError(error) { .streamFailed(foreignName(of: $0)) })
         }
         let wasPaused = state.withLock { state in
-            // What ends after it was cancelled has ended because of that, which is no reason of its own.
+            // What ends after it was canceled has ended because of that, which is no reason of its own.
             if !state.isCancelled { state.ending = ending }
             defer { state.isPaused = false }
             return state.isPaused

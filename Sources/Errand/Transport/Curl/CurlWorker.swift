@@ -24,6 +24,7 @@ struct CurlWorker: @unchecked Sendable {
     /// Those of them whose readers are told of what has come after each turn.
     private var streamed: Exchanges = [:]
     private var lookups = Lookups()
+    private var sharing = CurlSharing()
     private var keptConnections = 0
     /// Empty between two turns, but for its memory.
     private var jobs: [CurlInbox.Job] = []
@@ -135,6 +136,8 @@ struct CurlWorker: @unchecked Sendable {
             }
             guard let exchange = forget(transfer) else { continue }
             exchange.noteHTTP3(hasFailed: exchange.hasLostConnection)
+            // First, because those who have waited may begin then.
+            sharing.note(exchange)
             noteEnd(of: exchange, result)
             // Those who wait for a lookup of its host need none if they get its connection.
             if result == CCURLE_OK, let next = lookups.noteFree(exchange.origin) { begin([next]) }
@@ -155,20 +158,31 @@ struct CurlWorker: @unchecked Sendable {
     // MARK: Lookups
 
     /// Lets those begin who have waited for a lookup that has ended: its request opens a connection, or has one that
-    /// was kept.
+    /// was kept. If others may share the connection, they wait until it is there.
     private mutating func noteLookups() {
         guard !lookups.leaders.isEmpty else { return }
         for (transfer, origin) in lookups.leaders where !ccurl_transfer_may_look_up(transfer) {
+            if let leader = running[transfer], sharing.isUnknown(to: leader), ccurl_transfer_is_connecting(transfer) {
+                continue
+            }
             let outcome: Lookups.Outcome = ccurl_transfer_has_opened(transfer) ? .found : .reused
             begin(lookups.end(origin, by: transfer, with: outcome, at: SystemTime.shared.now))
         }
     }
 
-    /// Ends the lookup of an exchange that has ended without a connection.
+    /// Ends the lookup of an exchange that has ended before it was sent, with a failure or because it was canceled.
     private mutating func noteEnd(of exchange: CurlExchange, _ result: ccurl_code) {
         let transfer = exchange.handle.transfer
         guard lookups.leaders[transfer] != nil else { return }
-        let outcome = Lookups.Outcome(result) == .failed ? .failed : Lookups.Outcome.none
+        let outcome: Lookups.Outcome =
+            if Lookups.Outcome(result) == .failed {
+                .failed
+            } else if result != CCURLE_OK, ccurl_transfer_has_opened(transfer) {
+                // The address is known. The others find out at once whether they fail too, not one after the other.
+                .found
+            } else {
+                .none
+            }
         end(exchange.origin, by: transfer, with: outcome, result, ccurl_transfer_failure(transfer).words)
     }
 
@@ -179,7 +193,10 @@ struct CurlWorker: @unchecked Sendable {
             let (origin, result) = (lookup.origin, lookup.result)
             withUnsafeBytes(of: lookup.words) { words in
                 let words = words.assumingMemoryBound(to: CChar.self).baseAddress
-                end(origin, by: nil, with: Lookups.Outcome(result), result, words)
+                // Nothing is known of the connection, which the first of those who wait has yet to make.
+                let outcome = Lookups.Outcome(result)
+                let isFound = outcome == .found && !sharing.isUnknown(to: origin)
+                end(origin, by: nil, with: outcome == .failed || isFound ? outcome : .none, result, words)
             }
         }
     }
@@ -203,7 +220,7 @@ struct CurlWorker: @unchecked Sendable {
         while let transfer = transfers.popFirst() {
             guard let exchange = running[transfer] else { continue }
             chooseHTTP3(for: exchange)
-            guard !ccurl_loop_add(loop, transfer) else { continue }
+            guard !ccurl_loop_add(loop, transfer, sharing.isKnown(to: exchange)) else { continue }
             forget(transfer)
             exchange.noteHTTP3(hasFailed: false)
             transfers += lookups.end(exchange.origin, by: transfer, with: .none, at: SystemTime.shared.now)
@@ -239,13 +256,15 @@ struct CurlWorker: @unchecked Sendable {
     }
 
     private mutating func start(_ exchange: CurlExchange) {
-        // One that was cancelled before was not running, so nothing has ended it.
+        // One that was canceled before was not running, so nothing has ended it.
         guard !exchange.isCancelled else { return exchange.complete(nil) }
         let transfer = exchange.handle.transfer
         running[transfer] = exchange
         if exchange.isStreamed { streamed[transfer] = exchange }
-        let isFirst = !exchange.hasName || lookups.begin(transfer, to: exchange.origin, at: SystemTime.shared.now)
-        if isFirst { begin([transfer]) }
+        let needsNothing = !exchange.hasName && !sharing.isUnknown(to: exchange)
+        if needsNothing || lookups.begin(transfer, to: exchange.origin, at: SystemTime.shared.now) {
+            begin([transfer])
+        }
     }
 
     private mutating func resume(_ exchange: CurlExchange) {
@@ -268,7 +287,7 @@ struct CurlWorker: @unchecked Sendable {
             return lookups.abandon(transfer)
         }
         ccurl_loop_remove(loop, transfer)
-        noteEnd(of: exchange, CCURLE_OK)
+        noteEnd(of: exchange, isOutOfTime ? CCURLE_OPERATION_TIMEDOUT : CCURLE_OK)
     }
 
     /// Returns the exchange, if it was running.

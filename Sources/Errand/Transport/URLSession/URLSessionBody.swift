@@ -63,7 +63,7 @@ private final class SpoolFile: Sendable {
             } catch {
                 throw ServiceError(error) { .streamFailed(foreignName(of: $0)) }
             }
-            // In a cancelled task, iteration ends without an error although the stream has not ended.
+            // In a canceled task, iteration ends without an error although the stream has not ended.
             try Task.checkCancellation()
             guard count == body.length ?? count else { throw ServiceError.wrongLength(of: body) }
             try handle.close()

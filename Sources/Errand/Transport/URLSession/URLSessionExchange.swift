@@ -6,7 +6,7 @@ import FoundationNetworking
 
 /// One request, and what has been received for it.
 ///
-/// States: not begun (a stop is remembered and keeps the task from starting), running, stopped (the task was cancelled,
+/// States: not begun (a stop is remembered and keeps the task from starting), running, stopped (the task was canceled,
 /// and the exchange waits for its end), ended. The response completes at the end or, as a stream, with the head;
 /// whatever comes first counts.
 final class URLSessionExchange: Sendable {
@@ -57,7 +57,7 @@ final class URLSessionExchange: Sendable {
             state.task = task
             return state.reason != nil
         }
-        // A task that was never resumed is cancelled too, so that the session releases it.
+        // A task that was never resumed is canceled too, so that the session releases it.
         if isStopped { task.cancel() } else { task.resume() }
     }
 

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// The meaning of a session's error, for a task that we have not stopped ourselves: if the system has cancelled one,
+/// The meaning of a session's error, for a task that we have not stopped ourselves: if the system has canceled one,
 /// that is a failure too, and not `.cancelled`.
 struct URLSessionFailure {
     #if canImport(FoundationNetworking)

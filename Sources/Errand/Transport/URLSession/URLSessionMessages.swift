@@ -30,10 +30,13 @@ extension HTTPResponse {
     init?(_ response: URLResponse) {
         guard let response = response as? HTTPURLResponse, (100...599).contains(response.statusCode) else { return nil }
         // Foundation does not keep the order of fields, so they are sorted, to be in the same order every time.
-        let fields = response.allHeaderFields.compactMap { name, value -> HTTPHeaders.Field? in
-            guard let name = name as? String, let value = value as? String else { return nil }
+        let fields = response.allHeaderFields.flatMap { name, value -> [HTTPHeaders.Field] in
+            guard let name = name as? String, let value = value as? String else { return [] }
             // A carriage return becomes a space (RFC 9112, 2.2).
-            return HTTPHeaders.Field(name: name, value: String(value.map { $0 == "\r" ? " " : $0 }))
+            let text = String(value.map { $0 == "\r" ? " " : $0 })
+            // Foundation has joined them, and there is no other way to them.
+            let values = name.equalsIgnoringCase("Set-Cookie") ? SetCookieLines.split(joined: text) : [text]
+            return values.map { HTTPHeaders.Field(name: name, value: $0) }
         }
         let headers = HTTPHeaders(fields.sorted { $0.name < $1.name })
         // Foundation joins two lengths into one field.

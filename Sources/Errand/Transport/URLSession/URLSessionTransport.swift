@@ -11,7 +11,7 @@ import FoundationNetworking
 /// One session serves the requests of a transport and ends with `shutdown()`, or when the transport is released. A
 /// request that is not safe to repeat gets a session, and so a connection, of its own: `URLSession` resends a request
 /// if a kept connection turns out to be dead. The transport follows no redirects, keeps no cookies and no credentials,
-/// and caches nothing. A cancelled task cancels its request and returns when the session has released it. Streamed
+/// and caches nothing. A canceled task cancels its request and returns when the session has released it. Streamed
 /// bodies are written to a temporary file first; on Apple's platforms, a file that is the whole body is sent as it is.
 ///
 /// A streamed response is returned when its head has arrived. On Apple's platforms the request is suspended while

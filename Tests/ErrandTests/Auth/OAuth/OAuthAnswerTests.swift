@@ -94,8 +94,8 @@ struct OAuthAnswerTests {
             try await token(OAuthScene.answer, tokenType: "JWT")
         }
         #expect(
-            error.localizedDescription
-                == "The server's response could not be read: expected JWT at token_type, found Bearer")
+            error.description
+                == "decodingFailed(The server's response could not be read: expected JWT at token_type, found Bearer)")
     }
 
     @Test(
@@ -105,7 +105,7 @@ struct OAuthAnswerTests {
         let error = try await #require(throws: ServiceError.self) {
             try await token(#"{"access_token":"a","token_type":"\#(type)"}"#)
         }
-        #expect(error.localizedDescription.hasSuffix("expected Bearer at token_type, found another type"))
+        #expect(error.description.contains("expected Bearer at token_type, found another type)"))
     }
 
     @Test("a client whose decoder converts keys to camelCase reads the same")

@@ -48,7 +48,7 @@ struct OAuthSecretsTests {
         for status in [200, 400, 401, 403, 429, 500] {
             let scene = OAuthScene(
                 .json(answer, status: status).always, secret: Self.secret, credentials: credentials)
-            let events = scene.login.events
+            let events = scene.login.diagnostics
             let tokens = TokenStore(time: scene.clock) { [oauth = scene.oauth] in try await oauth.refresh($0) }
             let reported = tokens.events
             try await scene.clock.runTest {

@@ -89,16 +89,17 @@ struct DamagedFileTests {
         let tokens = TokenStore(persistence: file, time: clock) { $0 }
         let events = tokens.events
         try await clock.runTest {
-            #expect(await failure(of: tokens.token)?.reason == .unreadable)
+            #expect(await failure(of: tokens.token)?.reason == .damaged)
             #expect(await failure(of: tokens.token) == .signInRequired)
             await tokens.signIn(Token(accessToken: "a"))
-            let reported = await first(2, of: events)
+            let reported = await first(3, of: events)
             guard case .notSaved(let error) = try #require(reported.first) else {
                 Issue.record("\(reported)")
                 return
             }
             #expect(error.kind == .damaged)
-            #expect(reported.last == .signedIn)
+            guard case .expired(let expiry) = reported[1] else { throw error }
+            #expect(expiry.reason == .damaged && reported[2] == .signedIn)
         }
         #expect(try await file.load()?.token.accessToken == "a")
         #expect(try scratch.read("session.damaged") == "{")

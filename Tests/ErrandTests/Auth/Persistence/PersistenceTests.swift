@@ -120,11 +120,30 @@ struct PersistenceTests {
         let tokens = TokenStore(persistence: disk, time: clock) { $0 }
         let events = tokens.events
         try await clock.runTest {
-            #expect(await failure(of: tokens.token)?.reason == .unreadable)
+            let error = await failure(of: tokens.token)
+            let expiry = SessionExpiry(.damaged, message: "odd")
+            #expect(error == .sessionExpired(expiry) && error?.needsSignIn == true)
+            let sentences = error?.localizedDescription(in: "en")
+            #expect(sentences == "Your saved session cannot be read. Sign in again.")
             #expect(await failure(of: tokens.token) == .signInRequired)
-            #expect(await first(1, of: events) == [.notSaved(TokenPersistenceError(kind, "odd"))])
+            #expect(await first(2, of: events) == [.notSaved(TokenPersistenceError(kind, "odd")), .expired(expiry)])
         }
         #expect(disk.loads == 1)
+    }
+
+    @Test("a damaged session of a store that obtains its tokens does not ask for a sign-in")
+    func damagedService() async throws {
+        let clock = TestClock()
+        let disk = CountingPersistence()
+        disk.failLoads(with: TokenPersistenceError(.damaged, "odd"))
+        let tokens = TokenStore(persistence: disk, time: clock) { Token(accessToken: "own") }
+        let events = tokens.events
+        try await clock.runTest {
+            let error = await failure(of: tokens.token)
+            #expect(error?.reason == .unreadable && error?.needsSignIn == false)
+            await tokens.signIn(Token(accessToken: "ann"))
+            #expect(await first(2, of: events) == [.notSaved(TokenPersistenceError(.damaged, "odd")), .signedIn])
+        }
     }
 
     @Test("a user signs in while the old session is being read; the old session is discarded", arguments: 0..<20)

@@ -8,12 +8,11 @@ struct AuthenticationRuleTests {
     @Test(
         "the token that is sent, by the call's rule and whether a user is signed in",
         arguments: [
-            (CallOptions.Authentication?.none, true, "ann.0"), (.required, true, "ann.0"), (.optional, true, "ann.0"),
-            (CallOptions.Authentication.none, true, "unsigned"), (.optional, false, "unsigned"),
-            (CallOptions.Authentication.none, false, "unsigned"), (.required, false, "nothing"),
-            (CallOptions.Authentication?.none, false, "nothing"),
+            (CallOptions.Authentication.automatic, true, "ann.0"), (.required, true, "ann.0"),
+            (.optional, true, "ann.0"), (.none, true, "unsigned"), (.optional, false, "unsigned"),
+            (.none, false, "unsigned"), (.required, false, "nothing"), (.automatic, false, "nothing"),
         ])
-    func rules(rule: CallOptions.Authentication?, isSignedIn: Bool, sent: String) async throws {
+    func rules(rule: CallOptions.Authentication, isSignedIn: Bool, sent: String) async throws {
         let scene = AuthScene(answering: false)
         if sent != "nothing" { scene.network.on(.get, "/me") { .json(#""me""#) } }
         try await scene.clock.runTest {

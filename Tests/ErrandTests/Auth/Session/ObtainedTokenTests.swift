@@ -112,7 +112,7 @@ struct ObtainedTokenTests {
                     for _ in 0..<5 {
                         group.addTask { await failure { () async throws(ServiceError) in try await client.run(.me) } }
                     }
-                    for await found in group { #expect(found?.description == "GET me: \(error)") }
+                    for await found in group { #expect(found?.description == "GET me: \(error) [https://api.test]") }
                 }
             }
             #expect(await !tokens.isSignedIn)
@@ -135,7 +135,7 @@ struct ObtainedTokenTests {
             try await service.clock.sleep(for: .seconds(601))
             service.failures.update { $0 = [.refused] }
             let refusal = await failure { () async throws(ServiceError) in try await client.run(.me) }
-            #expect(refusal?.description == "GET me: \(ServiceError.refused)")
+            #expect(refusal?.description == "GET me: \(ServiceError.refused) [https://api.test]")
             #expect(await tokens.isSignedIn)
             #expect(try await client.run(.me) == "service")
         }
@@ -165,7 +165,9 @@ struct ObtainedTokenTests {
         let tokens = service.store()
         let client = service.client(tokens)
         try await service.clock.runTest {
-            let call = Task { await failure { () async throws(ServiceError) in try await client.run(.me) } }
+            let call = Task(executorPreference: service.clock.executor) {
+                await failure { () async throws(ServiceError) in try await client.run(.me) }
+            }
             try await service.clock.sleep(for: .milliseconds(500))
             call.cancel()
             #expect(await call.value == .cancelled)

@@ -39,7 +39,7 @@ import Testing
         let transport = NoticingTransport(notice: Notice("an old library"))
         func lines(isHeard: Bool) async throws -> [String] {
             let client = APIClient("https://api.test") { $0.transport = transport }
-            let events = isHeard ? client.events : nil
+            let events = isHeard ? client.diagnostics : nil
             _ = try await client.run(Endpoint<[Int]>.get("x"))
             await client.shutdown()
             var lines: [String] = []

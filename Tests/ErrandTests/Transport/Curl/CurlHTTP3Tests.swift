@@ -75,6 +75,35 @@ struct CurlHTTP3Tests {
         #expect(server.connections == ["h3-1"])
     }
 
+    @Test("C44: a client presents its certificate over HTTP/3 to a server that asks for one")
+    func clientCertificate() async throws {
+        let server = try await HTTP3Server(authority, asksForCertificate: true)
+        server.backend.on(.get, "/x", .json("1").always)
+        let mine = try await authority.issue(to: "me")
+        let client = APIClient(server.url) {
+            $0.transport = authority.transport {
+                $0.http3 = .assumed
+                $0.clientCertificate = .init(certificate: mine.file, key: mine.key)
+            }
+            $0.timeout = .seconds(60)
+        }
+        #expect(try await version(client, Endpoint<Int>.get("x")) == "3")
+        #expect(try await version(self.client(server, .assumed), Endpoint<Int>.get("x")) == "3")
+        #expect(server.backend.received.map { $0.headers["X-Certificate"] } == ["CN=me", nil])
+    }
+
+    @Test("C44: requests that go through the environment's proxy do not use HTTP/3")
+    func environmentProxy() async throws {
+        let proxy = try LoopbackServer()
+        proxy.onAny { _ in .status(502) }
+        let probe = try Child(
+            "TransportProbe", ["get", "https://service.invalid/x", "http3=assumed"],
+            environment: ["https_proxy": "http://127.0.0.1:\(proxy.port)"])
+        // Without it, the lookup of the host would fail.
+        #expect(try await probe.end().lines.first?.hasPrefix("proxy false") == true)
+        #expect(proxy.received.map(\.method.rawValue) == ["CONNECT"])
+    }
+
     @Test("C44: a hundred calls at once share one connection of HTTP/3", arguments: [true, false])
     func multiplexed(isAssumed: Bool) async throws {
         let server = try await HTTP3Server(authority)

@@ -67,6 +67,16 @@ struct CurlLookupTests {
     ) async throws -> [String] {
         let server = try LoopbackServer()
         server.onAny { _ in .json("1") }
+        // Until the calls have ended.
+        defer { server.close() }
+        return try await calls(
+            count, at: "http://\(host):\(server.port)", timeout: timeout, lookupEnds: end, with: library)
+    }
+
+    private func calls(
+        _ count: Int, at url: String, trusting authorities: String? = nil, timeout: Duration, lookupEnds end: End,
+        with library: Library
+    ) async throws -> [String] {
         let scratch = try Scratch()
         var environment = try await environment(in: scratch)
         let gate = scratch.path("gate")
@@ -77,9 +87,8 @@ struct CurlLookupTests {
         let probe = try Child(
             "TransportProbe",
             [
-                "lookups", "http://\(host):\(server.port)", "\(count)", "\(Int(timeout / .milliseconds(1)))", gate,
-                end.rawValue,
-            ], environment: environment)
+                "lookups", url, "\(count)", "\(Int(timeout / .milliseconds(1)))", gate, end.rawValue,
+            ] + [authorities].compactMap(\.self), environment: environment)
         let (lines, status) = try await probe.end()
         #expect(status == 0)
         return lines.filter { line in
@@ -99,6 +108,21 @@ struct CurlLookupTests {
     private func found(_ library: Library) async throws {
         let lines = try await calls(50, to: "late.test", timeout: .seconds(60), lookupEnds: .later, with: library)
         #expect(lines.filter { !$0.hasSuffix("threads") } == Self.lookups + ["1 cancelled", "49 succeeded"])
+    }
+
+    @Test(
+        "C44: calls that share a connection share it, though who began the lookup of its host has left",
+        .enabled(if: Program.openssl.isInstalled && Program.nginx.isInstalled, "openssl or nginx is not installed"),
+        .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2), arguments: Library.allCases)
+    private func shared(_ library: Library) async throws {
+        let authority = try await TestAuthority()
+        let server = try await HTTP2Server(authority.issue(to: "late.test"))
+        server.backend.onAny { _ in .json("1") }
+        let lines = try await calls(
+            50, at: server.url.replacing("localhost", with: "late.test"), trusting: authority.file,
+            timeout: .seconds(60), lookupEnds: .later, with: library)
+        #expect(lines.filter { !$0.hasSuffix("threads") } == Self.lookups + ["1 cancelled", "49 succeeded"])
+        #expect(server.connections.count == 1)
     }
 
     @Test("a failed lookup fails for all who wait, with the same words", arguments: Library.allCases)

@@ -232,13 +232,69 @@ struct CurlSendingThreadTests {
     }
 
     #if !URLSession && !LinkedCurl
+    /// Returns what a process prints that sends POSTs to these URLs, one after the other, with that library in C.
+    private func series(_ urls: [String], _ library: String) async throws -> [String] {
+        let scratch = try Scratch()
+        try scratch.write(library, to: "library.c")
+        try await Program.clang.run(
+            ["-shared", "-fPIC", "-o", scratch.path("library.so"), scratch.path("library.c"), "-ldl"])
+        let environment = ["LD_PRELOAD": scratch.path("library.so")]
+        let probe = try Child("TransportProbe", ["series"] + urls.map { "POST\($0)" }, environment: environment)
+        let (lines, status) = try await probe.end()
+        #expect(status == 0)
+        return lines
+    }
+
+    @Test(
+        "a caller whose connection is found dead opens no other: libcurl's thread does, and the request is sent once",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"),
+        .enabled(if: InstalledLibrary.checksRecentConnections, InstalledLibrary.checksNone))
+    func deadConnection() async throws {
+        let urls = (0..<40).map { "\(server.baseURL)/\($0)" }
+        // On a caller's thread, every connection seems to be dead.
+        let lines = try await series(
+            urls,
+            """
+            #define _GNU_SOURCE
+            #include <dlfcn.h>
+            #include <poll.h>
+            #include <stdio.h>
+            #include <string.h>
+            #include <sys/prctl.h>
+            #include <sys/socket.h>
+            static int is_callers(void) {
+                char name[16] = "";
+                prctl(PR_GET_NAME, name);
+                return strcmp(name, "errand.curl") != 0;
+            }
+            int poll(struct pollfd *sockets, nfds_t count, int timeout) {
+                if (is_callers() && count == 1 && timeout == 0) {
+                    puts("dead");
+                    sockets[0].revents = POLLERR | POLLNVAL;
+                    return 1;
+                }
+                return ((int (*)(struct pollfd *, nfds_t, int))dlsym(RTLD_NEXT, "poll"))(sockets, count, timeout);
+            }
+            int connect(int socket, const struct sockaddr *address, socklen_t length) {
+                if (is_callers()) puts("connected by its caller");
+                return ((int (*)(int, const struct sockaddr *, socklen_t))dlsym(RTLD_NEXT, "connect"))(
+                    socket, address, length);
+            }
+            """)
+        #expect(Set(lines) == ["dead", "200"])
+        #expect(lines.count { $0 == "200" } == urls.count)
+        #expect(server.received.map(\.path) == (0..<40).map { "/\($0)" })
+        #expect(server.connections > 1)
+    }
+
     @Test(
         "a request that the system takes in pieces is sent whole",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"))
     func shortWrites() async throws {
-        let scratch = try Scratch()
+        let urls = (0..<40).map { "\(server.baseURL)/\($0)" }
         // The system takes 50 bytes, then none, and so on.
-        try scratch.write(
+        let lines = try await series(
+            urls,
             """
             #define _GNU_SOURCE
             #include <dlfcn.h>
@@ -255,14 +311,8 @@ struct CurlSendingThreadTests {
                 return ((ssize_t (*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send"))(
                     socket, bytes, count, flags);
             }
-            """, to: "short.c")
-        try await Program.clang.run(
-            ["-shared", "-fPIC", "-o", scratch.path("short.so"), scratch.path("short.c"), "-ldl"])
-        let urls = (0..<40).map { "POST\(server.baseURL)/\($0)" }
-        let library = ["LD_PRELOAD": scratch.path("short.so")]
-        let probe = try Child("TransportProbe", ["series"] + urls, environment: library)
-        let (lines, status) = try await probe.end()
-        #expect(status == 0 && lines == urls.map { _ in "200" })
+            """)
+        #expect(lines == urls.map { _ in "200" })
         #expect(server.received.map(\.body) == urls.map { _ in Data("sent".utf8) })
         #expect(server.connections == 1)
     }

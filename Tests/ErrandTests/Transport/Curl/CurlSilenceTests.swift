@@ -91,5 +91,66 @@ struct CurlSilenceTests {
         #expect(try await client.run(.get("x")) == 1)
         #expect(proxy.received.count == 1)
     }
+
+    @Test("C44: the body of another response shows that the connection works")
+    func slowBeside() async throws {
+        server.backend.on(.get, "/x") { _ in .json("1") }
+        server.backend.on(.get, "/silent") { _ in .silence }
+        let body = Data(repeating: 32, count: 1_000)
+        server.backend.on(.get, "/long") { _ in
+            LoopbackReply([
+                .write(Data("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n".utf8)),
+                .drip(body, every: .milliseconds(20)),
+            ])
+        }
+        let client = client(timeout: .seconds(60))
+        var long = try await client.stream(.get("long")).chunks.makeAsyncIterator()
+        #expect(try await long.next() != nil)
+        // Half of this is the longest pause between two pieces, and a busy machine makes long ones.
+        let silent = Endpoint<Int>.get("silent").timeout(.seconds(4)).retry(.never)
+        let late = Task { try await client.run(silent) }
+        let isOver = Noted(false)
+        let ending = Task {
+            _ = await late.result
+            isOver.value = true
+        }
+        while !isOver.value, try await long.next() != nil {}
+        await ending.value
+        let error = await #expect(throws: ServiceError.self) { try await late.value }
+        guard case .timedOut = error else { throw try #require(error) }
+        #expect(try await client.run(.get("x")) == 1)
+        #expect(proxy.received.count == 1)
+    }
+
+    @Test(
+        "C44: frames that belong to no request do not keep a connection on which nothing is answered",
+        .enabled(if: Program.python3.isInstalled, "python3 is not installed"))
+    func onlyPings() async throws {
+        let server = try await PythonServer(
+            authority.issue(), speaking: "h2",
+            """
+            def serve(connection, number):
+                greet(connection)
+                while True:
+                    stream, _ = next_request(connection)
+                    connection.sendall(frame(HEADERS, END_HEADERS | END_STREAM, stream, OK))
+                    while number == 1:
+                        connection.sendall(frame(PING, 0, 0, bytes(8)))
+                        time.sleep(0.02)
+            """)
+        let transport = authority.transport()
+        let client = APIClient(server.url) {
+            $0.transport = transport
+            $0.rateLimit = .unlimited
+            $0.retry = .never
+            // Real time: a busy machine must not fail the test.
+            $0.timeout = .seconds(60)
+        }
+        let endpoint = Endpoint<NoContent>.get("x")
+        _ = try await client.run(endpoint)
+        let error = await #expect(throws: ServiceError.self) { try await client.run(endpoint.timeout(.seconds(1))) }
+        guard case .timedOut = error else { throw try #require(error) }
+        _ = try await client.run(endpoint)
+    }
 }
 #endif

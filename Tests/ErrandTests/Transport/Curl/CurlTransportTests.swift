@@ -204,7 +204,7 @@ import Testing
     func timings() async throws {
         server.on(.post, "/x") { _ in .json("1").after(.milliseconds(30)) }
         let client = client()
-        let events = client.events
+        let events = client.diagnostics
         let endpoint = Endpoint<Int>.post("x", body: .data(Data(repeating: 1, count: 5000), contentType: "text/plain"))
         let first = try #require(try await client.reply(to: endpoint).timings)
         let second = try #require(try await client.reply(to: endpoint).timings)

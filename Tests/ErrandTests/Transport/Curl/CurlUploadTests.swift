@@ -79,13 +79,13 @@ import Testing
         var room = [UInt8](repeating: 0, count: 65_536)
         var received = 0
         upload.start(in: TransportContext()) {}
-        for _ in 0..<1000 {
+        // As often as it takes: on a busy machine, the task that reads the stream has not run yet.
+        while received < 10_000_000 {
             let count = room.withUnsafeMutableBytes { upload.fill($0) }
             if count > 0 { received += count } else { await Task.yield() }
             #expect(upload.waiting <= 512 << 10 + 100_000)
         }
         upload.cancel()
-        #expect(received > 0)
     }
 
     @Test("a chunk that was sent is released where its deallocator may use the upload")

@@ -12,11 +12,5 @@ struct URLSessionConformanceTests {
     func conforms(_ rule: TransportConformance.Case) async throws {
         try await rule.check { URLSessionTransport() }
     }
-
-    @Test("each exclusion is a case of the suite")
-    func exclusions() {
-        let names = Set(TransportConformance.all.map(\.description))
-        #expect(URLSessionExclusions.table.keys.filter { !names.contains($0) } == [])
-    }
 }
 #endif

@@ -1,4 +1,6 @@
-#if URLSession || canImport(Darwin)
+import ErrandTesting
+import Testing
+
 /// The cases of the conformance suite that `URLSessionTransport` does not pass, each with what happens instead.
 enum URLSessionExclusions {
     static let table = everywhere.merging(linux) { here, _ in here }
@@ -13,7 +15,7 @@ enum URLSessionExclusions {
             "it is collected before anything is sent: a chunk that waits for the server waits for ever",
     ]
 
-    #if canImport(FoundationNetworking)
+    #if os(Linux)
     /// What Foundation does on Linux with Swift 6.3.1. Each was observed in a separate process.
     ///
     /// All of it comes from the layer there between `URLSession` and libcurl (`NativeProtocol`, `_EasyHandle`), which
@@ -58,4 +60,12 @@ enum URLSessionExclusions {
     private static let linux: [String: String] = [:]
     #endif
 }
-#endif
+
+/// Checked without the trait, too: a case that lost its exclusion would end the process of all tests.
+@Suite("The exclusions of URLSession") struct URLSessionExclusionTests {
+    @Test("each exclusion is a case of the suite")
+    func exclusions() {
+        let names = Set(TransportConformance.all.map(\.description))
+        #expect(URLSessionExclusions.table.keys.filter { !names.contains($0) } == [])
+    }
+}

@@ -21,17 +21,21 @@ final class SharedTransmission: Sendable {
         self.finishesAlone = finishesAlone
     }
 
-    /// Waits for the response, for a call that joins. Returns `nil` if the transmission has been given up: then the
-    /// call needs another.
-    func response(for call: Call) async throws(ServiceError) -> HTTPResponse? {
-        let isOpen = state.withLock { state in
+    /// Joins the transmission, for a call that waits for its response then. Returns `false` if the transmission has
+    /// been given up: then the call needs another.
+    func join() -> Bool {
+        state.withLock { state in
             if !state.isGivenUp { state.calls += 1 }
             return !state.isGivenUp
         }
-        guard isOpen else { return nil }
+    }
+
+    /// Waits for the response, for a call that has joined and whose own transmission this replaces. The call leaves
+    /// when the wait ends, in whatever way.
+    func response(inPlaceOf own: Transmission) async throws(ServiceError) -> HTTPResponse {
         defer { leave() }
-        call.join(transmission)
-        return try await call.run { (scope: CallScope) async throws(ServiceError) in
+        own.follow(transmission)
+        return try await own.run { (scope: CallScope) async throws(ServiceError) in
             try await response.value(in: scope)
         }
     }
@@ -41,17 +45,22 @@ final class SharedTransmission: Sendable {
         await response.completion()
     }
 
-    /// Runs the transmission in a task of its own, and calls `ended` at its end.
+    /// Runs the transmission, which its owner keeps, in a task of its own. Calls `isOver` before those who wait
+    /// continue: what begins then needs another transmission.
     func start(
-        _ send: @escaping @Sendable () async throws(ServiceError) -> HTTPResponse, ended: @escaping @Sendable () -> Void
+        for owner: any TransmissionOwner, _ send: @escaping @Sendable () async throws(ServiceError) -> HTTPResponse,
+        isOver: @escaping @Sendable () -> Void = {}
     ) {
         Task(executorPreference: transmission.time.executor) {
+            let outcome: Result<HTTPResponse, ServiceError>
             do throws(ServiceError) {
-                self.response.complete(.success(try await send()))
+                outcome = .success(try await send())
             } catch {
-                self.response.complete(.failure(error))
+                outcome = .failure(error)
             }
-            ended()
+            isOver()
+            self.response.complete(outcome)
+            owner.end(self)
         }
     }
 
@@ -65,4 +74,12 @@ final class SharedTransmission: Sendable {
         // After its end, this does nothing.
         if isLast { transmission.stop(.cancelled) }
     }
+}
+
+/// Who has transmissions that run by themselves: the client.
+protocol TransmissionOwner: AnyObject, Sendable {
+    /// Keeps a transmission until its end, and stops it at its own. Throws if it has ended itself.
+    func begin(_ transmission: SharedTransmission) throws(ServiceError)
+    /// Notes that a transmission is over.
+    func end(_ transmission: SharedTransmission)
 }

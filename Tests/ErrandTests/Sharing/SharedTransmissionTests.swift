@@ -15,7 +15,10 @@ import Testing
     private func status(
         of shared: SharedTransmission, for call: Call, of client: APIClient
     ) async -> Result<Int?, ServiceError> {
-        let outcome = await Result { () async throws(ServiceError) in try await shared.response(for: call)?.status }
+        let outcome = await Result { () async throws(ServiceError) -> Int? in
+            let own = call.beginTransmission()
+            return shared.join() ? try await shared.response(inPlaceOf: own).status : nil
+        }
         client.calls.end(call, reporting: .succeeded(attempts: call.attempts, after: .zero))
         return outcome
     }
@@ -106,5 +109,21 @@ import Testing
             }
             #expect(request.subject == .clientShutDown)
         }
+    }
+}
+
+extension APIClient {
+    /// Starts a transmission that calls can join. It has the rules of the endpoint, but no deadline.
+    fileprivate nonisolated func startTransmission(
+        of endpoint: Endpoint<Int>, finishesAlone: Bool
+    ) throws(ServiceError) -> SharedTransmission {
+        let call = Call(settings(for: endpoint, rules: configuration.rules(for: endpoint.options)))
+        let transmission = Transmission(CallSettings(sharedBy: call.settings))
+        let shared = SharedTransmission(transmission, finishesAlone: finishesAlone)
+        try calls.begin(shared)
+        shared.start(for: calls) { () async throws(ServiceError) in
+            try await self.send(try await self.request(for: endpoint, as: call), in: shared.transmission)
+        }
+        return shared
     }
 }

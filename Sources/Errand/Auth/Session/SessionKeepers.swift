@@ -1,0 +1,33 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// An object that keeps what belongs to sessions, and has to remove it when a session ends.
+protocol SessionKeeper: AnyObject, Sendable {
+    /// Removes what belongs to a session that has ended. It must not block, and may be called more than once.
+    func remove(session: UUID)
+}
+
+/// The objects that keep what belongs to the sessions of a store. They are not kept by it.
+final class SessionKeepers: Sendable {
+    private struct Member: Sendable {
+        weak var keeper: (any SessionKeeper)?
+    }
+
+    private let members = Lock<[Member]>([])
+
+    /// Adds a keeper, once.
+    func add(_ keeper: any SessionKeeper) {
+        members.withLock { members in
+            members.removeAll { $0.keeper == nil || $0.keeper === keeper }
+            members.append(Member(keeper: keeper))
+        }
+    }
+
+    /// Tells all keepers that the session has ended.
+    func notify(endOf session: UUID) {
+        for keeper in members.withLock({ $0.compactMap(\.keeper) }) { keeper.remove(session: session) }
+    }
+}

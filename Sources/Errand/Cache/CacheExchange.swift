@@ -1,0 +1,168 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A request that the cache has sent on, and its response: decides what is stored.
+struct CacheExchange {
+    /// Responses with these statuses are not stored, whatever they say: they are about the request, its signature or
+    /// the client's rate, or they are parts of something (RFC 9111, 3; RFC 6585).
+    private static let unstored: Set<Int> = [206, 304, 401, 407, 412, 416, 421, 425, 428, 429, 431, 511]
+    /// The statuses whose meaning for caches is known here.
+    private static let understood: Set<Int> = [
+        200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 403, 404, 405, 410, 414, 500, 501, 502, 503, 504,
+    ]
+
+    /// The request as the cache has received it, before conditions were added.
+    let request: HTTPRequest
+    /// The request as it was handed to the transport; `nil` if none was, because a middleware has answered.
+    let sent: HTTPRequest?
+    let rules: CacheRules
+    /// The tags of what is stored already: whoever calls next need not know them.
+    var earlierTags: Set<String> = []
+    /// The `Cookie` header that a jar was about to add; `nil` for none.
+    var cookies: String?
+    /// Whether the request was signed on its way.
+    let isSigned: Bool
+    let received: CacheMoment
+    /// How long the server took to answer.
+    let delay: Duration
+    /// The names, in lower case, of headers that are added on the way with the same value to every request.
+    var constants: Set<String> = []
+    /// Returns whether a header is secret, by its name.
+    let isSecret: (String) -> Bool
+
+    /// What a response becomes.
+    enum Outcome {
+        case store(StoredResponse)
+        case leave(CacheStatus.Reason)
+    }
+
+    /// Decides on a new response.
+    func outcome(of response: HTTPResponse) -> Outcome {
+        guard !Self.unstored.contains(response.status), response.status >= 200 else { return .leave(.status) }
+        guard let body = response.body.bytes else { return .leave(.bypassed) }
+        let stored = stored(response.headers, status: response.status, body: body)
+        if case .store(let response) = stored, !isUseful(response) { return .leave(.noLifetime) }
+        return stored
+    }
+
+    /// Decides on the response that a 304 has confirmed: its fields replace those that are stored (RFC 9111, 3.2).
+    ///
+    /// Returns `nil` if the 304 is about another response than the one that is stored.
+    func confirmed(_ stored: StoredResponse, by response: HTTPResponse) -> (StoredResponse, CacheStatus.Reason?)? {
+        if let tag = EntityTag.only(in: response.headers), let own = stored.entityTag, !EntityTag.matches(tag, own) {
+            return nil
+        }
+        var headers = stored.headers
+        // Both are about the exchange that has brought them.
+        headers["Age"] = nil
+        headers["Date"] = HTTPDate.text(received.date)
+        headers.merge(
+            HTTPHeaders(StoredResponse.storable(response.headers).fields.filter { !Self.describesBody($0.name) }))
+        switch self.stored(headers, status: stored.status, body: stored.body) {
+        case .store(let updated): return (updated, nil)
+        case .leave(let reason):
+            return (copy(of: stored, headers), reason)
+        }
+    }
+
+    /// Fields that describe the stored bytes, which a 304 does not change.
+    private static func describesBody(_ name: String) -> Bool {
+        ["content-length", "content-encoding", "content-type", "content-range"].contains(name.lowercased())
+    }
+
+    private func copy(of stored: StoredResponse, _ headers: HTTPHeaders) -> StoredResponse {
+        StoredResponse(
+            url: stored.url, status: stored.status, headers: headers, body: stored.body, freshness: stored.freshness,
+            control: stored.control, variant: stored.variant, tags: stored.tags)
+    }
+
+    private func stored(_ headers: HTTPHeaders, status: Int, body: Data) -> Outcome {
+        let control = CacheControl(headers.values("Cache-Control"))
+        guard !control.noStore, !control.mustUnderstand || Self.understood.contains(status) else {
+            return .leave(.forbidden)
+        }
+        guard let names = CacheVariant.names(in: headers) else { return .leave(.varies) }
+        guard let sent, isAsReceived(sent, varyingOn: names) else { return .leave(.addedBelow) }
+        let freshness = CacheFreshness(
+            headers, status: status, control: control, delay: delay, received: received, orElse: rules.lifetime)
+        let isExplicit = control.maxAge != nil || control.isForStoring || headers["Expires"] != nil
+        guard isExplicit || CacheFreshness.isStoredByDefault(status) || freshness.lifetime > 0 else {
+            return .leave(.noLifetime)
+        }
+        return .store(
+            StoredResponse(
+                url: request.url, status: status, headers: StoredResponse.storable(headers), body: body,
+                freshness: freshness, control: control,
+                variant: .of(request.headers, varyingOn: names, isSecret: isSecret), tags: rules.tags.union(earlierTags)
+            ))
+    }
+
+    /// A response that is neither fresh nor can be confirmed would only take place.
+    private func isUseful(_ response: StoredResponse) -> Bool {
+        response.freshness.lifetime > 0 || response.hasValidator || (rules.staleUpTo ?? .zero) > .zero
+            || (response.control.staleIfError ?? 0) > 0 || (response.control.staleWhileRevalidate ?? 0) > 0
+    }
+
+    /// Whether the layers below have left everything as it was on which the response depends: the method, the URL, the
+    /// fields that it varies on, and the credentials. Those that a session or a jar adds are covered by the partition
+    /// (K3, K7).
+    private func isAsReceived(_ sent: HTTPRequest, varyingOn names: [String]) -> Bool {
+        guard sent.method == request.method, sent.url == request.url, sent.body == nil else { return false }
+        let signature = isSigned ? "authorization" : nil
+        let hasOwnCookies = request.headers["Cookie"] != nil || constants.contains("cookie")
+        guard hasOwnCookies || sent.headers["Cookie"] == cookies else { return false }
+        for name in names where name != signature && !constants.contains(name) {
+            if name == "cookie", !hasOwnCookies { continue }
+            guard CacheVariant.value(of: name, in: sent.headers) == CacheVariant.value(of: name, in: request.headers)
+            else { return false }
+        }
+        return sent.headers.fields.allSatisfy { field in
+            guard isSecret(field.name) else { return true }
+            let name = field.name.lowercased()
+            if name == signature || constants.contains(name) || name == "cookie" && !hasOwnCookies { return true }
+            return request.headers.fields.contains {
+                $0.name.equalsIgnoringCase(field.name) && $0.value == field.value
+            }
+        }
+    }
+}
+
+extension HTTPRequest {
+    /// The same request with the conditions by which a server can confirm the stored response.
+    func confirming(_ stored: StoredResponse) -> HTTPRequest {
+        var request = self
+        if let tag = stored.entityTag { request.headers["If-None-Match"] = tag }
+        if let date = stored.lastModified { request.headers["If-Modified-Since"] = date }
+        return request
+    }
+
+    /// The same request with a directive for the caches on the way, unless it has one.
+    var reloading: HTTPRequest {
+        var request = self
+        if request.headers["Cache-Control"] == nil { request.headers["Cache-Control"] = "no-cache" }
+        return request
+    }
+
+    /// Whether the method may change something: every method that is not known to be safe.
+    private var mayChange: Bool { !method.isSafe && method != "QUERY" }
+
+    /// Returns what the response to the request removes from a cache (K6); `nil` stands for a send that has failed
+    /// after the server may have acted on it.
+    func removals(by response: HTTPResponse?) -> [CacheRemoval] {
+        guard mayChange else { return [] }
+        guard let response else { return [.resource(.url(url))] }
+        guard (200..<400).contains(response.status) else { return [] }
+        var urls = [url]
+        for name in ["Location", "Content-Location"] {
+            guard let text = response.headers[name], let other = try? url.resolving(text), other.origin == url.origin,
+                !urls.contains(other)
+            else { continue }
+            urls.append(other)
+        }
+        let groups = CacheGroups.names(in: response.headers.values("Cache-Group-Invalidation"))
+        return urls.map { .resource(.url($0)) } + groups.sorted().map { .group($0, url.origin) }
+    }
+}

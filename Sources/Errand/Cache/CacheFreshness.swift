@@ -1,0 +1,114 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A moment on both clocks.
+struct CacheMoment: Sendable {
+    var date: Date
+    /// `nil` if the moment was in another process, whose clock is another one.
+    var instant: Instant?
+}
+
+/// How old a response is, and how long it is fresh (RFC 9111, 4.2).
+///
+/// All numbers are seconds. What cannot be read is stale, never fresh (K1).
+struct CacheFreshness: Sendable {
+    /// The wall clock may be this much behind the monotonic one, which covers its gradual corrections. A step back
+    /// beyond that makes a response stale (K15).
+    private static let tolerance = 10.0
+    /// The share of the time since the last change for which a response without a lifetime is fresh, and the limit of
+    /// that: what RFC 9111 (4.2.2) calls typical, and a day.
+    private static let heuristic = (share: 0.1, limit: 86_400.0)
+    /// The statuses that may be stored without a lifetime (RFC 9110, 15.1), except 206.
+    private static let heuristicStatuses: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+
+    let lifetime: Double
+    /// The age with which the response arrived.
+    let initialAge: Double
+    let received: CacheMoment
+
+    /// Reads the fields of a response.
+    ///
+    /// - Parameters:
+    ///   - delay: How long the server took to answer.
+    ///   - lifetime: How long the caller wants to use a response without a lifetime.
+    init(
+        _ headers: HTTPHeaders, status: Int, control: CacheControl, delay: Duration, received: CacheMoment,
+        orElse lifetime: Duration? = nil
+    ) {
+        self.received = received
+        // A server's date that cannot be read counts as missing, and then the time of receipt counts (RFC 9110, 6.6.1).
+        let date = headers.date("Date", now: received.date) ?? received.date
+        let apparent = max(0, received.date.timeIntervalSince(date))
+        initialAge = max(apparent, Self.age(headers) + max(0, delay.inSeconds))
+        if let maxAge = control.maxAge {
+            self.lifetime = Double(maxAge)
+        } else if headers["Expires"] != nil {
+            let end = headers.date("Expires", now: received.date)
+            self.lifetime = end.map { max(0, $0.timeIntervalSince(date)) } ?? 0
+        } else if let lifetime, (200..<300).contains(status) {
+            self.lifetime = max(0, lifetime.inSeconds)
+        } else if Self.heuristicStatuses.contains(status),
+            let change = headers.date("Last-Modified", now: received.date)
+        {
+            let sinceChange = max(0, date.timeIntervalSince(change))
+            self.lifetime = min(sinceChange * Self.heuristic.share, Self.heuristic.limit)
+        } else {
+            self.lifetime = 0
+        }
+    }
+
+    /// Returns the age; `nil` if the wall clock has run back since, so that it is not known.
+    func age(at now: CacheMoment) -> Double? {
+        let byDate = now.date.timeIntervalSince(received.date)
+        guard let start = received.instant, let end = now.instant else {
+            return byDate < 0 ? nil : initialAge + byDate
+        }
+        let byInstant = start.duration(to: end).inSeconds
+        guard byDate >= byInstant - Self.tolerance else { return nil }
+        return initialAge + max(byDate, byInstant)
+    }
+
+    /// Whether a response with that status may be stored although it does not say so.
+    static func isStoredByDefault(_ status: Int) -> Bool { heuristicStatuses.contains(status) }
+
+    /// Of several values the first counts, and a malformed one is ignored (RFC 9111, 5.1).
+    private static func age(_ headers: HTTPHeaders) -> Double {
+        let first = headers["Age"]?.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).first
+        guard let text = first.map({ Substring($0).trimmed }), let age = FieldParser.wholeNumber(text) else { return 0 }
+        return Double(age)
+    }
+}
+
+extension HTTPHeaders {
+    /// Returns the date in the field; `nil` if there is not exactly one, in one of the three forms that HTTP knows.
+    ///
+    /// Upper and lower case do not matter here (RFC 9111, 4.2).
+    func date(_ name: String, now: Date) -> Date? {
+        let values = values(name)
+        guard values.count == 1, let text = values.first?.trimmed else { return nil }
+        if text.utf8.count == 29, let date = HTTPDate.parse(text, now: now), !text.utf8.contains(UInt8(ascii: "-")) {
+            return date
+        }
+        let usual = text.utf8.split(separator: UInt8(ascii: " ")).map { word in
+            let word = Substring(word).lowercased()
+            return word == "gmt" ? "GMT" : word.split(separator: "-").map(\.capitalizedASCII).joined(separator: "-")
+        }
+        let parts = usual.joined(separator: " ")
+        // The year has two digits in the form with hyphens, and four in the others.
+        let pieces = parts.utf8.split(separator: UInt8(ascii: "-"))
+        let hasShortYear = pieces.count == 3 && pieces[2].dropFirst(2).first == UInt8(ascii: " ")
+        guard hasShortYear || pieces.count == 1 && [24, 29].contains(text.utf8.count) else { return nil }
+        return HTTPDate.parse(parts, now: now)
+    }
+}
+
+extension Substring {
+    /// The word with a capital first letter.
+    fileprivate var capitalizedASCII: String {
+        guard let first else { return "" }
+        return first.uppercased() + dropFirst()
+    }
+}

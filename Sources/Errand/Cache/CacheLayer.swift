@@ -1,0 +1,261 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Answers requests from the cache where that is allowed, and stores responses.
+///
+/// It is below the redirects, so each request of a chain is looked up and stored under its own URL, and a condition
+/// never travels to another one (K13). It is above everything that a send costs: a hit needs no network, no permit and
+/// no token. So it sees requests unsigned, and learns from the transmission what was sent in the end.
+struct CacheLayer: Layer {
+    let cache: HTTPCache
+    let tokens: TokenStore?
+    /// What adds cookies below; `nil` if nothing does.
+    let cookies: Cookies?
+    let secrets: SecretFields
+    /// The names, in lower case, of headers that are added below with the same value to every request.
+    let constants: Set<String>
+    let background: BackgroundSends
+    let time: any TimeSource
+    let sessions = CachedSessions()
+
+    func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
+        -> HTTPResponse
+    {
+        let inquiry = CacheInquiry(request, rules: context.rules.cache)
+        // A body that is not decoded as a whole belongs to its reader (K16).
+        guard inquiry.isHandled, context.transmission.settings.delivery == .whole else {
+            return try await pass(request, context, inquiry, next: next)
+        }
+        let cookies = expectedCookies(of: request, context)
+        let key = key(of: request, context, cookies)
+        var stored: StoredResponse?
+        switch lookup(key, request) {
+        case .found(let response): stored = response
+        case .nothing: break
+        case .unknown: stored = await cache.store.read(key) { matches($0, request) }
+        }
+        let visit = Visit(
+            inquiry: inquiry, key: key, cookies: cookies, stored: stored, position: cache.position)
+        if let response = answer(to: request, context, visit) { return response }
+        if inquiry.prefersNetwork, let response = try await answerInTime(to: request, context, visit) {
+            return response
+        }
+        return try await fetch(request, context, visit, next: next)
+    }
+
+    /// Says what the cache would do with a request now, for people.
+    func outlook(for request: HTTPRequest, rules: CacheRules, session: UUID?) -> String {
+        let inquiry = CacheInquiry(request, rules: rules)
+        guard inquiry.isHandled else { return "no, because \(inquiry.bypassReason)" }
+        let key = key(of: request, rules, session: session)
+        guard case .found(let stored) = lookup(key, request) else {
+            return inquiry.isLocal ? "nothing is stored, and nothing would be sent" : "nothing is stored; it is sent"
+        }
+        let now = CacheMoment(of: time)
+        let age = stored.freshness.age(at: now).map { "\(Int64(clamping: $0)) s old" } ?? "of unknown age"
+        switch inquiry.decision(on: stored, at: now) {
+        case _ where inquiry.prefersNetwork: return "the network first, then what is stored, \(age)"
+        case .serve: return "hit, \(age)"
+        case .serveStale(_, _, let isRefreshing):
+            return "stale, \(age)" + (isRefreshing ? "; it would be refreshed beside" : "")
+        case .revalidate: return "stored, \(age); the server is asked whether that is current"
+        case .fetch: return "stored, \(age), and not used; it is sent"
+        case .refuse: return "stored, \(age), and not used; nothing would be sent"
+        }
+    }
+
+    /// Whether a request would be answered without a wait, and nothing would be sent.
+    func answers(_ request: HTTPRequest, rules: CacheRules, session: UUID?) -> Bool {
+        let inquiry = CacheInquiry(request, rules: rules)
+        guard inquiry.isHandled,
+            case .found(let stored) = lookup(key(of: request, rules, session: session), request)
+        else { return false }
+        switch inquiry.decision(on: stored, at: CacheMoment(of: time)) {
+        case .serve, .serveStale: return true
+        case .revalidate, .fetch, .refuse: return false
+        }
+    }
+
+    /// What is known about a request when it is sent on.
+    struct Visit: Sendable {
+        let inquiry: CacheInquiry
+        let key: CacheKey
+        /// The `Cookie` header that would be added to it.
+        let cookies: String?
+        let stored: StoredResponse?
+        /// The number of removals when the request began.
+        let position: Int
+    }
+
+    // MARK: Without the server
+
+    @inline(never)
+    private func lookup(_ key: CacheKey, _ request: HTTPRequest) -> CacheLookup {
+        cache.store.lookup(key) { matches($0, request) }
+    }
+
+    private func matches(_ variant: CacheVariant, _ request: HTTPRequest) -> Bool {
+        variant.names.isEmpty || variant.matches(request.headers, isSecret: secrets.contains)
+    }
+
+    /// Returns what is stored, if it may be used now; `nil` if the request has to be sent.
+    @inline(never)
+    private func answer(to request: HTTPRequest, _ context: CallContext, _ visit: Visit) -> HTTPResponse? {
+        if visit.inquiry.prefersNetwork { return nil }
+        let now = CacheMoment(of: context.time)
+        switch visit.inquiry.decision(on: visit.stored, at: now) {
+        case .serve(let age): return visit.stored.map { serve($0, request, context, .hit, age: age) }
+        case .serveStale(let age, let reason, let isRefreshing):
+            if isRefreshing { refresh(request, context, visit) }
+            return visit.stored.map { serve($0, request, context, .stale, age: age, because: reason) }
+        case .refuse: return .notCached
+        case .revalidate, .fetch: return nil
+        }
+    }
+
+    func serve(
+        _ stored: StoredResponse, _ request: HTTPRequest, _ context: CallContext, _ kind: CacheStatus.Kind, age: Double,
+        because reason: CacheStatus.Reason? = nil
+    ) -> HTTPResponse {
+        cache.count(kind)
+        let status = CacheStatus(kind, age: .seconds(Int64(clamping: age)), reason: reason)
+        context.transmission.report(.answeredFromCache(status))
+        return stored.response(withBody: request.method != .head, age: age, as: status)
+    }
+
+    // MARK: With the server
+
+    /// Sends a request that the cache does not answer, and removes what it has changed.
+    @inline(never)
+    private func pass(
+        _ request: HTTPRequest, _ context: CallContext, _ inquiry: CacheInquiry, next: Next
+    ) async throws(ServiceError) -> HTTPResponse {
+        if inquiry.isLocal { return .notCached }
+        do throws(ServiceError) {
+            var response = try await next(request, context)
+            for removal in request.removals(by: response) { await cache.remove(removal) }
+            response.provenance.cache = CacheStatus(.miss, reason: inquiry.bypassReason)
+            return response
+        } catch {
+            // The server may have acted on it without saying so.
+            if context.transmission.wasSent { for removal in request.removals(by: nil) { await cache.remove(removal) } }
+            throw error
+        }
+    }
+
+    /// Sends a request, with the conditions by which the server can confirm what is stored, and stores the response.
+    @inline(never)
+    private func fetch(
+        _ request: HTTPRequest, _ context: CallContext, _ visit: Visit, next: Next
+    ) async throws(ServiceError) -> HTTPResponse {
+        let transmission = context.transmission
+        var context = context
+        var condition = visit.inquiry.condition(for: visit.stored)
+        while true {
+            let (start, sends) = (context.time.now, transmission.sends)
+            let sent = condition.map(request.confirming) ?? (visit.inquiry.isReload ? request.reloading : request)
+            var response: HTTPResponse
+            do throws(ServiceError) {
+                response = try await next(sent, context)
+            } catch {
+                if let stale = answer(insteadOf: error, request, context, visit) { return stale }
+                throw error
+            }
+            if let stale = answer(insteadOf: response, request, context, visit) { return stale }
+            let exchange = CacheExchange(
+                request: request, sent: transmission.sent(after: sends).map { withoutConditions($0, condition) },
+                rules: context.rules.cache, earlierTags: visit.stored?.tags ?? [], cookies: visit.cookies,
+                isSigned: response.provenance.accessToken != nil,
+                received: CacheMoment(of: context.time),
+                delay: response.timings?.total ?? start.duration(to: context.time.now), constants: constants,
+                isSecret: secrets.contains)
+            guard response.status == 304, let stored = condition else {
+                response.provenance.cache = await keep(response, exchange, visit)
+                return response
+            }
+            guard let (updated, problem) = exchange.confirmed(stored, by: response) else {
+                // The server means another response than the one that is stored: it has to send it.
+                condition = nil
+                context.isUrgent = true
+                continue
+            }
+            return await confirm(stored, updated, problem, response, visit)
+        }
+    }
+
+    /// The request without the conditions that this layer has added.
+    private func withoutConditions(_ request: HTTPRequest, _ condition: StoredResponse?) -> HTTPRequest {
+        guard condition != nil else { return request }
+        var request = request
+        (request.headers["If-None-Match"], request.headers["If-Modified-Since"]) = (nil, nil)
+        return request
+    }
+
+    /// Stores a response, or removes what it has made obsolete. Returns what became of it.
+    @inline(never)
+    private func keep(_ response: HTTPResponse, _ exchange: CacheExchange, _ visit: Visit) async -> CacheStatus {
+        cache.count(.miss)
+        guard visit.inquiry.allowsStoring else {
+            await removeContradicted(by: response, visit)
+            return CacheStatus(.miss, reason: .bypassed)
+        }
+        switch exchange.outcome(of: response) {
+        case .store(let stored):
+            return CacheStatus(.miss, reason: await cache.insert(stored, at: visit.key, since: visit.position))
+        case .leave(let reason):
+            // What the server gives now is not what is stored; a failure says nothing about that.
+            if response.isSuccess || [404, 410].contains(response.status), let old = visit.stored {
+                await cache.store.remove(old, at: visit.key)
+            }
+            return CacheStatus(.miss, reason: reason)
+        }
+    }
+
+    /// Serves a response that the server has confirmed, and stores its new fields.
+    @inline(never)
+    private func confirm(
+        _ stored: StoredResponse, _ updated: StoredResponse, _ problem: CacheStatus.Reason?, _ answer: HTTPResponse,
+        _ visit: Visit
+    ) async -> HTTPResponse {
+        cache.count(.revalidated)
+        if updated.variant != stored.variant || problem != nil { await cache.store.remove(stored, at: visit.key) }
+        var problem = problem
+        if problem == nil { problem = await cache.insert(updated, at: visit.key, since: visit.position) }
+        var response = updated.response(
+            withBody: true, age: nil, as: CacheStatus(.revalidated, age: .zero, reason: problem))
+        var provenance = answer.provenance
+        provenance.cache = response.provenance.cache
+        response.provenance = provenance
+        return response
+    }
+
+    /// A HEAD says what a GET would have brought: if that is something else, what is stored has changed.
+    private func removeContradicted(by response: HTTPResponse, _ visit: Visit) async {
+        guard let stored = visit.stored, response.status == 200 else { return }
+        let contradicts = ["ETag", "Last-Modified"].contains { name in
+            guard let new = response.headers[name], let old = stored.headers[name] else { return false }
+            return new != old
+        }
+        if contradicts { await cache.store.remove(stored, at: visit.key) }
+    }
+}
+
+extension CacheMoment {
+    init(of time: any TimeSource) {
+        self.init(date: time.date, instant: time.now)
+    }
+}
+
+extension HTTPResponse {
+    /// The answer to a call that may only use the cache, which has nothing for it.
+    fileprivate static var notCached: HTTPResponse {
+        let message = #"{"message": "nothing usable is cached for this call, which may only use the cache"}"#
+        var response = HTTPResponse(
+            status: 504, headers: ["Content-Type": "application/json"], body: .bytes(Data(message.utf8)))
+        response.provenance.cache = CacheStatus(.miss, reason: .onlyIfCached)
+        return response
+    }
+}

@@ -1,0 +1,115 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What the cache serves before the server has answered, and what it has sent beside the call then.
+extension CacheLayer {
+    /// Has a stale response confirmed or replaced, in a transmission without a call. Nothing begins while another
+    /// refresh of the same place is under way (K12), unless it is needed all the same. Returns whether it has begun.
+    @discardableResult
+    func refresh(
+        _ request: HTTPRequest, _ context: CallContext, _ visit: Visit, after pause: Duration = .zero,
+        isNeeded: Bool = false, then ended: @escaping BackgroundSends.Ended = { _ in }
+    ) -> Bool {
+        guard request.method == .get else { return false }
+        let isOnly = cache.beginRefresh(of: visit.key)
+        guard isOnly || isNeeded else { return false }
+        let hasBegun = background.start(request, like: context, after: pause) { [cache] result in
+            if isOnly { cache.endRefresh(of: visit.key) }
+            ended(result)
+        }
+        if !hasBegun, isOnly { cache.endRefresh(of: visit.key) }
+        return hasBegun
+    }
+
+    /// Returns what is stored if the first attempt has failed and it may be used (K5). The retries continue beside.
+    @inline(never)
+    func answer(
+        insteadOf error: ServiceError, _ request: HTTPRequest, _ context: CallContext, _ visit: Visit
+    ) -> HTTPResponse? {
+        // A call that was stopped gets no answer.
+        guard visit.stored != nil, error.isServersFailure, context.transmission.scope.reason == nil else { return nil }
+        return answerAfterFailure(request, context, visit)
+    }
+
+    @inline(never)
+    func answer(
+        insteadOf response: HTTPResponse, _ request: HTTPRequest, _ context: CallContext, _ visit: Visit
+    ) -> HTTPResponse? {
+        guard [500, 502, 503, 504].contains(response.status), visit.stored != nil, !response.isFromCache else {
+            return nil
+        }
+        return answerAfterFailure(request, context, visit)
+    }
+
+    private func answerAfterFailure(
+        _ request: HTTPRequest, _ context: CallContext, _ visit: Visit
+    ) -> HTTPResponse? {
+        guard let stored = visit.stored, let age = ageIfUsable(stored, visit, at: context.time) else { return nil }
+        if let pause = context.transmission.pause(after: context.attempts) {
+            refresh(request, context, visit, after: pause)
+        }
+        return serve(stored, request, context, .stale, age: age, because: .serverFailed)
+    }
+
+    /// Returns the age of what is stored if it may be used although the server has not answered; otherwise `nil`. What
+    /// was removed while the request was on its way is not used.
+    private func ageIfUsable(_ stored: StoredResponse, _ visit: Visit, at time: any TimeSource) -> Double? {
+        guard !cache.hasRemoved(stored, at: visit.key, since: visit.position) else { return nil }
+        return visit.inquiry.ageIfUsableOnFailure(stored, at: CacheMoment(of: time))
+    }
+
+    /// Sends the request beside the call, and waits for its response as long as the call wants to. Then, or if it
+    /// fails, returns what is stored.
+    ///
+    /// Returns `nil` if nothing is stored that may be used: then the call sends its request itself.
+    @inline(never)
+    func answerInTime(
+        to request: HTTPRequest, _ context: CallContext, _ visit: Visit
+    ) async throws(ServiceError) -> HTTPResponse? {
+        let (transmission, time) = (context.transmission, context.time)
+        guard let limit = context.rules.cache.networkFirst, let stored = visit.stored, request.method == .get,
+            ageIfUsable(stored, visit, at: time) != nil
+        else { return nil }
+        let promise = Promise<HTTPResponse?, ServiceError>()
+        let hasBegun = refresh(request, context, visit, isNeeded: true) { promise.complete($0.map(Optional.some)) }
+        guard hasBegun else { return nil }
+        let end = time.now.advanced(by: limit)
+        let alarm = time.schedule(at: end, for: .watch("the end of the wait for the network")) {
+            promise.complete(.success(nil))
+        }
+        defer { alarm.cancel() }
+        var reason = CacheStatus.Reason.serverIsSlow
+        do throws(ServiceError) {
+            var response = try await transmission.run { (scope: CallScope) async throws(ServiceError) in
+                try await promise.value(in: scope)
+            }
+            // It was retried, and sent again with another token, before it came here.
+            if let status = response?.status, status < 500, !HTTPStatus.transient.contains(status) {
+                response?.provenance.accessToken = nil
+                return response
+            }
+            if response != nil { reason = .serverFailed }
+        } catch {
+            try transmission.throwIfStopped()
+            guard error.isServersFailure else { throw error }
+            reason = .serverFailed
+        }
+        guard let age = ageIfUsable(stored, visit, at: time) else { return nil }
+        return serve(
+            stored, request, context, age < stored.freshness.lifetime ? .hit : .stale, age: age, because: reason)
+    }
+}
+
+extension ServiceError {
+    /// Whether the server could not be reached, or did not answer.
+    fileprivate var isServersFailure: Bool {
+        switch self {
+        case .noInternetConnection, .transport: true
+        case .timedOut(let timeout): timeout.bound == .attempt
+        default: false
+        }
+    }
+}

@@ -1,0 +1,41 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Keeps responses, and finds them again.
+///
+/// A store in memory answers at once. One on a disk answers what it knows, and reads the rest when it is awaited.
+protocol CacheStore: Sendable {
+    /// Returns the response at that place that matches, if the store knows without a wait; otherwise `.unknown`.
+    func lookup(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> CacheLookup
+
+    /// Returns the response at that place that matches.
+    func read(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) async -> StoredResponse?
+
+    /// Stores a response in place of the one that depends on the same fields in the same way, unless `isOvertaken`. It
+    /// is asked in the moment at which the response becomes visible. Returns why the response was not stored.
+    func insert(
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: () -> Bool
+    ) async -> CacheStatus.Reason?
+
+    /// Removes that response, if it is still stored.
+    func remove(_ response: StoredResponse, at key: CacheKey) async
+
+    /// Removes everything that is covered.
+    func remove(_ removal: CacheRemoval) async
+
+    /// Removes what belongs to a session that has ended: no later lookup finds it.
+    func forget(_ session: UUID)
+
+    /// The number of responses and of their bytes.
+    var extent: (responses: Int, bytes: Int) { get }
+}
+
+/// What a store knows without a wait.
+enum CacheLookup: Sendable {
+    case found(StoredResponse)
+    case nothing
+    case unknown
+}

@@ -1,0 +1,56 @@
+/// The request fields on which a stored response depends, and what the request had in them (RFC 9111, 4.1).
+///
+/// Values are compared without the spaces around their commas, and several fields with a name count as one list: both
+/// are the same to a server. Values of secret fields are not kept: a response belongs to a partition of the cache in
+/// which all requests have the same credentials.
+struct CacheVariant: Sendable, Hashable {
+    /// The names in lower case, sorted.
+    let names: [String]
+    /// The values, in the order of the names; `nil` where the request had no such field, and for a secret.
+    private let values: [String?]
+
+    private init(names: [String], values: [String?]) {
+        (self.names, self.values) = (names, values)
+    }
+
+    /// A response that depends on no field.
+    static let none = CacheVariant(names: [], values: [])
+
+    /// Returns the names in the `Vary` fields; `nil` if they are malformed, or if one is `*`, which no request matches.
+    ///
+    /// `Accept-Encoding` is left out, because bodies are decoded before they are stored.
+    static func names(in headers: HTTPHeaders) -> [String]? {
+        let values = headers.values("Vary")
+        guard !values.isEmpty else { return [] }
+        var names: Set<String> = []
+        for name in FieldParser.elements(of: values) {
+            guard name != "*", name.utf8.allSatisfy(HTTPSyntax.isTokenByte) else { return nil }
+            names.insert(name.lowercased())
+        }
+        names.remove("accept-encoding")
+        return names.sorted()
+    }
+
+    /// Returns the variant of a request. `isSecret` decides by its name whether a field is secret.
+    static func of(_ request: HTTPHeaders, varyingOn names: [String], isSecret: (String) -> Bool) -> CacheVariant {
+        guard !names.isEmpty else { return .none }
+        return CacheVariant(names: names, values: names.map { isSecret($0) ? nil : value(of: $0, in: request) })
+    }
+
+    /// Returns whether a request with those headers is answered by the variant.
+    func matches(_ request: HTTPHeaders, isSecret: (String) -> Bool) -> Bool {
+        names.indices.allSatisfy { isSecret(names[$0]) || Self.value(of: names[$0], in: request) == values[$0] }
+    }
+
+    /// Returns the value of a field as it is compared.
+    static func value(of name: String, in headers: HTTPHeaders) -> String? {
+        let values = headers.values(name)
+        guard !values.isEmpty else { return nil }
+        return FieldParser.elements(of: values).joined(separator: ",")
+    }
+
+    /// The number of bytes that it takes, about.
+    var size: Int {
+        names.reduce(0) { $0 + $1.utf8.count } + values.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+    }
+}

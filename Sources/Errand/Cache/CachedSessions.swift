@@ -1,0 +1,58 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The session whose responses a client stores. When it ends, they are removed (K7).
+final class CachedSessions: Sendable {
+    private let watched = Lock<(session: UUID, watch: SessionWatch)?>(nil)
+
+    /// Watches the session, unless it is watched already.
+    func watch(_ session: UUID, of tokens: TokenStore, in cache: HTTPCache) {
+        guard watched.withLock({ $0?.session }) != session else { return }
+        let watch = tokens.watch(session) { [weak cache] _ in cache?.forget(session) }
+        let obsolete: SessionWatch? = watched.withLock { watched in
+            // A call of the session before must not end the watch of the present one, which does not come back.
+            guard tokens.presentSession == session, watched?.session != session else { return watch }
+            defer { watched = (session, watch) }
+            return watched?.watch
+        }
+        obsolete?.cancel()
+    }
+}
+
+extension CacheLayer {
+    /// Returns the `Cookie` header that would be added to a request; `nil` for none.
+    @inline(never)
+    func expectedCookies(of request: HTTPRequest, _ context: CallContext) -> String? {
+        cookies?.expectedHeader(
+            for: request, of: context.transmission.cookieOwner, at: context.time.date,
+            hasLeftOrigin: context.hasLeftOrigin)
+    }
+
+    /// Returns the place of the response to a request that would carry those cookies.
+    @inline(never)
+    func key(of request: HTTPRequest, _ context: CallContext, _ cookies: String?) -> CacheKey {
+        // A hop that has left the origin is not signed, and the name of a call is that of its own URL.
+        let session = context.hasLeftOrigin ? nil : context.transmission.session
+        if let session, let tokens { sessions.watch(session, of: tokens, in: cache) }
+        let name = context.isRedirected ? nil : context.rules.cache.key
+        return key(of: request, name: name, session: session, cookies: cookies)
+    }
+
+    /// Returns the place of the response to the request of a call that has not begun.
+    func key(of request: HTTPRequest, _ rules: CacheRules, session: UUID?) -> CacheKey {
+        let cookies = cookies?.expectedHeader(for: request, of: session, at: time.date)
+        return key(of: request, name: rules.key, session: session, cookies: cookies)
+    }
+
+    private func key(of request: HTTPRequest, name: String?, session: UUID?, cookies: String?) -> CacheKey {
+        let secret = [secrets.credentials(in: request.headers), cookies.map { "cookie jar: \($0)" }]
+            .compactMap(\.self)
+        let credentials = secret.isEmpty ? nil : cache.digest(of: secret.joined(separator: "\n"))
+        return CacheKey(
+            resource: name.map { .named($0, request.url.origin) } ?? .url(request.url),
+            partition: CacheKey.Partition(session: session, credentials: credentials))
+    }
+}

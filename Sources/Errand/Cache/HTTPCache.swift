@@ -1,0 +1,157 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Keeps responses, so that they need not be sent again while they are fresh (RFC 9111).
+///
+///     let client = APIClient("https://api.example.com") {
+///         $0.cache = .memory(megabytes: 50)
+///     }
+///
+/// Nothing is stored against the will of the server, and nothing that it has not declared fresh is used without asking
+/// it, except where it or the call allows that: ``CachePolicy``. ``Reply/cache`` says what the cache has done.
+///
+/// It is a private cache: what a user is given belongs to the session of that user, and is removed when the session
+/// ends. Requests with credentials of their own, an `Authorization` or `Cookie` header for instance, only share
+/// responses with requests that have the same. No credential is kept.
+///
+/// A request that changes something removes what is stored for its URL. Several clients can share a cache.
+public final class HTTPCache: Sendable {
+    /// What a cache holds, and how often it was of use.
+    public struct Statistics: Sendable, Hashable {
+        /// The number of stored responses.
+        public let responses: Int
+        /// The number of bytes that they take, about.
+        public let bytes: Int
+        /// The number of responses that were used without asking the server.
+        public let hits: Int
+        /// The number of responses that the server has confirmed.
+        public let revalidated: Int
+        /// The number of responses that came from the server although the cache was asked.
+        public let misses: Int
+    }
+
+    private struct State {
+        var removals = CacheRemovals()
+        /// The places whose responses are being refreshed.
+        var refreshing: Set<CacheKey> = []
+        var (hits, revalidated, misses) = (0, 0, 0)
+    }
+
+    let store: any CacheStore
+    /// What is wrong with it; `nil` if it is valid.
+    let problem: String?
+    /// Makes digests of credentials that mean nothing elsewhere.
+    private let salt: [UInt8]
+    private let state = Lock(State())
+
+    private init(_ store: any CacheStore, problem: String?) {
+        self.store = store
+        self.problem = problem
+        var random = SystemRandomNumberGenerator()
+        salt = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    }
+
+    /// Creates a cache in memory, which takes that many megabytes at most. The responses that were not used for the
+    /// longest time go first, and a response that is larger than a quarter of the limit is not stored.
+    public static func memory(megabytes: Int) -> HTTPCache {
+        let (bytes, overflow) = megabytes.multipliedReportingOverflow(by: 1 << 20)
+        return HTTPCache(
+            MemoryCacheStore(bytes: overflow ? .max : bytes),
+            problem: megabytes > 0 ? nil : "a cache of \(megabytes) megabytes; use `nil` for no cache")
+    }
+
+    /// What the cache holds now, and how often it was of use.
+    public var statistics: Statistics {
+        let extent = store.extent
+        return state.withLock { state in
+            Statistics(
+                responses: extent.responses, bytes: extent.bytes, hits: state.hits, revalidated: state.revalidated,
+                misses: state.misses)
+        }
+    }
+
+    /// Removes what is stored for that URL, for all users. A text that is no URL has nothing stored.
+    public func remove(_ url: String) async {
+        guard let url = try? HTTPURL(reading: url) else { return }
+        await remove(.resource(.url(url)))
+    }
+
+    /// Removes what calls with that tag have stored. See ``Endpoint/tags(_:)``.
+    public func invalidate(tag: String) async {
+        await remove(.tag(tag))
+    }
+
+    /// Removes what belongs to the current session of that store.
+    public func removeAll(of tokens: TokenStore) async {
+        if let session = tokens.presentSession { await remove(.session(session)) }
+    }
+
+    /// Removes everything.
+    public func removeAll() async {
+        await remove(.everything)
+    }
+}
+
+extension HTTPCache {
+    /// Removes what is covered. An answer to a request that has begun before is not stored any more (K11).
+    func remove(_ removal: CacheRemoval) async {
+        state.withLock { $0.removals.note(removal) }
+        await store.remove(removal)
+    }
+
+    /// Removes what belongs to a session that has ended.
+    func forget(_ session: UUID) {
+        state.withLock { $0.removals.note(.session(session)) }
+        store.forget(session)
+    }
+
+    /// The number of removals so far, which a request notes when it begins.
+    var position: Int { state.withLock { $0.removals.position } }
+
+    /// Whether a removal since that position covers a response.
+    func hasRemoved(_ response: StoredResponse, at key: CacheKey, since position: Int) -> Bool {
+        state.withLock { $0.removals.overtook(response, at: key, since: position) }
+    }
+
+    /// Stores a response to a request that began at that position. Returns why it was not stored.
+    func insert(_ response: StoredResponse, at key: CacheKey, since position: Int) async -> CacheStatus.Reason? {
+        await store.insert(response, at: key) { hasRemoved(response, at: key, since: position) }
+    }
+
+    /// Returns a digest of credentials. It is a key of this cache, and of no use to anybody else.
+    func digest(of credentials: String) -> [UInt8] {
+        SHA256.hash(of: Data(salt) + Data(credentials.utf8))
+    }
+
+    /// Begins the refresh of what is stored there. Returns `false` if it is being refreshed already (K12).
+    func beginRefresh(of key: CacheKey) -> Bool {
+        state.withLock { $0.refreshing.insert(key).inserted }
+    }
+
+    func endRefresh(of key: CacheKey) {
+        state.withLock { _ = $0.refreshing.remove(key) }
+    }
+
+    func count(_ kind: CacheStatus.Kind) {
+        state.withLock { state in
+            switch kind {
+            case .hit, .stale: state.hits += 1
+            case .revalidated: state.revalidated += 1
+            default: state.misses += 1
+            }
+        }
+    }
+}
+
+extension HTTPCache: CustomStringConvertible, CustomReflectable {
+    /// The number of responses and of their bytes.
+    public var description: String {
+        let extent = store.extent
+        return "HTTPCache(\(extent.responses) responses, \(extent.bytes) bytes)"
+    }
+    /// A mirror that shows only the description: what is stored may be secret.
+    public var customMirror: Mirror { Mirror(self, children: ["extent": description]) }
+}

@@ -1,0 +1,186 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Keeps responses in memory, up to a number of bytes. Those that were not used for the longest time go first.
+///
+/// Responses stand in slots, which are linked in the order of their last use. So a hit changes four numbers, and moves
+/// nothing. A resource has a list of the partitions in which it is stored, because whoever changes it removes it for
+/// everybody.
+final class MemoryCacheStore: CacheStore {
+    /// A place has no more variants than this: they are searched one after the other.
+    private static let variants = 32
+    /// A single response takes no more than this share of the limit, or it would push out all the others.
+    private static let largestShare = 4
+
+    fileprivate struct Slot {
+        let key: CacheKey
+        var response: StoredResponse
+        var size: Int
+        /// The slots that were used before and after this one; -1 at the ends.
+        var older = -1
+        var newer = -1
+    }
+
+    fileprivate struct State {
+        var slots: [Slot?] = []
+        var free: [Int] = []
+        var places: [CacheKey: [Int]] = [:]
+        var partitions: [CacheKey.Resource: Set<CacheKey.Partition>] = [:]
+        var (oldest, newest) = (-1, -1)
+        var (responses, bytes) = (0, 0)
+        /// The number of responses that are stored under a name.
+        var named = 0
+    }
+
+    let limit: Int
+    private let state = Lock(State())
+
+    init(bytes limit: Int) {
+        self.limit = limit
+    }
+
+    var extent: (responses: Int, bytes: Int) {
+        state.withLock { ($0.responses, $0.bytes) }
+    }
+
+    /// Everything that is stored.
+    var everything: [(key: CacheKey, response: StoredResponse)] {
+        state.withLock { $0.slots.compactMap { slot in slot.map { ($0.key, $0.response) } } }
+    }
+
+    func lookup(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> CacheLookup {
+        state.withLock { state in
+            guard let index = state.slot(at: key, where: { isMatch($0.variant) }),
+                let response = state.slots[index]?.response
+            else { return .nothing }
+            state.use(index)
+            return .found(response)
+        }
+    }
+
+    func read(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse? {
+        if case .found(let response) = lookup(key, matching: isMatch) { response } else { nil }
+    }
+
+    func insert(
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: () -> Bool
+    ) -> CacheStatus.Reason? {
+        let size = response.size
+        return state.withLock { state in
+            if isOvertaken() { return .overtaken }
+            let earlier = state.slot(at: key) { $0.variant == response.variant }
+            guard size <= limit / Self.largestShare else {
+                // What it replaces is out of date.
+                if let earlier { state.remove(earlier) }
+                return .tooLarge
+            }
+            if let earlier {
+                state.replace(earlier, by: response, size: size)
+            } else {
+                state.add(Slot(key: key, response: response, size: size), upTo: Self.variants)
+            }
+            while state.bytes > limit, state.oldest >= 0 { state.remove(state.oldest) }
+            return nil
+        }
+    }
+
+    func remove(_ response: StoredResponse, at key: CacheKey) {
+        state.withLock { state in
+            if let index = state.slot(at: key, where: { $0 === response }) { state.remove(index) }
+        }
+    }
+
+    func forget(_ session: UUID) {
+        remove(.session(session))
+    }
+
+    func remove(_ removal: CacheRemoval) {
+        state.withLock { state in
+            if case .resource(let resource) = removal {
+                for partition in state.partitions[resource] ?? [] {
+                    let key = CacheKey(resource: resource, partition: partition)
+                    for index in state.places[key] ?? [] { state.remove(index) }
+                }
+            }
+            // What is stored under a name has a URL too.
+            let mustSearch = if case .resource(.url) = removal { state.named > 0 } else { true }
+            guard mustSearch else { return }
+            for (index, slot) in state.slots.enumerated() {
+                if let slot, removal.covers(slot.response, at: slot.key) { state.remove(index) }
+            }
+        }
+    }
+}
+
+extension MemoryCacheStore.State {
+    /// Returns the slot at that place whose response fits.
+    func slot(at key: CacheKey, where fits: (StoredResponse) -> Bool) -> Int? {
+        places[key]?.first { index in
+            guard let slot = slots[index] else { return false }
+            return fits(slot.response)
+        }
+    }
+
+    /// Moves a slot to the end of those that were used last.
+    mutating func use(_ index: Int) {
+        guard index != newest else { return }
+        unlink(index)
+        link(index)
+    }
+
+    mutating func add(_ slot: MemoryCacheStore.Slot, upTo variants: Int) {
+        if let crowd = places[slot.key], crowd.count >= variants, let first = crowd.first { remove(first) }
+        let index: Int
+        if let unused = free.popLast() {
+            index = unused
+            slots[index] = slot
+        } else {
+            index = slots.count
+            slots.append(slot)
+        }
+        places[slot.key, default: []].append(index)
+        partitions[slot.key.resource, default: []].insert(slot.key.partition)
+        responses += 1
+        bytes += slot.size
+        if case .named = slot.key.resource { named += 1 }
+        link(index)
+    }
+
+    mutating func replace(_ index: Int, by response: StoredResponse, size: Int) {
+        bytes += size - (slots[index]?.size ?? 0)
+        slots[index]?.response = response
+        slots[index]?.size = size
+        use(index)
+    }
+
+    mutating func remove(_ index: Int) {
+        guard let slot = slots[index] else { return }
+        unlink(index)
+        slots[index] = nil
+        free.append(index)
+        responses -= 1
+        bytes -= slot.size
+        if case .named = slot.key.resource { named -= 1 }
+        places[slot.key]?.removeAll { $0 == index }
+        guard places[slot.key]?.isEmpty ?? true else { return }
+        places[slot.key] = nil
+        partitions[slot.key.resource]?.remove(slot.key.partition)
+        if partitions[slot.key.resource]?.isEmpty ?? true { partitions[slot.key.resource] = nil }
+    }
+
+    private mutating func link(_ index: Int) {
+        slots[index]?.older = newest
+        slots[index]?.newer = -1
+        if newest >= 0 { slots[newest]?.newer = index } else { oldest = index }
+        newest = index
+    }
+
+    private mutating func unlink(_ index: Int) {
+        guard let slot = slots[index] else { return }
+        if slot.older >= 0 { slots[slot.older]?.newer = slot.newer } else { oldest = slot.newer }
+        if slot.newer >= 0 { slots[slot.newer]?.older = slot.older } else { newest = slot.older }
+    }
+}

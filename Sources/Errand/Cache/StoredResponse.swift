@@ -1,0 +1,131 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A response that is stored, with what is known about its use.
+///
+/// A class, because a hit hands it on: nothing of it is copied, least of all its body.
+final class StoredResponse: Sendable {
+    /// What a response needs besides its fields and its body: the objects, the tables of the store, and what the
+    /// allocator rounds up. Measured with small responses.
+    private static let overhead = 1200
+    /// Fields that concern one connection or one exchange (RFC 9111, 3.1), and those that hand out credentials: a
+    /// session cookie must not come again.
+    private static let unstored: Set<String> = [
+        "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
+        "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "set-cookie", "authentication-info",
+    ]
+
+    /// The lengths of those names: most fields have another, and are kept without a closer look.
+    private static let unstoredLengths = Set(unstored.map(\.utf8.count))
+
+    /// The URL of the request.
+    let url: HTTPURL
+    let status: Int
+    let headers: HTTPHeaders
+    let body: Data
+    let freshness: CacheFreshness
+    let control: CacheControl
+    let variant: CacheVariant
+    let tags: Set<String>
+    let groups: Set<String>
+
+    init(
+        url: HTTPURL, status: Int, headers: HTTPHeaders, body: Data, freshness: CacheFreshness, control: CacheControl,
+        variant: CacheVariant, tags: Set<String> = []
+    ) {
+        self.url = url
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.freshness = freshness
+        self.control = control
+        self.variant = variant
+        self.tags = tags
+        groups = CacheGroups.names(in: headers.values("Cache-Groups"))
+    }
+
+    /// The number of bytes that it takes, about.
+    var size: Int {
+        let fields = headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 }
+        return body.count + fields + url.path.utf8.count + (url.query?.utf8.count ?? 0) + variant.size + Self.overhead
+    }
+
+    /// The validator for `If-None-Match`; `nil` if there is none, or if it is malformed.
+    var entityTag: String? { EntityTag.only(in: headers) }
+
+    /// The validator for `If-Modified-Since`.
+    var lastModified: String? {
+        let values = headers.values("Last-Modified")
+        return values.count == 1 ? values.first : nil
+    }
+
+    var hasValidator: Bool { entityTag != nil || lastModified != nil }
+
+    /// Returns the fields of a response that may be stored.
+    static func storable(_ headers: HTTPHeaders) -> HTTPHeaders {
+        let connection = headers.values("Connection")
+        let listed = connection.isEmpty ? [] : FieldParser.elements(of: connection).map { $0.lowercased() }
+        return HTTPHeaders(
+            headers.fields.filter { field in
+                guard !listed.isEmpty || unstoredLengths.contains(field.name.utf8.count) else { return true }
+                let name = field.name.lowercased()
+                return !unstored.contains(name) && !listed.contains(name)
+            })
+    }
+
+    /// Returns the response to a request that it answers.
+    func response(withBody: Bool, age: Double?, as status: CacheStatus) -> HTTPResponse {
+        var headers = headers
+        if let age { headers["Age"] = String(Int64(clamping: age)) }
+        var response = HTTPResponse(status: self.status, headers: headers, body: withBody ? .bytes(body) : .empty)
+        response.provenance.cache = status
+        return response
+    }
+}
+
+extension Int64 {
+    /// The number without its fraction, or the nearest that there is.
+    init(clamping number: Double) {
+        self = number < 0 ? 0 : number < 9e18 ? Int64(number) : .max
+    }
+}
+
+/// Entity tags (RFC 9110, 8.8.3).
+enum EntityTag {
+    /// Returns the entity tag of a response; `nil` if there is not exactly one that is well-formed.
+    static func only(in headers: HTTPHeaders) -> String? {
+        let values = headers.values("ETag")
+        guard values.count == 1, let tag = values.first?.trimmed else { return nil }
+        let opaque = opaque(tag).utf8
+        guard opaque.count >= 2, opaque.first == UInt8(ascii: "\""), opaque.last == UInt8(ascii: "\"") else {
+            return nil
+        }
+        return opaque.dropFirst().dropLast().contains(UInt8(ascii: "\"")) ? nil : tag
+    }
+
+    /// Compares weakly, as a 304 does: `W/"x"` is `"x"`. A range would need the strong comparison.
+    static func matches(_ left: String, _ right: String) -> Bool {
+        opaque(left) == opaque(right)
+    }
+
+    private static func opaque(_ tag: String) -> Substring {
+        tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
+    }
+}
+
+/// The groups in which a server puts its responses, to invalidate them together (RFC 9875).
+enum CacheGroups {
+    /// Returns the names in a list of strings; none if the field is anything else.
+    static func names(in values: [String]) -> Set<String> {
+        guard !values.isEmpty, let members = StructuredField.list(values) else { return [] }
+        var names: Set<String> = []
+        for member in members {
+            guard case .string(let name) = member.value else { return [] }
+            names.insert(name)
+        }
+        return names
+    }
+}

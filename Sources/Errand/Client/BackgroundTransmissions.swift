@@ -1,0 +1,38 @@
+extension Pipeline {
+    /// Lets the cache start transmissions that no call waits for. They belong to the client: its shutdown ends them,
+    /// and waits for that.
+    ///
+    /// The function does not keep the pipeline, which keeps the function.
+    func provideBackground(calls: CallsInFlight, events: EventHub) {
+        background.provide { [weak self] request, context, pause, ended in
+            guard let self else { return false }
+            let settings = context.transmission.settings
+            var rules = settings.rules.withoutDeadline
+            rules.cache.mode = .refresh
+            let own = CallSettings(
+                id: calls.nextID(), method: request.method, path: settings.path, rules: rules, time: settings.time,
+                events: events)
+            let shared = SharedTransmission(
+                Transmission(own, signedIn: context.transmission.session), finishesAlone: true)
+            do throws(ServiceError) {
+                try calls.begin(shared)
+            } catch {
+                return false
+            }
+            var next = CallContext(shared.transmission)
+            (next.hasLeftOrigin, next.isRedirected) = (context.hasLeftOrigin, context.isRedirected)
+            shared.start(for: calls) { [next] () async throws(ServiceError) in
+                do throws(ServiceError) {
+                    if pause > .zero { try await next.transmission.pause(until: next.time.now.advanced(by: pause)) }
+                    let response = try await self.transmit(request, next)
+                    ended(.success(response))
+                    return response
+                } catch {
+                    ended(.failure(error))
+                    throw error
+                }
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,83 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Adds the cookies of a jar to each send, and keeps those that each response sets: also that of a redirect, and one
+/// that refuses the token.
+///
+/// It is below admission: a call may wait long for its permit, and another call may get a new cookie meanwhile. It is
+/// also below the redirects, so that a cookie is chosen for each hop, and goes to no host that it was not set for.
+struct Cookies: Layer {
+    let jar: CookieJar
+    /// The origin of the client.
+    let origin: Origin
+
+    func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
+        -> HTTPResponse
+    {
+        guard Self.reaches(request.url, from: origin, sites: jar.sites, hasLeftOrigin: context.hasLeftOrigin) else {
+            return try await next(request, context)
+        }
+        let transmission = context.transmission
+        if !jar.isLoaded {
+            try await transmission.run { (scope: CallScope) async throws(ServiceError) in
+                try await jar.load(by: transmission.time, in: scope)
+            }
+        }
+        let response = try await next(adding(to: request, in: transmission), context)
+        keep(response, to: request, in: transmission)
+        return response
+    }
+
+    /// Returns whether a client sends cookies to that URL: to its own host, and to the sites of the jar. After a
+    /// redirect to another origin, only the sites count.
+    static func reaches(_ url: HTTPURL, from origin: Origin, sites: CookieSites, hasLeftOrigin: Bool = false) -> Bool {
+        if !hasLeftOrigin, url.origin.host == origin.host { return true }
+        return sites.contain(CookieHost(url.origin.host))
+    }
+
+    /// Returns the `Cookie` header that would be added to a request now; `nil` if none would. The layers above tell
+    /// requests apart by it. While the jar is not loaded, it is empty, as no header is.
+    func expectedHeader(
+        for request: HTTPRequest, of owner: UUID?, at now: Date, hasLeftOrigin: Bool = false
+    ) -> String? {
+        guard request.headers["Cookie"] == nil,
+            Self.reaches(request.url, from: origin, sites: jar.sites, hasLeftOrigin: hasLeftOrigin)
+        else { return nil }
+        return jar.isLoaded ? jar.expectedHeader(for: request.url, of: owner, at: now) : ""
+    }
+
+    @inline(never)
+    private func adding(to request: HTTPRequest, in transmission: Transmission) -> HTTPRequest {
+        // A header of the endpoint's own is sent as it is.
+        guard request.headers["Cookie"] == nil,
+            let header = jar.header(for: request.url, of: transmission.cookieOwner, by: transmission.time)
+        else { return request }
+        var request = request
+        request.headers.add("Cookie", header)
+        return request
+    }
+
+    @inline(never)
+    private func keep(_ response: HTTPResponse, to request: HTTPRequest, in transmission: Transmission) {
+        let values = response.headers.values("Set-Cookie")
+        var refusal: CookieRefusal?
+        if !values.isEmpty {
+            let owner = transmission.cookieOwner
+            refusal = jar.store(values, from: request.url, of: owner, by: transmission.time)
+        }
+        guard transmission.settings.isHeard else { return }
+        if let warning = jar.takeFileWarning() { transmission.report(.warned(warning)) }
+        if let refusal, let warning = jar.takeWarning(of: refusal, from: request.url) {
+            transmission.report(.warned(warning))
+        }
+    }
+}
+
+extension Transmission {
+    /// The session that the cookies of the sends belong to; `nil` if they belong to none. The calls that exchange the
+    /// token of a session are not signed, but belong to it.
+    var cookieOwner: UUID? { session ?? settings.refreshRun?.session }
+}

@@ -1,0 +1,84 @@
+/// How a call uses the cache of its client.
+///
+///     let friends = try await client.run(.friends(of: me.id).cache(.staleUpTo(.seconds(86_400))))
+///
+/// Policies that do not contradict each other can be combined: `.cache(.onlyIfCached, .staleUpTo(.seconds(600)))`. None
+/// of them stores what a server forbids to store, or uses what it requires to be confirmed first.
+public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
+    package enum Kind: Sendable, Hashable {
+        case reload, noStore, onlyIfCached, confirmed
+        case staleUpTo(Duration)
+        case lifetime(Duration)
+        case networkFirst(Duration)
+    }
+
+    package let kind: Kind
+
+    /// Asks the server, whatever is stored, and stores the response.
+    public static let reload = CachePolicy(kind: .reload)
+    /// Asks the server, whatever is stored, and does not store the response.
+    public static let noStore = CachePolicy(kind: .noStore)
+    /// Sends nothing. Without a usable stored response the call fails with the status 504, takes no permit and is not
+    /// retried.
+    public static let onlyIfCached = CachePolicy(kind: .onlyIfCached)
+
+    /// Has the server confirm what has expired, whatever would be allowed instead.
+    static let confirmed = CachePolicy(kind: .confirmed)
+
+    /// Accepts a response that has expired no longer than this ago. It is used at once, and refreshed beside the call.
+    public static func staleUpTo(_ limit: Duration) -> CachePolicy { CachePolicy(kind: .staleUpTo(limit)) }
+
+    /// Keeps the response fresh for this long if the server gives no lifetime.
+    public static func `for`(_ lifetime: Duration) -> CachePolicy { CachePolicy(kind: .lifetime(lifetime)) }
+
+    /// Asks the server, and uses what is stored, however old, if the server fails or does not answer within this time.
+    /// Its late answer is stored all the same.
+    public static func networkFirst(within limit: Duration) -> CachePolicy { CachePolicy(kind: .networkFirst(limit)) }
+
+    /// The name of the policy, with its duration.
+    public var description: String {
+        switch kind {
+        case .reload: "reload"
+        case .noStore: "noStore"
+        case .onlyIfCached: "onlyIfCached"
+        case .confirmed: "confirmed"
+        case .staleUpTo(let limit): "staleUpTo(\(limit.displayText))"
+        case .lifetime(let lifetime): "for(\(lifetime.displayText))"
+        case .networkFirst(let limit): "networkFirst(within: \(limit.displayText))"
+        }
+    }
+}
+
+/// What the policies of a call mean together.
+struct CacheRules: Sendable, Hashable {
+    enum Mode: Sendable {
+        case standard, reload, noStore, onlyIfCached
+        /// Confirms or replaces what is stored.
+        case refresh
+    }
+
+    var mode = Mode.standard
+    var staleUpTo: Duration?
+    var lifetime: Duration?
+    var networkFirst: Duration?
+    /// Stands for the URL of the call.
+    var key: String?
+    var tags: Set<String> = []
+
+    init() {}
+
+    init(_ policies: [CachePolicy], key: String?, tags: Set<String>) {
+        (self.key, self.tags) = (key, tags)
+        for policy in policies {
+            switch policy.kind {
+            case .reload: mode = .reload
+            case .noStore: mode = .noStore
+            case .onlyIfCached: mode = .onlyIfCached
+            case .confirmed: mode = .refresh
+            case .staleUpTo(let limit): staleUpTo = limit
+            case .lifetime(let lifetime): self.lifetime = lifetime
+            case .networkFirst(let limit): networkFirst = limit
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/// Lets calls with equal requests share one transmission while it is under way.
+///
+/// Each call keeps its own deadline, and can leave without disturbing the others: the transmission runs in a task of
+/// its own. When the last has left, it is canceled. Its outcome reaches all who wait, after the retries that they would
+/// have made themselves.
+///
+/// A read that begins after a write must not see what was there before it. So a write that ends closes what is under
+/// way: those who wait keep their response, and later calls send anew. That holds for every write of the client and not
+/// only for those to the same URL, because a write usually shows in other resources as well.
+struct Sharing: Layer {
+    private let underway = SharedRequests()
+    /// The client, to which the transmissions belong.
+    let owner: any TransmissionOwner
+    /// What adds cookies below; `nil` if nothing does.
+    let cookies: Cookies?
+
+    init(owner: any TransmissionOwner, cookies: Cookies?) {
+        self.owner = owner
+        self.cookies = cookies
+    }
+
+    func intercept(
+        _ request: HTTPRequest, _ context: CallContext, next: @escaping Next
+    ) async throws(ServiceError) -> HTTPResponse {
+        guard request.method.isSafe else {
+            // Whatever comes of it: the server may have acted.
+            defer { underway.closeAll() }
+            return try await next(request, context)
+        }
+        guard let shared = try join(request, context, next: next) else { return try await next(request, context) }
+        return try await shared.response(inPlaceOf: context.transmission)
+    }
+
+    /// Joins the transmission of an equal request, and starts one if there is none; `nil` if the request is not shared.
+    @inline(never)
+    private func join(
+        _ request: HTTPRequest, _ context: CallContext, next: @escaping Next
+    ) throws(ServiceError) -> SharedTransmission? {
+        let own = context.transmission
+        let cookies = cookies?.expectedHeader(for: request, of: own.cookieOwner, at: own.time.date)
+        guard let key = SharedRequests.Key(request, carrying: cookies, of: own) else { return nil }
+        try own.throwIfStopped()
+        let (shared, isNew) = try underway.join(key) { () throws(ServiceError) in
+            let settings = CallSettings(sharedBy: own.settings)
+            let new = SharedTransmission(Transmission(settings, signedIn: own.session), finishesAlone: false)
+            try owner.begin(new)
+            return new
+        }
+        if isNew {
+            shared.start(for: owner) { () async throws(ServiceError) in
+                try await next(request, CallContext(shared.transmission))
+            } isOver: {
+                underway.close(key, of: shared)
+            }
+        } else {
+            own.report(.joined(call: shared.transmission.settings.id))
+        }
+        return shared
+    }
+}

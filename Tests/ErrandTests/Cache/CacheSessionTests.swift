@@ -1,0 +1,195 @@
+@testable import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("What the cache keeps belongs to a session", .timeLimit(.minutes(1))) struct CacheSessionTests {
+    private let clock = TestClock()
+    private let network = scripted()
+    private let cache = HTTPCache.memory(megabytes: 1)
+    private let endpoint = Endpoint<String>.get("me")
+
+    /// A server whose answer names the token that it was asked with.
+    private func echo(_ headers: HTTPHeaders = ["Cache-Control": "max-age=600"]) {
+        network.onAny { request in
+            let token = request.headers["Authorization"] ?? "nobody"
+            return HTTPResponse(status: 200, headers: headers, body: .bytes(Data("\"\(token)\"".utf8)))
+        }
+    }
+
+    private func client(_ tokens: TokenStore? = nil, _ configure: (inout Configuration) -> Void = { _ in }) -> APIClient
+    {
+        testClient(network, clock) { configuration in
+            configuration.cache = cache
+            configuration.tokens = tokens
+            configure(&configuration)
+        }
+    }
+
+    private func token(_ text: String, expiresIn seconds: Double? = nil) -> Token {
+        Token(accessToken: text, expiry: seconds.map { clock.date.addingTimeInterval($0) })
+    }
+
+    @Test("K7: a signed answer goes to no other user, to no call without one, and to no later session")
+    func users() async throws {
+        echo()
+        let tokens = TokenStore(time: clock)
+        let client = client(tokens)
+        await tokens.signIn(token("ann"))
+        #expect(try await client.run(endpoint) == "Bearer ann")
+        #expect(try await client.reply(to: endpoint).cache?.kind == .hit)
+        #expect(try await client.run(endpoint.authentication(.none)) == "nobody")
+        await tokens.signIn(token("ben"))
+        #expect(try await client.run(endpoint) == "Bearer ben")
+        await tokens.signIn(token("ann"))
+        #expect(try await client.reply(to: endpoint).cache?.kind == .miss)
+    }
+
+    @Test("K7: a refresh of the token keeps what is stored, and a sign-out removes it")
+    func refresh() async throws {
+        echo(["Cache-Control": "max-age=600", "Vary": "Authorization"])
+        let tokens = TokenStore(leeway: .zero, time: clock) { [clock] _ in
+            Token(accessToken: "second", expiry: clock.date.addingTimeInterval(1000))
+        }
+        let client = client(tokens)
+        await tokens.signIn(token("first", expiresIn: 60))
+        #expect(try await client.run(endpoint) == "Bearer first")
+        await clock.advance(by: .seconds(100))
+        #expect(try await client.run(Endpoint<String>.get("other")) == "Bearer second")
+        #expect(try await client.run(endpoint) == "Bearer first")
+        #expect(try await client.run(endpoint.authentication(.none)) == "nobody")
+        #expect(cache.statistics.responses == 3)
+        await tokens.signOut()
+        #expect(cache.statistics.responses == 1)
+        await #expect(throws: ServiceError.self) { try await client.run(endpoint) }
+    }
+
+    @Test("K7: an answer that arrives after the sign-out is not stored")
+    func late() async throws {
+        network.on(.get, "/me") {
+            ScriptedReply.json("\"ann\"", headers: ["Cache-Control": "max-age=600"]).after(.seconds(5))
+        }
+        let tokens = TokenStore(time: clock)
+        let client = client(tokens)
+        await tokens.signIn(token("ann"))
+        try await clock.run {
+            async let reply = client.reply(to: endpoint)
+            try await clock.sleep(for: .seconds(1))
+            await tokens.signOut()
+            #expect(try await reply.cache?.reason == .overtaken)
+        }
+        #expect(cache.statistics.responses == 0)
+    }
+
+    @Test("K7: requests with credentials of their own share only with requests that have the same")
+    func ownCredentials() async throws {
+        network.onAny { request in
+            let who = ["Authorization", "Cookie", "X-Api-Key"].compactMap { request.headers[$0] }.joined()
+            return HTTPResponse(
+                status: 200, headers: ["Cache-Control": "max-age=600"], body: .bytes(Data("\"\(who)\"".utf8)))
+        }
+        let client = client()
+        for (name, value) in [("Authorization", "Basic a"), ("Cookie", "sid=1"), ("X-Api-Key", "7")] {
+            let (one, other) = (endpoint.header(name, value), endpoint.header(name, value + "x"))
+            #expect(try await client.run(one) == value)
+            #expect(try await client.run(other) == value + "x")
+            #expect(try await client.run(one) == value)
+            #expect(try await client.reply(to: other).cache?.kind == .hit)
+        }
+        #expect(try await client.run(endpoint) == "")
+    }
+
+    @Test("K7: what is kept and shown has no credential of a request")
+    func traces() async throws {
+        echo(["Cache-Control": "max-age=600", "Vary": "Authorization, Cookie, X-Api-Key, Accept"])
+        let tokens = TokenStore(time: clock)
+        await tokens.signIn(token("hunter2"))
+        let client = client(tokens)
+        let secrets: HTTPHeaders = ["Cookie": "hunter3", "X-Api-Key": "hunter4"]
+        let reply = try await client.reply(to: Endpoint<Data>.get("me", headers: secrets))
+        #expect(reply.cache == CacheStatus(.miss))
+        let store = try #require(cache.store as? MemoryCacheStore)
+        let stored = try #require(store.everything.first)
+        var text = ""
+        // Everything that is reachable, except the body, which repeats the token here.
+        dump(stored.key, to: &text)
+        dump(stored.response.variant, to: &text)
+        dump(stored.response.headers, to: &text)
+        dump(cache, to: &text)
+        for secret in ["hunter2", "hunter3", "hunter4"] { #expect(!text.contains(secret)) }
+        #expect(text.contains("authorization") && !"\(cache)".contains("me"))
+    }
+
+    @Test("K7, K13: a hop to another origin belongs to nobody, and the refresh of what it stored is not signed")
+    func leaving() async throws {
+        network.on(.get, "https://api.test/me") {
+            ScriptedReply.status(302, headers: ["Location": "https://other.test/y", "Cache-Control": "max-age=600"])
+                .always
+        }
+        network.on(.get, "https://other.test/y") {
+            ScriptedReply.json("\"y\"", headers: ["Cache-Control": "max-age=10, stale-while-revalidate=60"]).always
+        }
+        let tokens = TokenStore(time: clock)
+        await tokens.signIn(token("hunter2"))
+        let client = client(tokens)
+        try await clock.run {
+            #expect(try await client.run(endpoint) == "y")
+            try await clock.sleep(for: .seconds(20))
+            #expect(try await client.reply(to: endpoint).cache?.reason == .refreshing)
+            try await clock.sleep(for: .seconds(1))
+        }
+        #expect(network.sent.map(\.request.url.origin.host) == ["api.test", "other.test", "other.test"])
+        #expect(network.sent.map { $0.request.headers["Authorization"] != nil } == [true, false, false])
+        await tokens.signOut()
+        #expect(cache.statistics.responses == 1)
+    }
+
+    @Test("K3: what a middleware adds below the cache, and the response depends on, is not stored")
+    func middleware() async throws {
+        echo(["Cache-Control": "max-age=600", "Vary": "X-Device"])
+        let client = client { $0.attemptMiddlewares = [Adding(name: "X-Device")] }
+        #expect(try await client.reply(to: endpoint).cache == CacheStatus(.miss, reason: .addedBelow))
+        let other = self.client { $0.attemptMiddlewares = [Adding(name: "X-Other")] }
+        #expect(try await other.reply(to: endpoint).cache == CacheStatus(.miss))
+        let keyed = self.client { $0.attemptMiddlewares = [Adding(name: "X-Api-Key")] }
+        #expect(try await keyed.reply(to: Endpoint<String>.get("z")).cache == CacheStatus(.miss, reason: .addedBelow))
+        let constant = self.client { configuration in
+            configuration.attemptMiddlewares = [Adding(name: "X-Api-Key"), Adding(name: "X-Device")]
+            configuration.constantHeaders = ["x-api-key", "X-Device"]
+        }
+        for kind in [CacheStatus.Kind.miss, .hit] {
+            let reply = try await constant.reply(to: Endpoint<String>.get("z"))
+            #expect(reply.cache?.kind == kind && reply.cache?.reason == nil)
+        }
+    }
+
+    @Test("K7: a late call of the session before does not end the watch of the present one")
+    func watches() async throws {
+        let tokens = TokenStore(time: clock)
+        let sessions = CachedSessions()
+        await tokens.signIn(token("ann"))
+        let first = try #require(tokens.presentSession)
+        sessions.watch(first, of: tokens, in: cache)
+        await tokens.signIn(token("ben"))
+        let second = try #require(tokens.presentSession)
+        sessions.watch(second, of: tokens, in: cache)
+        sessions.watch(first, of: tokens, in: cache)
+        let key = CacheKey(resource: .url(CacheSample.url), partition: CacheKey.Partition(session: second))
+        let stored = try #require(CacheSample.stored(["Cache-Control": "max-age=60"]))
+        #expect(await cache.insert(stored, at: key, since: cache.position) == nil)
+        #expect(cache.statistics.responses == 1)
+        await tokens.signOut()
+        #expect(cache.statistics.responses == 0)
+    }
+
+    private struct Adding: Middleware {
+        let name: String
+
+        func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+            var request = request
+            request.headers[name] = "7"
+            return try await next(request, context)
+        }
+    }
+}

@@ -1,0 +1,146 @@
+@testable import Errand
+import ErrandTestSupport
+import Foundation
+import Testing
+
+@Suite("Responses in memory") struct MemoryCacheStoreTests {
+    private func response(
+        _ path: String = "/x", size: Int = 0, vary: String? = nil, tags: Set<String> = [], groups: String? = nil
+    ) -> StoredResponse {
+        var headers: HTTPHeaders = [:]
+        headers["Cache-Groups"] = groups
+        let freshness = CacheFreshness(
+            [:], status: 200, control: CacheControl([]), delay: .zero, received: CacheSample.moment(0))
+        let url = HTTPURL(origin: CacheSample.url.origin, path: path, query: nil)
+        let variant = vary.map { CacheVariant.of(["A": $0], varyingOn: ["a"]) { _ in false } } ?? .none
+        return StoredResponse(
+            url: url, status: 200, headers: headers, body: Data(count: size), freshness: freshness,
+            control: CacheControl([]), variant: variant, tags: tags)
+    }
+
+    private func key(_ path: String = "/x", session: UUID? = nil) -> CacheKey {
+        let url = HTTPURL(origin: CacheSample.url.origin, path: path, query: nil)
+        return CacheKey(resource: .url(url), partition: CacheKey.Partition(session: session))
+    }
+
+    private func find(_ store: MemoryCacheStore, _ key: CacheKey, a value: String? = nil) -> StoredResponse? {
+        let headers: HTTPHeaders = value.map { ["A": $0] } ?? [:]
+        return store.read(key) { $0.matches(headers) { _ in false } }
+    }
+
+    @Test("K3: each variant has its entry, and a new one replaces its own kind only")
+    func variants() {
+        let store = MemoryCacheStore(bytes: 100_000)
+        let (one, two, again) = (response(vary: "1"), response(vary: "2"), response(vary: "1"))
+        for response in [one, two, again] { #expect(store.insert(response, at: key()) { false } == nil) }
+        #expect(find(store, key(), a: "1") === again && find(store, key(), a: "2") === two)
+        #expect(find(store, key(), a: "3") == nil && store.extent.responses == 2)
+    }
+
+    @Test("the number of variants is limited: the first goes")
+    func manyVariants() {
+        let store = MemoryCacheStore(bytes: 10_000_000)
+        for number in 0..<100 { _ = store.insert(response(vary: "\(number)"), at: key()) { false } }
+        #expect(store.extent.responses == 32)
+        #expect(find(store, key(), a: "99") != nil && find(store, key(), a: "67") == nil)
+    }
+
+    @Test("the response that was not used for the longest time goes first")
+    func eviction() {
+        let store = MemoryCacheStore(bytes: 12_000)
+        for path in ["/1", "/2", "/3", "/4"] { _ = store.insert(response(path, size: 1600), at: key(path)) { false } }
+        #expect(store.extent.responses == 4)
+        #expect(find(store, key("/1")) != nil)
+        _ = store.insert(response("/5", size: 1600), at: key("/5")) { false }
+        #expect(store.extent.responses == 4)
+        #expect(find(store, key("/2")) == nil && find(store, key("/1")) != nil && find(store, key("/5")) != nil)
+    }
+
+    @Test("a response that is too large is not stored, and what it would replace is removed")
+    func tooLarge() {
+        let store = MemoryCacheStore(bytes: 10_000)
+        #expect(store.insert(response(size: 100), at: key()) { false } == nil)
+        #expect(store.insert(response(size: 3000), at: key()) { false } == .tooLarge)
+        #expect(store.extent == (0, 0))
+    }
+
+    @Test("K11: a response that was overtaken is not stored")
+    func overtaken() {
+        let store = MemoryCacheStore(bytes: 10_000)
+        #expect(store.insert(response(), at: key()) { true } == .overtaken)
+        #expect(store.extent == (0, 0))
+    }
+
+    @Test("K6, K7: a removal removes what it covers, for everybody, and nothing else")
+    func removals() {
+        let (ann, ben) = (UUID(), UUID())
+        func filled() -> MemoryCacheStore {
+            let store = MemoryCacheStore(bytes: 100_000)
+            for session in [nil, ann, ben] {
+                _ = store.insert(response("/x", tags: ["t"]), at: key("/x", session: session)) { false }
+            }
+            _ = store.insert(response("/y", groups: "\"g\""), at: key("/y", session: ann)) { false }
+            let named = CacheKey(resource: .named("n", CacheSample.url.origin), partition: .everybody)
+            _ = store.insert(response("/z"), at: named) { false }
+            return store
+        }
+        let other = Origin(scheme: "https", host: "other.test", port: nil)
+        let cases: [(CacheRemoval, Int)] = [
+            (.resource(key("/x").resource), 2), (.resource(key("/y").resource), 4), (.resource(key("/z").resource), 4),
+            (.resource(key("/q").resource), 5), (.resource(.named("n", CacheSample.url.origin)), 4), (.tag("t"), 2),
+            (.tag("u"), 5), (.group("g", CacheSample.url.origin), 4), (.group("g", other), 5), (.session(ann), 3),
+            (.session(UUID()), 5), (.everything, 0),
+        ]
+        for (removal, left) in cases {
+            let store = filled()
+            store.remove(removal)
+            #expect(store.extent.responses == left, "\(removal)")
+        }
+    }
+
+    /// Against a store that is as simple as possible: a list in the order of use.
+    @Test("K7: 20,000 random steps: the same responses as in a list, within the limit, in the order of their use")
+    func walk() {
+        var random = SeededRandom(11)
+        let limit = 20_000
+        let store = MemoryCacheStore(bytes: limit)
+        var model: [(key: CacheKey, response: StoredResponse)] = []
+        for _ in 0..<20_000 {
+            let path = "/\(random.int(0...30))"
+            let key = key(path)
+            switch random.int(0...9) {
+            case 0:
+                store.remove(.resource(key.resource))
+                model.removeAll { $0.key == key }
+            case 1...4:
+                let found = find(store, key)
+                let index = model.firstIndex { $0.key == key }
+                #expect(found === index.map { model[$0].response })
+                if let index { model.append(model.remove(at: index)) }
+            default:
+                let response = response(path, size: random.int(0...4000))
+                model.removeAll { $0.key == key }
+                _ = store.insert(response, at: key) { false }
+                if response.size <= limit / 4 { model.append((key, response)) }
+                while model.reduce(0, { $0 + $1.response.size }) > limit { model.removeFirst() }
+            }
+            let bytes = model.reduce(0) { $0 + $1.response.size }
+            #expect(store.extent == (model.count, bytes) && bytes <= limit)
+        }
+        store.remove(.everything)
+        #expect(store.extent == (0, 0))
+    }
+
+    @Test("K11: a removal overtakes the requests that began before it, and those whose beginning is forgotten")
+    func positions() {
+        var removals = CacheRemovals()
+        let before = removals.position
+        removals.note(.tag("t"))
+        #expect(removals.overtook(response(tags: ["t"]), at: key(), since: before))
+        #expect(!removals.overtook(response(tags: ["u"]), at: key(), since: before))
+        #expect(!removals.overtook(response(tags: ["t"]), at: key(), since: removals.position))
+        for _ in 0..<128 { removals.note(.tag("v")) }
+        #expect(removals.overtook(response(tags: ["u"]), at: key(), since: before))
+        #expect(!removals.overtook(response(tags: ["u"]), at: key(), since: before + 1))
+    }
+}

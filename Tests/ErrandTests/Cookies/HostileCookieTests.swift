@@ -1,0 +1,100 @@
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("A server that attacks with cookies", .timeLimit(.minutes(1))) struct HostileCookieTests {
+    private let jar = CookieJar()
+
+    private func client(_ server: LoopbackServer) -> APIClient {
+        APIClient(server.baseURL) {
+            $0.cookies = jar
+            $0.retry = .never
+            $0.rateLimit = .unlimited
+        }
+    }
+
+    private func head(_ lines: some Sequence<String>) -> String {
+        let fields = lines.map { "Set-Cookie: \($0)\r\n" }.joined()
+        return "HTTP/1.1 200 OK\r\n\(fields)Content-Length: 0\r\n\r\n"
+    }
+
+    /// Runs a call against each response, and then one more that must succeed. Returns the `Cookie` header of that.
+    private func attack(_ replies: LoopbackReply...) async throws -> String? {
+        let server = try LoopbackServer()
+        defer { server.close() }
+        for reply in replies { server.on(.get, "/attack", reply) }
+        server.on(.get, "/after", .status(204))
+        let client = client(server)
+        for _ in replies { _ = try? await client.run(.get("attack")) }
+        try await client.run(.get("after"))
+        await client.shutdown()
+        return server.received.last?.headers["Cookie"]
+    }
+
+    @Test("J4: ten thousand cookies in one response leave fifty, and a request that servers accept")
+    func tenThousand() async throws {
+        let lines = (0..<10_000).lazy.map { "c\($0)=\($0)" }
+        let header = try await attack(.raw(head(lines)))
+        let cookies = await jar.cookies
+        #expect(cookies.count <= 50)
+        // A transport may refuse a head of that size as a whole.
+        if let header { #expect(header.split(separator: "; ").count == cookies.count) }
+    }
+
+    @Test("J4: large cookies, response after response, keep the request small")
+    func large() async throws {
+        let value = String(repeating: "v", count: 4000)
+        let replies = (0..<30).map { number in LoopbackReply.raw(head((0..<20).map { "c\(number)-\($0)=\(value)" })) }
+        let server = try LoopbackServer()
+        defer { server.close() }
+        for reply in replies { server.on(.get, "/attack", reply) }
+        let client = client(server)
+        for _ in replies { _ = try? await client.run(.get("attack")) }
+        await client.shutdown()
+        #expect(await jar.cookies.count == 50)
+        for request in server.received { #expect((request.headers["Cookie"] ?? "").utf8.count <= 8190) }
+        #expect(server.received.last?.headers["Cookie"]?.hasPrefix("c") == true)
+    }
+
+    @Test("J4: a head of cookies without an end ends the call, and nothing of it is kept")
+    func endless() async throws {
+        let start = Data("HTTP/1.1 200 OK\r\n".utf8)
+        let line = Data("Set-Cookie: a=\(String(repeating: "v", count: 1000))\r\n".utf8)
+        #expect(try await attack(LoopbackReply([.write(start), .repeatForever(line)])) == nil)
+        #expect(await jar.cookies.isEmpty)
+    }
+
+    @Test("J1, J4: bytes that do not belong into a cookie are never sent back")
+    func bytes() async throws {
+        let header = try await attack(
+            .raw(head(["nul=a\0b"])), .raw(head(["cr=a\rb; Path=/"])), .raw(head(["esc=a\u{1B}b"])),
+            .raw(head(["fine=1; Path=/", "tab=a\tb; Path=/"])),
+            .raw(Data("HTTP/1.1 200 OK\r\nSet-Cookie: high=\u{FF}; Path=/\r\nContent-Length: 0\r\n\r\n".utf8)))
+        let sent = try #require(header)
+        #expect(sent.contains("fine=1") && sent.contains("tab=a\tb"))
+        #expect(sent.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
+        #expect(!sent.contains("nul=") && !sent.contains("esc="))
+    }
+
+    @Test("J4, J7: lines that seem to be joined, one in the other, end in cookies that are whole")
+    func nested() async throws {
+        let joined = (0..<2000).map { "c\($0)=\"x, y; Path=/" }.joined(separator: ", ")
+        let commas = "a=1; Path=/" + String(repeating: ", b=2; Path=/", count: 3000)
+        let marks = String(repeating: ",;=\"", count: 5000)
+        _ = try await attack(.raw(head([joined])), .raw(head([commas])), .raw(head([marks])))
+        let cookies = await jar.cookies
+        #expect(cookies.count <= 50)
+        #expect(cookies.allSatisfy { $0.problem == nil && $0.domain == "127.0.0.1" })
+    }
+
+    @Test("J2: a server cannot set a cookie for another host, whatever it names")
+    func domains() async throws {
+        let domains = ["example.com", "0.0.1", "1", "127.0.0.1", ".127.0.0.1", "localhost", "com", "127.0.0.1.", "*"]
+        let header = try await attack(.raw(head(domains.map { "a=1; Domain=\($0)" })))
+        #expect(header == nil)
+        #expect(await jar.cookies.isEmpty)
+    }
+}

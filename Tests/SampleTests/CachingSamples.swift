@@ -1,0 +1,100 @@
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+private func cachingClient(_ tokens: TokenStore) -> APIClient {
+    let client = APIClient("https://api.example.com") {
+        $0.tokens = tokens
+        $0.cache = .memory(megabytes: 50)
+    }
+    return client
+}
+
+private func cachingClient() -> APIClient {
+    let client = APIClient("https://api.example.com") {
+        $0.cache = .memory(megabytes: 50)
+    }
+    return client
+}
+
+private func status(_ client: APIClient, _ me: User) async throws {
+    let reply = try await client.reply(to: .friends(of: me.id))
+    if let cache = reply.cache { print(cache) }  // hit, 12 s old
+}
+
+private func patient(_ client: APIClient, _ me: User) async throws -> [User] {
+    let friends = try await client.run(.friends(of: me.id).cache(.staleUpTo(.seconds(86_400))))
+    return friends
+}
+
+private func both(_ client: APIClient, _ me: User, _ show: ([User]) -> Void) async throws {
+    for try await reply in client.replies(to: .friends(of: me.id), .cachedThenFresh) {
+        show(reply.value)
+    }
+}
+
+@Suite("Caching")
+struct CachingSamples {
+    private let clock = TestClock()
+    private let network = scripted()
+    private let cache = HTTPCache.memory(megabytes: 50)
+    private let me = User(id: 7, name: "Ann")
+
+    private var client: APIClient {
+        testClient(network, clock) { configuration in
+            configuration.cache = cache
+        }
+    }
+
+    @Test("the policies of a call")
+    func policies() async throws {
+        let users = #"{"users": [{"id": 1, "name": "Ben"}]}"#
+        network.on(
+            .get, "/users/7/friends", .json(users, headers: ["Cache-Control": "max-age=60"]),
+            .json(users, headers: ["Cache-Control": "max-age=60"]))
+        let client = client
+        let friends: Endpoint<[User]> = .friends(of: me.id)
+        let current = friends.cache(.reload)
+        let offline = friends.cache(.onlyIfCached, .staleUpTo(.seconds(86_400)))
+        let quick = friends.cache(.networkFirst(within: .seconds(2)))
+        await #expect(throws: ServiceError.self) { try await client.run(offline) }
+        #expect(try await client.reply(to: quick).cache?.kind == .miss)
+        #expect(try await client.reply(to: current).cache?.kind == .miss)
+        await clock.advance(by: .seconds(600))
+        #expect(try await client.reply(to: offline).cache?.kind == .stale)
+        try network.verify()
+    }
+
+    @Test("tags")
+    func tags() async throws {
+        network.on(.get, "/users/7/friends", .json(#"{"users": []}"#, headers: ["Cache-Control": "max-age=60"]))
+        let friends: Endpoint<[User]> = .friends(of: me.id)
+        let client = client
+        let tagged = friends.tags("friends")
+        try await client.run(tagged)
+        await cache.invalidate(tag: "friends")
+        #expect(cache.statistics.misses == 1 && cache.statistics.responses == 0)
+        network.on(.get, "/users/7/friends", .json(#"{"users": []}"#))
+        #expect(try await client.reply(to: tagged).cache?.kind == .miss)
+    }
+
+    @Test("a name for signed URLs")
+    func names() async throws {
+        network.onAny { ScriptedReply.status(200, headers: ["Cache-Control": "max-age=60"], body: "x") }
+        for signature in ["a", "b"] {
+            let signedURL = "https://api.test/pictures/7?signature=\(signature)"
+            let picture = Endpoint<Data>.get(url: signedURL).cache(key: "picture 7")
+            #expect(try await client.run(picture) == Data("x".utf8))
+        }
+    }
+
+    @Test("headers that are the same in each request")
+    func constants() {
+        let client = APIClient("https://api.example.com") {
+            $0.constantHeaders = ["X-Device"]
+        }
+        #expect(client.configuration.constantHeaders == ["X-Device"])
+    }
+}

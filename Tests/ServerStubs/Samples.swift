@@ -1,0 +1,102 @@
+import Errand
+import Logging
+import Metrics
+import ServiceLifecycle
+import Tracing
+
+// MARK: Logs
+
+func log(_ client: APIClient) {
+    let logger = Logger(label: "billing-api")
+    let events = client.diagnostics
+    Task {
+        for await event in events {
+            let line = LogFormatter().line(for: event)
+            logger.log(level: event.failure == nil ? .debug : .error, "\(line)", metadata: ["call": "\(event.call)"])
+        }
+    }
+}
+
+// MARK: Metrics
+
+struct RequestDuration: Middleware {
+    func intercept(
+        _ request: HTTPRequest, _ context: CallContext, next: Next
+    ) async throws -> HTTPResponse {
+        let start = context.time.now
+        var attributes = [
+            ("http.request.method", request.method.rawValue),
+            ("server.address", request.url.origin.host),
+        ]
+        defer {
+            Recorder(label: "http.client.request.duration", dimensions: attributes)
+                .record(start.duration(to: context.time.now) / .seconds(1))
+        }
+        do {
+            let response = try await next(request, context)
+            attributes.append(("http.response.status_code", "\(response.status)"))
+            return response
+        } catch {
+            attributes.append(("error.type", kind(of: error)))
+            throw error
+        }
+    }
+
+    private func kind(of error: ServiceError) -> String {
+        switch error {
+        case .timedOut: "timeout"
+        case .cancelled: "cancelled"
+        case .transport(let failure): failure.kind.rawValue
+        default: "_OTHER"
+        }
+    }
+}
+
+func measured() -> APIClient {
+    let client = APIClient("https://api.example.com") {
+        $0.attemptMiddlewares = [RequestDuration(), RequestSpans()]
+    }
+    return client
+}
+
+// MARK: Traces
+
+struct RequestSpans: Middleware {
+    func intercept(
+        _ request: HTTPRequest, _ context: CallContext, next: Next
+    ) async throws -> HTTPResponse {
+        try await withSpan(request.method.rawValue, ofKind: .client) { span in
+            var request = request
+            if !context.hasLeftOrigin {
+                InstrumentationSystem.instrument.inject(
+                    span.context, into: &request.headers, using: HeaderInjector())
+            }
+            span.attributes["http.request.method"] = request.method.rawValue
+            span.attributes["server.address"] = request.url.origin.host
+            if context.attempts > 1 {
+                span.attributes["http.request.resend_count"] = context.attempts - 1
+            }
+            let response = try await next(request, context)
+            span.attributes["http.response.status_code"] = response.status
+            return response
+        }
+    }
+}
+
+struct HeaderInjector: Injector {
+    func inject(_ value: String, forKey name: String, into headers: inout HTTPHeaders) {
+        headers[name] = value
+    }
+}
+
+// MARK: The end
+
+struct BillingAPI: Service {
+    let client: APIClient
+
+    func run() async throws {
+        // It throws when the task is canceled instead.
+        try? await gracefulShutdown()
+        await client.shutdown(within: .seconds(10))
+    }
+}
