@@ -149,8 +149,9 @@ final class CurlUpload: Sendable {
 
     private func put(_ chunk: Data, resuming resume: @Sendable () -> Void) async throws(ServiceError) {
         let (wasPaused, isTooLong, room) = state.withLock { state -> (Bool, Bool, Promise<Void, ServiceError>?) in
+            // What is too much is not counted: the chunk that completes the length is still held back then.
+            if let length = body.length, state.pulled + chunk.count > length { return (false, true, nil) }
             state.pulled += chunk.count
-            if let length = body.length, state.pulled > length { return (false, true, nil) }
             // An empty one would be taken for the end.
             if !chunk.isEmpty { state.chunks.append(chunk) }
             state.waiting += chunk.count

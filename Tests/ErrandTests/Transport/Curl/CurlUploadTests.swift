@@ -1,4 +1,5 @@
 #if os(Linux)
+import CCurl
 @testable import Errand
 import ErrandTestSupport
 import ErrandTesting
@@ -69,6 +70,31 @@ import Testing
         let response = try await transport.send(request, context: TransportContext(timeout: .seconds(60)))
         #expect(response.body.bytes == Data("\(size + 3)".utf8))
         #expect(server.received.first?.body == Data("abc".utf8) + last)
+    }
+
+    @Test("D17: what completes the length is held back as soon as more has come, before the stream is known to fail")
+    func surplus() async throws {
+        let pieces = Noted(0)
+        let upload = Noted<CurlUpload?>(nil)
+        let filled = Promise<Int, ServiceError>()
+        let body = HTTPBody.Chunks {
+            pieces.update { $0 += 1 }
+            guard pieces.value == 2 else { return Data("abc".utf8) }
+            // It is freed when the stream is given up, before that has been noted.
+            let memory = UnsafeMutableRawPointer.allocate(byteCount: 100, alignment: 1)
+            return Data(
+                bytesNoCopy: memory, count: 100,
+                deallocator: .custom { memory, _ in
+                    memory.deallocate()
+                    var room = [UInt8](repeating: 0, count: 100)
+                    filled.complete(.success(room.withUnsafeMutableBytes { upload.value?.fill($0) ?? 0 }))
+                })
+        }
+        let reader = CurlUpload(.stream(length: 3, body))
+        upload.value = reader
+        reader.start(in: TransportContext()) {}
+        #expect(try await filled.value() == Int(CCURL_PAUSE))
+        upload.value = nil
     }
 
     @Test("a stream is not read further than the server accepts it")
