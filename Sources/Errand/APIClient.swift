@@ -244,12 +244,15 @@ extension APIClient {
     /// Begins a call. It lasts until it is ended explicitly.
     @inline(never)
     nonisolated func begin<Response>(
-        _ endpoint: Endpoint<Response>, delivery: TransportContext.Delivery, onUpload: UploadProgress.Report? = nil,
-        eventIDs reach: EventIDReach = .ownOrigin
+        _ endpoint: Endpoint<Response>, delivery: TransportContext.Delivery, acceptsCached: Bool = true,
+        onUpload: UploadProgress.Report? = nil, eventIDs reach: EventIDReach = .ownOrigin
     ) throws(ServiceError) -> Call {
         if Task.isCancelled { throw .cancelled }
         let rules = configuration.rules(for: endpoint.options)
-        let call = Call(settings(for: endpoint, rules: rules, delivery: delivery, onUpload, eventIDs: reach))
+        let call = Call(
+            settings(
+                for: endpoint, rules: rules, delivery: delivery, acceptsCached: acceptsCached, onUpload,
+                eventIDs: reach))
         do throws(ServiceError) {
             try calls.begin(call)
         } catch {
@@ -262,11 +265,13 @@ extension APIClient {
     /// Returns the settings of the next call.
     nonisolated func settings<Response>(
         for endpoint: Endpoint<Response>, rules: CallRules, delivery: TransportContext.Delivery = .whole,
-        _ onUpload: UploadProgress.Report? = nil, eventIDs reach: EventIDReach = .ownOrigin
+        acceptsCached: Bool = true, _ onUpload: UploadProgress.Report? = nil,
+        eventIDs reach: EventIDReach = .ownOrigin
     ) -> CallSettings {
         CallSettings(
-            id: calls.nextID(), method: endpoint.method, path: endpoint.path, delivery: delivery, rules: rules,
-            time: configuration.time, events: hub, onUpload: onUpload, eventIDs: reach)
+            id: calls.nextID(), method: endpoint.method, path: endpoint.path, delivery: delivery,
+            acceptsCached: acceptsCached, rules: rules, time: configuration.time, events: hub, onUpload: onUpload,
+            eventIDs: reach)
     }
 
     /// Continues a call whose endpoint was not known when it began. It keeps its number and its beginning.
@@ -274,8 +279,8 @@ extension APIClient {
         let next = Call(
             CallSettings(
                 id: call.settings.id, method: endpoint.method, path: endpoint.path, delivery: call.settings.delivery,
-                rules: configuration.rules(for: endpoint.options), time: configuration.time, events: hub,
-                started: call.settings.started), in: call.scope)
+                acceptsCached: call.settings.acceptsCached, rules: configuration.rules(for: endpoint.options),
+                time: configuration.time, events: hub, started: call.settings.started), in: call.scope)
         calls.replace(call, by: next)
         return next
     }

@@ -37,8 +37,8 @@ struct CacheInquiry: Sendable {
     /// caller (K10). QUERY, whose answer depends on its body, is not among them.
     var isHandled: Bool { hasPlainForm && rules.mode != .noStore && !control.noStore }
 
-    /// Why a response is not stored if the cache does not handle the request.
-    var bypassReason: CacheStatus.Reason { hasPlainForm ? .forbidden : .bypassed }
+    /// Why a response is not stored if the cache only passes the request on.
+    var bypassReason: CacheStatus.Reason { hasPlainForm && !isHandled ? .forbidden : .bypassed }
 
     /// Whether a response may be stored as far as the request is concerned.
     var allowsStoring: Bool { isHandled && !isHead }

@@ -25,8 +25,8 @@ struct CacheLayer: Layer {
         -> HTTPResponse
     {
         let inquiry = CacheInquiry(request, rules: context.rules.cache)
-        // A body that is not decoded as a whole belongs to its reader (K16).
-        guard inquiry.isHandled, context.transmission.settings.delivery == .whole else {
+        let settings = context.transmission.settings
+        guard inquiry.isHandled, settings.acceptsCached else {
             return try await pass(request, context, inquiry, next: next)
         }
         let cookies = expectedCookies(of: request, context)
@@ -40,6 +40,8 @@ struct CacheLayer: Layer {
         let visit = Visit(
             inquiry: inquiry, key: key, cookies: cookies, stored: stored, position: cache.position)
         if let response = answer(to: request, context, visit) { return response }
+        // A body that is not decoded as a whole belongs to its reader (K16).
+        if settings.delivery == .stream { return try await pass(request, context, inquiry, next: next) }
         if inquiry.prefersNetwork, let response = try await answerInTime(to: request, context, visit) {
             return response
         }

@@ -7,6 +7,9 @@ final class CallSettings: Sendable {
     let path: EndpointPath
     /// How the caller wants to receive the body of the response.
     let delivery: TransportContext.Delivery
+    /// Whether the response may come from the cache: it may for a body that is decoded as a whole, and for a stream,
+    /// but not for an event stream or a download (K16).
+    let acceptsCached: Bool
     let rules: CallRules
     let started: Instant
     let deadline: Instant
@@ -22,7 +25,8 @@ final class CallSettings: Sendable {
     private let knownName: String?
 
     init(
-        id: Int, method: HTTPMethod, path: EndpointPath, delivery: TransportContext.Delivery = .whole, rules: CallRules,
+        id: Int, method: HTTPMethod, path: EndpointPath, delivery: TransportContext.Delivery = .whole,
+        acceptsCached: Bool = true, rules: CallRules,
         time: any TimeSource, events: EventHub, onUpload: UploadProgress.Report? = nil,
         eventIDs eventIDReach: EventIDReach = .ownOrigin, started: Instant? = nil
     ) {
@@ -30,6 +34,7 @@ final class CallSettings: Sendable {
         self.method = method
         self.path = path
         self.delivery = delivery
+        self.acceptsCached = acceptsCached
         self.rules = rules
         self.time = time
         self.events = events
@@ -47,6 +52,7 @@ final class CallSettings: Sendable {
         method = settings.method
         path = settings.path
         delivery = settings.delivery
+        acceptsCached = settings.acceptsCached
         rules = settings.rules.withoutDeadline
         started = settings.time.now
         deadline = .distantFuture

@@ -63,7 +63,7 @@ extension APIClient {
                 // The next connection is the retry, after a pause that grows. More of them at once would press a server
                 // that is down, and use up the retries of the client's other calls.
                 if pause != nil { call.options.retry = .never }
-                return try await self.open(call, after: pause, eventIDs: reach)
+                return try await self.open(call, acceptsCached: false, after: pause, eventIDs: reach)
             },
             time: time, longestPause: configuration.longestServerPause, lastID: lastID,
             deadline: endpoint.options.deadline.map(\.duration) ?? configuration.deadline,

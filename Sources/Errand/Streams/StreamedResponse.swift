@@ -20,6 +20,9 @@ public struct StreamedResponse: Sendable {
     public let headers: HTTPHeaders
     /// The number of attempts.
     public let attempts: Int
+    /// What the cache has done; `nil` without a cache. A stream is answered from it if a response is stored that may be
+    /// used at once. A stream is never stored.
+    public let cache: CacheStatus?
     /// The body as it arrives.
     public let chunks: Chunks
     let decoding: StreamDecoding
@@ -93,9 +96,10 @@ extension APIClient {
     /// Opens the stream, after a pause if it is opened again. Redirects may take the identifier of its last event
     /// along as far as `reach` says.
     nonisolated func open<Response>(
-        _ endpoint: Endpoint<Response>, after pause: StreamPause? = nil, eventIDs reach: EventIDReach = .ownOrigin
+        _ endpoint: Endpoint<Response>, acceptsCached: Bool = true, after pause: StreamPause? = nil,
+        eventIDs reach: EventIDReach = .ownOrigin
     ) async throws(ServiceError) -> StreamedResponse {
-        let call = try begin(endpoint, delivery: .stream, eventIDs: reach)
+        let call = try begin(endpoint, delivery: .stream, acceptsCached: acceptsCached, eventIDs: reach)
         var watch = watch(pause?.session, for: call)
         do throws(ServiceError) {
             let (response, url, session) = try await configuration.time.run { () async throws(ServiceError) in
@@ -110,7 +114,7 @@ extension APIClient {
             }
             return StreamedResponse(
                 status: response.status, headers: response.headers, attempts: call.attempts,
-                chunks: StreamedResponse.Chunks(stream: stream),
+                cache: response.provenance.cache, chunks: StreamedResponse.Chunks(stream: stream),
                 decoding: StreamDecoding(
                     interpreter: interpreter, decoder: endpoint.options.decoder, status: response.status
                 ) { self.redactor(for: call) },

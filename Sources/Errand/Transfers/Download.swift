@@ -103,7 +103,7 @@ extension APIClient {
     }
 
     private nonisolated func download(_ order: DownloadOrder) async throws(ServiceError) -> DownloadedFile {
-        var call = try begin(order.firstEndpoint, delivery: .stream)
+        var call = try begin(order.firstEndpoint, delivery: .stream, acceptsCached: false)
         do throws(ServiceError) {
             let file = try await configuration.time.run { () async throws(ServiceError) in
                 let endpoint = try await order.endpoint(of: call)
