@@ -44,7 +44,8 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
         public static let onlyIfCached = Reason("nothing usable is stored, and the call may only use the cache")
         /// Not stored: the request or the response forbids it, with `no-store` for instance.
         public static let forbidden = Reason("it must not be stored")
-        /// Not stored: the cache does not handle such requests, such as those for a range or with a condition, and does not store streams.
+        /// Not stored: the cache does not handle such requests, such as those for a range or with a condition; or the
+        /// response is a stream.
         public static let bypassed = Reason("the cache does not handle such requests")
         /// Not stored: responses with that status are not stored.
         public static let status = Reason("responses with that status are not stored")

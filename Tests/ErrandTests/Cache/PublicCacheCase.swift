@@ -134,6 +134,11 @@ struct PublicCacheCase: Decodable, Sendable {
         requests = try members.decode([Step].self, forKey: .requests)
     }
 
+    /// Whether the case needs neither time to pass nor a connection to break.
+    var isImmediate: Bool {
+        requests.allSatisfy { $0.pause_after != true && $0.response_pause == nil && $0.disconnect != true }
+    }
+
     /// The file of the cases; `nil` if it is not there. It stays outside of the repository.
     static let file: URL? = {
         let given = ProcessInfo.processInfo.environment["ERRAND_CACHE_TESTS"].map { URL(fileURLWithPath: $0) }

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Foundation
 
-/// Plays a case of the public HTTP cache tests: its server, its client and its checks, in virtual time.
+/// Plays a case of the public HTTP cache tests: its server, its client and its checks, in virtual time or over the wire.
 ///
 /// What is meant by each member of a case follows the engine of that project. A check that belongs to the preparation
 /// of a case counts like any other: a case whose preparation fails is not passed.
@@ -14,7 +14,8 @@ final class PublicCacheScene: Sendable {
 
     private struct Served: Sendable {
         var number: Int
-        var request: HTTPRequest
+        var method: HTTPMethod
+        var headers: HTTPHeaders
         /// The fields that the client has to receive as they were sent.
         var checked: [String: String] = [:]
     }
@@ -42,14 +43,43 @@ final class PublicCacheScene: Sendable {
 
     /// Returns why the case is not passed; `nil` if it is.
     func failure() async -> String? {
-        network.onAny { [self] in try await answer(to: $0) }
-        let client = testClient(network, clock) { configuration in
-            configuration.cache = .memory(megabytes: 1)
-            configuration.retry = .never
-            configuration.redirects = .never
+        network.onAny { [self] request in
+            let step = step(of: request.headers)
+            if let pause = step.response_pause { try await clock.sleep(for: .seconds(pause)) }
+            let answer = answer(to: request.method, request.url.path, request.headers, at: clock.date)
+            if step.disconnect == true { throw ServiceError.transport(TransportFailure(.reset, "disconnected")) }
+            return HTTPResponse(status: answer.status, headers: answer.headers, body: .bytes(answer.body))
         }
+        let client = testClient(network, clock, configure)
+        return await reason { try await clock.run { try await self.play(client) } }
+    }
+
+    /// Returns why the case is not passed if its requests go to a server on this machine; `nil` if it is. It must not
+    /// wait: see ``PublicCacheCase/isImmediate``.
+    func failureOverTheWire() async throws -> String? {
+        let server = try LoopbackServer()
+        server.onAny { [self] request in
+            let answer = answer(to: request.method, request.path, request.headers, at: Date())
+            return .status(answer.status, headers: answer.headers, body: answer.body)
+        }
+        let client = APIClient(server.baseURL) { configuration in
+            configuration.rateLimit = .unlimited
+            configure(&configuration)
+        }
+        let reason = await reason { try await play(client) }
+        await client.shutdown()
+        return reason
+    }
+
+    private func configure(_ configuration: inout Configuration) {
+        configuration.cache = .memory(megabytes: 1)
+        configuration.retry = .never
+        configuration.redirects = .never
+    }
+
+    private func reason(_ play: () async throws -> Void) async -> String? {
         do {
-            try await clock.run { try await self.play(client) }
+            try await play()
             return nil
         } catch let failure as Failure {
             return failure.reason
@@ -86,17 +116,25 @@ final class PublicCacheScene: Sendable {
 
     // MARK: The server
 
-    private func answer(to request: HTTPRequest) async throws -> HTTPResponse {
-        let number = request.headers["Req-Num"].flatMap { Int($0) } ?? 0
-        let step = test.requests[number - 1]
-        if let pause = step.response_pause { try await clock.sleep(for: .seconds(pause)) }
-        let status = status(of: step, number: number, for: request)
+    private func number(of headers: HTTPHeaders) -> Int {
+        headers["Req-Num"].flatMap { Int($0) } ?? 0
+    }
+
+    private func step(of headers: HTTPHeaders) -> PublicCacheCase.Step {
+        test.requests[number(of: headers) - 1]
+    }
+
+    private func answer(
+        to method: HTTPMethod, _ path: String, _ requested: HTTPHeaders, at date: Date
+    ) -> (status: Int, headers: HTTPHeaders, body: Data) {
+        let (number, step) = (number(of: requested), step(of: requested))
+        let status = status(of: step, number: number, for: requested)
         let count = state.withLock { $0.served.count + 1 }
         var headers: HTTPHeaders = [
-            "Server-Base-Url": request.url.path, "Server-Request-Count": String(count),
-            "Server-Now": String(Int(clock.date.timeIntervalSince1970)),
+            "Server-Base-Url": path, "Server-Request-Count": String(count),
+            "Server-Now": String(Int(date.timeIntervalSince1970)),
         ]
-        var served = Served(number: number, request: request)
+        var served = Served(number: number, method: method, headers: requested)
         for field in step.response_headers ?? [] {
             headers.add(field.name, value(of: field, in: headers, magicLocations: step.magic_locations ?? false))
             if field.isChecked { served.checked[field.name] = headers.joined(field.name) }
@@ -106,19 +144,17 @@ final class PublicCacheScene: Sendable {
             state.served.append(served)
             state.dates[number] = headers["Last-Modified"]
         }
-        if step.disconnect == true { throw ServiceError.transport(TransportFailure(.reset, "disconnected")) }
-        let body = Self.statusesWithoutBody.contains(status) ? "" : step.response_body ?? Self.identity
-        return HTTPResponse(
-            status: status, headers: headers, body: .bytes(request.method == .head ? Data() : Data(body.utf8)))
+        let hasBody = method != .head && !Self.statusesWithoutBody.contains(status)
+        return (status, headers, hasBody ? Data((step.response_body ?? Self.identity).utf8) : Data())
     }
 
-    private func status(of step: PublicCacheCase.Step, number: Int, for request: HTTPRequest) -> Int {
+    private func status(of step: PublicCacheCase.Step, number: Int, for headers: HTTPHeaders) -> Int {
         guard step.expected_type?.hasSuffix("validated") == true else { return step.response_status?.code ?? 200 }
         let tag = test.requests[number - 2].response_headers?.first { $0.name == "ETag" }?.text
         let date = state.withLock { $0.dates[number - 1] }
         let isKnown =
-            date != nil && request.headers["If-Modified-Since"] == date
-            || tag != nil && request.headers["If-None-Match"] == tag
+            date != nil && headers["If-Modified-Since"] == date
+            || tag != nil && headers["If-None-Match"] == tag
         return isKnown ? 304 : 999
     }
 
@@ -192,15 +228,15 @@ final class PublicCacheScene: Sendable {
             if step.expected_type == "not_cached" { try require(seen?.number == number, "request \(number) not sent") }
             let condition = ["etag_validated": "If-None-Match", "lm_validated": "If-Modified-Since"]
             if let name = step.expected_type.flatMap({ condition[$0] }) {
-                try require(seen?.request.headers[name] != nil, "request \(number) has no \(name)")
+                try require(seen?.headers[name] != nil, "request \(number) has no \(name)")
             }
             for field in step.expected_request_headers ?? [] {
-                let found = seen?.request.headers.joined(field.name)
+                let found = seen?.headers.joined(field.name)
                 try require(
                     found != nil && (field.text == nil || found == field.text), "\(field.name) is \(found ?? "-")")
             }
             if let method = step.expected_method {
-                try require(seen?.request.method.rawValue == method, "request \(number) is no \(method)")
+                try require(seen?.method.rawValue == method, "request \(number) is no \(method)")
             }
             for (name, value) in seen?.checked ?? [:] where name.lowercased() != "date" {
                 let found = replies[index].headers.joined(name)

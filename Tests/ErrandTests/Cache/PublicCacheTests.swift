@@ -10,11 +10,25 @@ import Testing
         "partial-use-stored-headers": "ranges are not answered from the cache",
     ]
 
+    private static let isThere: ConditionTrait = .enabled(
+        if: PublicCacheCase.file != nil,
+        "the cases are not there: put cache-tests.json into ../shared, or name it in ERRAND_CACHE_TESTS")
+
+    @Test("K1–K15: what is passed in virtual time is passed over the wire", isThere)
+    func overTheWire() async throws {
+        let cases = try PublicCacheCase.all().filter {
+            $0.kind == .required && $0.isImmediate && Self.argued[$0.id] == nil
+        }
+        #expect(cases.count > 20)
+        for test in cases {
+            let reason = try await PublicCacheScene(test).failureOverTheWire()
+            #expect(reason == nil, "\(test.id)")
+        }
+    }
+
     @Test(
         "K1–K15: each required case is passed or argued, and at least 42 of those for an optimal cache",
-        .enabled(
-            if: PublicCacheCase.file != nil,
-            "the cases are not there: put cache-tests.json into ../shared, or name it in ERRAND_CACHE_TESTS"))
+        isThere)
     func cases() async throws {
         let cases = try PublicCacheCase.all()
         #expect(cases.count > 150)
