@@ -20,6 +20,23 @@ struct Answer: Sendable {
         Answer(status: status, json: json, headers: headers)
     }
 
+    /// Creates an answer that a client may keep for that many seconds; it confirms what the client has, if that is the
+    /// same. A change invalidates what is in the same group.
+    static func kept(_ json: JSON, for request: ExampleRequest, seconds: Int, group: String? = nil) -> Answer {
+        let digest = json.data.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        var headers: HTTPHeaders = ["Cache-Control": "private, max-age=\(seconds)", "ETag": "\"\(digest)\""]
+        headers["Cache-Groups"] = group.map { "\"\($0)\"" }
+        if request.headers["If-None-Match"] == headers["ETag"] { return Answer(status: 304, headers: headers) }
+        return .json(json, headers: headers)
+    }
+
+    /// The same answer, after which no client may use what it has kept of that group.
+    func invalidating(_ group: String) -> Answer {
+        var answer = self
+        answer.headers["Cache-Group-Invalidation"] = "\"\(group)\""
+        return answer
+    }
+
     /// Creates an answer with a file, or the part that is asked for.
     static func file(_ file: LoopbackFile, for request: ExampleRequest) -> Answer {
         var answer = Answer()

@@ -35,7 +35,8 @@ extension APIClient {
     /// Whether the cache would answer a call at once.
     @concurrent
     fileprivate nonisolated func isStored<Response>(_ endpoint: Endpoint<Response>) async -> Bool {
-        guard configuration.cache != nil, endpoint.body == nil else { return false }
+        // No file or stream is opened to ask the cache. Parameters may be part of the query.
+        guard configuration.cache != nil, endpoint.body?.isParameters ?? true else { return false }
         let rules = configuration.rules(for: endpoint.options)
         guard let pipeline = try? pipeline.get(),
             let request = try? pipeline.builder.request(for: endpoint, rules: rules, files: BodyFiles())

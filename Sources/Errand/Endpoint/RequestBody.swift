@@ -19,6 +19,11 @@ public struct RequestBody: Sendable {
 
     let content: Content
 
+    /// Whether the method decides where the content goes.
+    var isParameters: Bool {
+        if case .parameters = content { true } else { false }
+    }
+
     // Of the functions that a literal fits, the one for `JSONObject` is preferred, even where the literal could be a
     // dictionary or a `JSONValue`: otherwise the types of other members would decide whether a `nil` is left out.
 

@@ -13,7 +13,7 @@ import Errand
 ///
 /// Every request also has `api_key` in the query, and a POST has `guest_session_id` there. The header
 /// `Content-Language` of a review says what language it is in; the default is `en`. A page has 20 films; a page after
-/// the last is empty. Errors are `{"success": false, "status_code": 7, "status_message": …}`, with the codes of The
+/// the last is empty. A client may keep a page for ten minutes. Errors are `{"success": false, "status_code": 7, "status_message": …}`, with the codes of The
 /// Movie Database.
 struct MoviesBackend: Backend {
     static let prefix = ["movies", "3", "movie"]
@@ -101,9 +101,10 @@ struct MoviesBackend: Backend {
             throw Refusal(400, "Invalid page: Pages start at 1 and max at 500.", code: "22")
         }
         let shown = ids.dropFirst((page - 1) * Self.pageSize).prefix(Self.pageSize)
-        return .json([
+        let answer: JSON = [
             "page": .int(page), "total_pages": .int((ids.count + Self.pageSize - 1) / Self.pageSize),
             "total_results": .int(ids.count), "results": .array(shown.map(catalog.json)),
-        ])
+        ]
+        return .kept(answer, for: request, seconds: 600)
     }
 }

@@ -10,7 +10,7 @@
 ///
 /// Every request also has `application_token` and `user_id`, the user whose list it is: in the query or in the JSON
 /// body. The response is 403 for a wrong application token, a change with a read-only token, and a private list. Other
-/// wrong parameters are 422. Errors are `{"message": …, "errors": {"friend_id": […]}}`.
+/// wrong parameters are 422. A list may be kept, and has an `ETag` by which it is confirmed. Errors are `{"message": …, "errors": {"friend_id": […]}}`.
 struct SocialBackend: Backend {
     static let prefix = ["social", "api", "v1"]
 
@@ -28,14 +28,15 @@ struct SocialBackend: Backend {
         switch request.route {
         case "GET friends":
             guard user != ExampleData.shyUserID else { throw Refusal(403, "Dan Dyer shows the list to nobody") }
-            return .json(list(of: user, category: request["category"]?.text))
+            let list = list(of: user, category: request["category"]?.text)
+            return .kept(list, for: request, seconds: 0, group: group(of: user))
         case "GET friends/categories":
             return .json(.array(Set(friends(of: user).compactMap(\.category)).sorted().map { .string($0) }))
         case "POST friends": return try add(to: user, request)
         case "DELETE friends":
             let index = try index(of: request.number("friend_id"), in: user)
             friendships[user]?.remove(at: index)
-            return .done
+            return .done.invalidating(group(of: user))
         case "PUT friends/category": return try categorize(for: user, request)
         default: throw .notFound
         }
@@ -72,7 +73,7 @@ struct SocialBackend: Backend {
         }
         let friendship = Friendship(id: id, category: request["category"]?.text)
         friendships[user, default: []].append(friendship)
-        return .json(Self.json(of: friendship), status: 201)
+        return .json(Self.json(of: friendship), status: 201).invalidating(group(of: user))
     }
 
     /// Changes the category of all the friends, or of none if one of them is unknown.
@@ -86,8 +87,11 @@ struct SocialBackend: Backend {
             indices.append(try index(of: id, in: user))
         }
         for index in indices { friendships[user]?[index].category = request["category"]?.text }
-        return .json(list(of: user, category: nil))
+        return .json(list(of: user, category: nil)).invalidating(group(of: user))
     }
+
+    /// The lists that change together.
+    private func group(of user: Int) -> String { "friends of \(user)" }
 
     private func friends(of user: Int) -> [Friendship] {
         friendships[user] ?? []

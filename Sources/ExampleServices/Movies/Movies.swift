@@ -73,7 +73,8 @@ public enum Movies {
         public let site: String
     }
 
-    /// Creates a client of the catalog. Every call sends the key, which no log shows; nothing is cached.
+    /// Creates a client of the catalog. Every call sends the key, which no log shows. Films are kept in memory as long
+    /// as the catalog allows; for a client that always asks, configure `$0.cache = nil`.
     ///
     /// `log` receives a line for each request, each response and each error. It must not block, because the call waits
     /// for it.
@@ -84,6 +85,7 @@ public enum Movies {
         var configuration = Configuration(server)
         configuration.parameters = ["api_key": apiKey]
         configuration.timeout = .seconds(10)
+        configuration.cache = .memory(megabytes: 10)
         if let log {
             configuration.observe = { log(LogFormatter().line(for: $0)) }
         }

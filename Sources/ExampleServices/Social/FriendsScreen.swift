@@ -6,7 +6,7 @@ extension Social {
     /// The model of a screen with the list: a button that loads, a spinner, the friends, or an error message.
     @MainActor @Observable
     public final class FriendsScreen {
-        /// The friends of the last successful load.
+        /// The friends of the last successful load; while the first is running, those that are stored.
         public private(set) var friends: [User] = []
         /// The number of friends that the last successful load could not read.
         public private(set) var skippedCount = 0
@@ -34,19 +34,26 @@ extension Social {
             self.service = service
         }
 
-        /// Loads the friends when the button is tapped. A second tap cancels the running load and begins a new one.
+        /// Loads the friends when the button is tapped, and shows at once what is stored. A second tap cancels the
+        /// running load and begins a new one.
         public func load() async {
             loads += 1
             defer { loads -= 1 }
             let service = service
             do throws(ServiceError) {
-                let list = try await latest.run { try await service.friends() }
-                (friends, skippedCount, message) = (list.elements, list.skippedCount, nil)
+                try await latest.run { [weak self] () async throws(ServiceError) in
+                    for try await reply in service.friendsAtOnce() { await self?.show(reply.value) }
+                }
+                message = nil
             } catch .cancelled {
                 // The screen is gone, or a later load decides what it shows.
             } catch {
                 message = error.localizedDescription
             }
+        }
+
+        private func show(_ list: LossyList<User>) {
+            (friends, skippedCount) = (list.elements, list.skippedCount)
         }
     }
 }

@@ -20,6 +20,11 @@ extension Social {
             try await client.run(.friends(in: category))
         }
 
+        /// The friends as the last call found them, at once, and then as they are now: for the beginning of a screen.
+        public func friendsAtOnce() -> Replies<LossyList<User>> {
+            client.replies(to: .friends(), .cachedThenFresh)
+        }
+
         /// Returns the friends of a user, all of them or those in a category. A user may keep the list private; then
         /// the error is `.rejected` with the status 403.
         public func friends(

@@ -30,13 +30,15 @@ public enum Social {
         public init(stringLiteral name: String) { self.init(rawValue: name) }
     }
 
-    /// Creates a client for the app with that token and the user with that number; every call sends both.
+    /// Creates a client for the app with that token and the user with that number; every call sends both. What it
+    /// keeps to show at once is in memory; configure another cache to have it when the app starts.
     public static func client(
         _ server: ServerEnvironment, appToken: String, user: User.ID,
         _ configure: (inout Configuration) -> Void = { _ in }
     ) -> APIClient {
         var configuration = Configuration(server)
         configuration.parameters = ["application_token": appToken, "user_id": user]
+        configuration.cache = .memory(megabytes: 5)
         configure(&configuration)
         return APIClient(configuration)
     }

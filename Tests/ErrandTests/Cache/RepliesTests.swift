@@ -40,6 +40,18 @@ import Testing
         try network.verify()
     }
 
+    @Test("what is stored for a call with parameters is there at once too")
+    func parameters() async throws {
+        network.on(.get, "/x?page=1", reply("[1]", "max-age=10"), reply("[2]", "max-age=10"))
+        let client = client()
+        let endpoint = Endpoint<[Int]>(.get, "x", parameters: ["page": 1])
+        _ = try await client.run(endpoint)
+        await clock.advance(by: .seconds(60))
+        var values: [[Int]] = []
+        for try await reply in client.replies(to: endpoint, .cachedThenFresh) { values.append(reply.value) }
+        #expect(values == [[1], [2]])
+    }
+
     @Test("K5: what has to be confirmed is not shown before", arguments: ["max-age=10, must-revalidate", "no-cache"])
     func strict(control: String) async throws {
         network.on(.get, "/x", reply("[1]", control), .status(304))

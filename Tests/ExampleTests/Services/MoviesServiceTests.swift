@@ -17,11 +17,24 @@ import Testing
         service = Movies.Service(client)
     }
 
-    @Test("an enum's case and a static member are the same call, and nothing is cached")
+    @Test("an enum's case and a static member are the same call, which is answered from the cache the second time")
     func bothStyles() async throws {
         let byCase: Movies.MoviePage = try await client.run(Endpoint(MovieRoute.popular(page: 2)))
         #expect(try await client.run(.popular(page: 2)) == byCase)
         #expect(byCase.page == 2 && byCase.totalPages == 3 && byCase.results.count == 20)
+        #expect(server.received.count == 1)
+    }
+
+    @Test("without a cache, each call is sent")
+    func uncached() async throws {
+        func configure(_ configuration: inout Configuration) {
+            overTheWire(&configuration)
+            configuration.cache = nil
+        }
+        let client = Movies.client(
+            ServerEnvironment(name: "qa", baseURL: server.moviesURL), apiKey: ExampleData.apiKey, configure)
+        let first = try await client.run(.popular())
+        #expect(try await client.run(.popular()) == first)
         #expect(server.received.count == 2)
     }
 

@@ -35,6 +35,22 @@ import Testing
         #expect(screen.friends.map(\.id) == [8])
     }
 
+    @Test("the friends of the last time are shown at once, and stay if the server fails")
+    @MainActor func stored() async throws {
+        network.on(
+            .get, list, .json(#"[{"id": 7}]"#, headers: ["Cache-Control": "max-age=0", "ETag": "\"1\""]),
+            .status(503).after(.seconds(2)))
+        await Social.FriendsScreen(service).load()
+        let screen = Social.FriendsScreen(service)
+        let load = Task { await screen.load() }
+        await network.sent(atLeast: 2)
+        #expect(screen.friends.map(\.id) == [7] && screen.isLoading && screen.message == nil)
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: .seconds(2))
+        await load.value
+        #expect(screen.friends.map(\.id) == [7] && !screen.isLoading && screen.message != nil)
+    }
+
     @Test("the screen is loading from the first tap until the last load has ended")
     @MainActor func loading() async throws {
         network.on(.get, list, .json("[]").after(.seconds(2)), .status(503).after(.seconds(2)))

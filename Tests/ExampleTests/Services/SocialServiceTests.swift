@@ -29,6 +29,20 @@ import Testing
         #expect(try await service.friends().map(\.id) == [2, 6, 8, 3])
     }
 
+    @Test("what is stored is there at once, then confirmed; after a change it is not shown any more")
+    func atOnce() async throws {
+        func kinds() async throws -> [CacheStatus.Kind?] {
+            var kinds: [CacheStatus.Kind?] = []
+            for try await reply in service.friendsAtOnce() { kinds.append(reply.cache?.kind) }
+            return kinds
+        }
+        #expect(try await kinds() == [.miss])
+        #expect(try await kinds() == [.stale, .revalidated])
+        try await service.remove(5)
+        #expect(try await kinds() == [.miss])
+        #expect(try await service.friends().map(\.id) == [2, 6, 8])
+    }
+
     @Test("the friends of another user are listed, all of them or a category, unless the list is private")
     func friendsOfOthers() async throws {
         #expect(try await service.friends(of: ExampleData.ben.id).map(\.id) == [1, 7])
