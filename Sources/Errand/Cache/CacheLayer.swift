@@ -107,12 +107,13 @@ struct CacheLayer: Layer {
     @inline(never)
     private func answer(to request: HTTPRequest, _ context: CallContext, _ visit: Visit) -> HTTPResponse? {
         if visit.inquiry.prefersNetwork { return nil }
-        let now = CacheMoment(of: context.time)
-        switch visit.inquiry.decision(on: visit.stored, at: now) {
-        case .serve(let age): return visit.stored.map { serve($0, request, context, .hit, age: age) }
+        // The usual miss does not read the clock.
+        guard let stored = visit.stored else { return visit.inquiry.isLocal ? .notCached : nil }
+        switch visit.inquiry.decision(on: stored, at: CacheMoment(of: context.time)) {
+        case .serve(let age): return serve(stored, request, context, .hit, age: age)
         case .serveStale(let age, let reason, let isRefreshing):
             if isRefreshing { refresh(request, context, visit) }
-            return visit.stored.map { serve($0, request, context, .stale, age: age, because: reason) }
+            return serve(stored, request, context, .stale, age: age, because: reason)
         case .refuse: return .notCached
         case .revalidate, .fetch: return nil
         }

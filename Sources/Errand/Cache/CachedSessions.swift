@@ -48,11 +48,16 @@ extension CacheLayer {
     }
 
     private func key(of request: HTTPRequest, name: String?, session: UUID?, cookies: String?) -> CacheKey {
-        let secret = [secrets.credentials(in: request.headers), cookies.map { "cookie jar: \($0)" }]
-            .compactMap(\.self)
-        let credentials = secret.isEmpty ? nil : cache.digest(of: secret.joined(separator: "\n"))
-        return CacheKey(
+        CacheKey(
             resource: name.map { .named($0, request.url.origin) } ?? .url(request.url),
-            partition: CacheKey.Partition(session: session, credentials: credentials))
+            partition: CacheKey.Partition(session: session, credentials: digest(of: request, cookies: cookies)))
+    }
+
+    /// Returns a digest of the credentials that the request has, or will have from the jar; `nil` if there are none.
+    private func digest(of request: HTTPRequest, cookies: String?) -> [UInt8]? {
+        let own = secrets.credentials(in: request.headers)
+        guard own != nil || cookies != nil else { return nil }
+        let all = [own, cookies.map { "cookie jar: \($0)" }].compactMap(\.self)
+        return cache.digest(of: all.joined(separator: "\n"))
     }
 }

@@ -7,6 +7,8 @@ final class SecretFields: Sendable {
 
     private let names: SecretNames
     private let known = Lock<[String: Bool]>([:])
+    /// The names in the last request without credentials: most requests of a client have the same.
+    private let plain = Lock<[String]>([])
 
     init(_ names: SecretNames) {
         self.names = names
@@ -25,8 +27,19 @@ final class SecretFields: Sendable {
 
     /// Returns the credentials of a request, as one text; `nil` if it has none.
     func credentials(in headers: HTTPHeaders) -> String? {
-        guard headers.fields.contains(where: isSecret) else { return nil }
+        guard !isPlain(headers) else { return nil }
+        guard headers.fields.contains(where: isSecret) else {
+            plain.withLock { $0 = headers.fields.map(\.name) }
+            return nil
+        }
         let secret = headers.fields.filter(isSecret)
         return secret.map { "\($0.name.lowercased()): \($0.value)" }.sorted().joined(separator: "\n")
+    }
+
+    private func isPlain(_ headers: HTTPHeaders) -> Bool {
+        plain.withLock { names in
+            names.count == headers.fields.count
+                && zip(names, headers.fields).allSatisfy { $0 == $1.name && !$1.isSecret }
+        }
     }
 }

@@ -27,6 +27,19 @@ import Testing
         }
     }
 
+    @Test("K7: credentials are found after requests without any, also where only one value of a name is secret")
+    func credentials() {
+        let fields = SecretFields(.standard)
+        let plain: HTTPHeaders = ["Accept": "text/plain", "X-Device": "phone 77"]
+        var marked = plain
+        marked.hide(by: Redactor(hiding: ["phone 77"]))
+        for _ in 0..<2 {
+            #expect(fields.credentials(in: plain) == nil)
+            #expect(fields.credentials(in: marked) == "x-device: phone 77")
+            #expect(fields.credentials(in: ["Accept": "text/plain", "X-Token": "phone"]) == "x-token: phone")
+        }
+    }
+
     private func token(_ text: String, expiresIn seconds: Double? = nil) -> Token {
         Token(accessToken: text, expiry: seconds.map { clock.date.addingTimeInterval($0) })
     }
