@@ -256,6 +256,26 @@ import Testing
         try network.verify()
     }
 
+    @Test("K8: a call whose deadline comes before the permit waits until then; the others have their response")
+    func permitAfterDeadline() async throws {
+        network.on(.get, "/x") { ScriptedReply.json("1") }
+        let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
+        let client = client { $0.limiter = limiter }
+        try await limiter.acquire()
+        try await clock.run {
+            async let patient = run(endpoint, client)
+            try await clock.sleep(for: .seconds(1))
+            let hurried = await run(endpoint.deadline(.seconds(3)), client)
+            #expect(clock.elapsed == .seconds(4))
+            let failure = try #require(throws: ServiceError.self) { try hurried.get() }
+            guard case .timedOut(let timeout) = failure else { throw failure }
+            #expect(timeout.bound == .deadline && !failure.mayHaveReachedServer)
+            #expect(await patient == .success(1))
+            #expect(clock.elapsed == .seconds(10))
+        }
+        try network.verify()
+    }
+
     @Test("K8: when the last has left, the send is cancelled, and the next call sends anew")
     func allLeave() async throws {
         let isCancelled = Noted(false)
