@@ -76,6 +76,27 @@ import Testing
         try await expectAnew(client)
     }
 
+    @Test("D15: who has other cookies in the jar gets no byte of the part; who has the same goes on")
+    func otherCookies() async throws {
+        server.on(.get, "/login") { request in
+            let name = request.query.first { $0.name == "name" }?.value ?? ""
+            return .json("1", headers: ["Set-Cookie": "user=\(name)"])
+        }
+        func client(of name: String) async throws -> APIClient {
+            let client = self.client { $0.cookies = CookieJar() }
+            _ = try await client.run(Endpoint<Int>.get("login", query: ["name": name]))
+            return client
+        }
+        try await breakOff(try await client(of: "ann"))
+        try await expectAnew(try await client(of: "bo"), isCertainAtOnce: false)
+        try FileManager.default.removeItem(atPath: target)
+        try await breakOff(try await client(of: "ann"))
+        let file = try await client(of: "ann").download(.get("file"), to: target)
+        let last = try #require(server.received.last)
+        #expect(file.isResumed && last.headers["Cookie"] == "user=ann")
+        #expect(downloaded == Self.file(for: Self.caller(of: last)).content)
+    }
+
     @Test("D15: without a session, and with one, are two callers", arguments: [true, false])
     func withAndWithout(isFirstSigned: Bool) async throws {
         let tokens = TokenStore(persistence: .memory) { $0 }
