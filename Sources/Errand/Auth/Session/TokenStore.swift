@@ -35,13 +35,13 @@ public actor TokenStore {
     @TaskLocal static var refreshing: RefreshRun?
 
     nonisolated let live: LiveSession
-    private nonisolated let storage: SessionStorage
+    nonisolated let storage: SessionStorage
     /// What exchanges tokens; `nil` if the server replaces none.
-    private nonisolated let exchange: TokenExchange?
+    nonisolated let exchange: TokenExchange?
     /// What revokes tokens when the user signs out; `nil` if nothing does.
     private nonisolated let revocation: TokenRevocation?
-    private nonisolated let time: any TimeSource
-    private nonisolated let refreshTimeout: Duration
+    nonisolated let time: any TimeSource
+    nonisolated let refreshTimeout: Duration
     private nonisolated let broadcast = Broadcast<TokenEvent>()
 
     private var loading: Promise<Void, ServiceError>?
@@ -49,7 +49,7 @@ public actor TokenStore {
     private var listener: Task<Void, Never>?
     private var refreshTask: Task<Void, Never>?
     /// The refresh that waits for the end of a pause, and has not begun.
-    private var pausing: LiveSession.Refresh?
+    var pausing: LiveSession.Refresh?
 
     /// Creates a store. It loads the saved session when the first call needs it.
     ///
@@ -270,36 +270,18 @@ public actor TokenStore {
 
     private func load(completing promise: Promise<Void, ServiceError>) async {
         let access = await storage.beginAccess()
-        let outcome: Result<SavedSession?, TokenPersistenceError>
+        let finding: FirstFinding
         do throws(TokenPersistenceError) {
-            outcome = .success(try await storage.load())
+            finding = FirstFinding(try await storage.load())
         } catch {
-            outcome = .failure(error)
+            finding = FirstFinding(error, obtainsTokens: exchange?.obtainsTokens == true)
         }
         access.end()
         // Reentrancy: if somebody has signed in while it was read, the state ignores what was read.
         loading = nil
-        switch outcome {
-        case .success(let session):
-            live.load(session)
-            promise.complete(.success(()))
-        case .failure(let error) where error.kind == .missingFolder:
-            // Where there has never been a folder, no user has ever signed in.
-            live.load(nil)
-            promise.complete(.success(()))
-        case .failure(let error) where error.kind == .deviceLocked:
-            // The user is still signed in, and the next call reads again.
-            report(error)
-            promise.complete(.failure(.storage(error)))
-        case .failure(let error):
-            report(error)
-            // What was moved aside does not come back. A store that obtains its tokens needs no user for a new session.
-            if error.isKeptAside { live.load(nil) }
-            let mustSignIn = error.isKeptAside && exchange?.obtainsTokens != true
-            let expiry = SessionExpiry(mustSignIn ? .damaged : .unreadable, message: error.message)
-            if mustSignIn { broadcast.send(.expired(expiry)) }
-            promise.complete(.failure(.sessionExpired(expiry)))
-        }
+        if finding.isCertain { live.load(finding.session) }
+        for event in finding.events { broadcast.send(event) }
+        promise.complete(finding.error.map { .failure($0) } ?? .success(()))
     }
 
     /// Saves the session that is current when the save begins, so that the last of several changes is saved.
@@ -336,61 +318,6 @@ public actor TokenStore {
         } catch {
             change { $0.failLearning(error) }
         }
-    }
-
-    // MARK: A refresh
-
-    /// Returns the refresh of that session, for a call that needs its result: the one under way, or a new one.
-    func startRefresh(
-        of id: UUID, rejecting rejected: String? = nil
-    ) throws(ServiceError) -> LiveSession.Refresh {
-        // Another call may have refreshed the token before this one entered the actor (T2).
-        switch live.status(of: id, rejecting: rejected) {
-        case .good(let token), .aging(let token): return .completed(token)
-        case .beingReplaced(let promise): return promise
-        case .ended(let expiry): throw .sessionExpired(expiry)
-        case .expired:
-            let promise = LiveSession.Refresh()
-            change { $0.startRefresh(promise, of: id) }
-            return promise
-        }
-    }
-
-    /// Returns the refresh that obtains the first token of a session (T19): the one under way, or a new one; `nil` if a
-    /// user has to sign in.
-    func obtainToken() throws(ServiceError) -> LiveSession.Refresh? {
-        exchange?.obtainsTokens == true ? try startRefresh(of: live.awaitToken()) : nil
-    }
-
-    /// Starts a refresh for later calls, if the pace allows one now.
-    func refreshBeside(_ id: UUID) {
-        // Another call may have refreshed the token before this one entered the actor (T2).
-        switch live.status(of: id) {
-        case .good, .beingReplaced, .ended: return
-        case .aging, .expired: break
-        }
-        let now = time.now
-        change { $0.startRefreshBeside(Promise(), of: id, at: now) }
-    }
-
-    private func begin(_ promise: LiveSession.Refresh, notBefore instant: Instant) async {
-        // A canceled pause means that the session is over, which the next step finds out by itself.
-        try? await time.sleep(until: instant, for: .sleeper("the pause before a refresh"), in: CallScope())
-        if pausing == promise { pausing = nil }
-        let refresh = SessionRefresh(
-            promise, of: live, in: storage, by: exchange, within: refreshTimeout, time: time)
-        await refresh.run(on: self)
-    }
-
-    /// Continues the session with a token that came after its refresh was given up. Another refresh takes it, which
-    /// saves it before any call uses it (T14). If the session has ended, the token is discarded (T6).
-    func takeLate(_ token: Token, of session: SavedSession) {
-        if case .ended = live.status(of: session.id) {
-            change { $0.discard(token, of: session.id) }
-            return
-        }
-        exchange?.keep(token, of: session)
-        change { $0.startRefresh(Promise(), late: session) }
     }
 
     deinit {
