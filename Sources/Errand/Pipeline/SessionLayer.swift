@@ -15,7 +15,7 @@ struct SessionLayer: Layer {
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
-        if try !signAtOnce(request, in: context.transmission) { try await signLater(request, in: context.transmission) }
+        try await sign(request, in: context.transmission)
         return try await next(request, context)
     }
 
@@ -27,6 +27,8 @@ struct SessionLayer: Layer {
     }
 
     /// Finds the session of a request before it is sent.
+    // Inlined, because most calls do not wait here, and another function that could wait would cost each of them.
+    @inline(__always)
     func sign(_ request: HTTPRequest, in transmission: Transmission) async throws(ServiceError) {
         if try !signAtOnce(request, in: transmission) { try await signLater(request, in: transmission) }
     }
