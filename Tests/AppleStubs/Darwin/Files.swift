@@ -30,6 +30,7 @@ public var O_CREAT: Int32 { 0x0200 }
 public var O_TRUNC: Int32 { 0x0400 }
 public var O_EXCL: Int32 { 0x0800 }
 public var O_CLOEXEC: Int32 { 0x0100_0000 }
+public var O_EVTONLY: Int32 { 0x8000 }
 
 public func open(_ path: UnsafePointer<CChar>, _ oflag: Int32) -> Int32 { -1 }
 public func open(_ path: UnsafePointer<CChar>, _ oflag: Int32, _ mode: mode_t) -> Int32 { -1 }

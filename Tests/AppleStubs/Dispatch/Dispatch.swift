@@ -58,7 +58,21 @@ public struct DispatchWorkItemFlags: OptionSet, Sendable {
 }
 
 // https://developer.apple.com/documentation/dispatch/dispatchsource
-open class DispatchSource: DispatchSourceSignal {
+open class DispatchSource: DispatchSourceSignal, DispatchSourceFileSystemObject {
+    public struct FileSystemEvent: OptionSet, Sendable {
+        public let rawValue: UInt
+        public init(rawValue: UInt) { self.rawValue = rawValue }
+        public static let delete = FileSystemEvent(rawValue: 0x1)
+        public static let write = FileSystemEvent(rawValue: 0x2)
+        public static let rename = FileSystemEvent(rawValue: 0x20)
+        public static let revoke = FileSystemEvent(rawValue: 0x40)
+    }
+
+    public class func makeFileSystemObjectSource(
+        fileDescriptor: Int32, eventMask: FileSystemEvent, queue: DispatchQueue? = nil
+    ) -> any DispatchSourceFileSystemObject {
+        DispatchSource()
+    }
     public class func makeSignalSource(signal: Int32, queue: DispatchQueue? = nil) -> any DispatchSourceSignal {
         DispatchSource()
     }
@@ -78,7 +92,14 @@ extension DispatchSourceProtocol {
     public func setEventHandler(
         qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], handler: DispatchSourceHandler?
     ) {}
+    public func setCancelHandler(
+        qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], handler: DispatchSourceHandler?
+    ) {}
+    public func activate() {}
 }
+
+// https://developer.apple.com/documentation/dispatch/dispatchsourcefilesystemobject
+public protocol DispatchSourceFileSystemObject: DispatchSourceProtocol {}
 
 // https://developer.apple.com/documentation/dispatch/dispatchsourcesignal
 public protocol DispatchSourceSignal: DispatchSourceProtocol {}

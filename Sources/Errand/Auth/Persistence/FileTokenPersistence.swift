@@ -17,6 +17,9 @@ public import Foundation
 /// default. Then they continue with their token while it is valid, and a refresh fails with
 /// ``TransportFailure/Kind-swift.enum/storage``.
 ///
+/// A store that uses the file learns at once what another process does to it: a new token is used, and a sign-out or
+/// another user's sign-in ends the session here, too. See ``changes()``.
+///
 /// A disk that hangs keeps no task from running: calls that need no new token continue, and the others end at their
 /// deadline. A refreshed token is saved before calls use it. If saving takes longer than the `refreshTimeout` of the
 /// ``TokenStore``, calls use the unsaved token, and ``TokenStore/events`` reports ``TokenEvent/notSaved(_:)``. Until
@@ -124,6 +127,22 @@ public struct FileTokenPersistence: TokenPersistence {
         _ body: @Sendable (SessionLock) async -> Void
     ) async throws(TokenPersistenceError) {
         try await file.exclusively(within: lockTimeout, body)
+    }
+
+    /// Returns a stream with an element for each time that the file was replaced or removed, by any process of this
+    /// machine.
+    ///
+    /// All streams of a process share one thread, which waits for the system. On a file system that several machines
+    /// share, changes by the others are not seen; a store finds them at its next refresh. So it does on systems other
+    /// than Linux and Apple's, when a user has used up what Linux provides for watches, and in the virtual time of a
+    /// test.
+    public func changes() -> AsyncStream<Void>? {
+        // Virtual time would go on before a change arrives.
+        guard !VirtualTime.isUnderWay else { return nil }
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let watch = FileWatch(of: file.path) { continuation.yield() }
+        continuation.onTermination = { _ in watch.end() }
+        return stream
     }
 }
 

@@ -67,7 +67,10 @@ final class SessionStorage: Sendable {
     }
 
     /// Returns a stream of the changes elsewhere; `nil` if they cannot be known.
-    func changes() -> AsyncStream<Void>? { persistence.changes() }
+    func changes() -> AsyncStream<Void>? {
+        guard time.executor != nil else { return persistence.changes() }
+        return VirtualTime.$isUnderWay.withValue(true) { persistence.changes() }
+    }
 
     /// Runs `body` while no other process uses the persistence. Throws if `body` has not run.
     func exclusively(_ body: @escaping @Sendable (SessionLock) async -> Void) async throws(TokenPersistenceError) {

@@ -1,0 +1,157 @@
+#if os(Linux)
+@testable import Errand
+import ErrandTestSupport
+import Foundation
+import Testing
+
+@Suite("Files that are watched", .timeLimit(.minutes(2)))
+struct FileWatchTests {
+    private let scratch: Scratch
+    private let watcher = FolderWatcher(idleMilliseconds: 20)
+
+    init() throws {
+        scratch = try Scratch()
+    }
+
+    /// A watch, and a stream of its changes.
+    private struct Watched: Sendable {
+        let watch: FileWatch
+        let changes: AsyncStream<Void>
+
+        /// Waits for the next change.
+        func next() async { for await _ in changes { return } }
+    }
+
+    /// Watches a file, and waits until it is watched.
+    private func watch(_ name: String, noting changes: Noted<Int> = Noted(0)) async -> Watched {
+        let path = scratch.path(name)
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let watch = FileWatch(of: path, by: watcher) {
+            changes.update { $0 += 1 }
+            continuation.yield()
+        }
+        await looked(at: path)
+        return Watched(watch: watch, changes: stream)
+    }
+
+    /// Waits until the disk has been looked at, because work on one file is done in order.
+    private func looked(at path: String) async {
+        await DiskThreads.shared.finish(at: path) {}
+    }
+
+    /// Replaces a file like another process.
+    private func replace(_ name: String, with text: String) throws {
+        try PrivateFile(path: scratch.path(name)).write(Data(text.utf8))
+    }
+
+    @Test("T20: a file that comes, is replaced or goes is noticed, each time")
+    func changes() async throws {
+        let watched = await watch("file")
+        for round in 0..<3 {
+            try replace("file", with: "\(round)")
+            await watched.next()
+        }
+        try PrivateFile(path: scratch.path("file")).remove()
+        await watched.next()
+        try replace("file", with: "again")
+        await watched.next()
+    }
+
+    @Test("T20: other files of the folder, drafts and locks are not reported")
+    func others() async throws {
+        let noted = Noted(0)
+        let watched = await watch("file", noting: noted)
+        let sentinel = await watch("sentinel")
+        let lock = try #require(
+            try await FileLock.acquire(beside: PrivateFile(path: scratch.path("file")), within: .seconds(1)))
+        await lock.release()
+        try scratch.write("half", to: "file.new")
+        // A new file that is written in place could be read before it is complete.
+        try Data("half".utf8).write(to: URL(fileURLWithPath: scratch.path("file")))
+        try replace("sentinel", with: "")
+        // The changes come in order, on one thread.
+        await sentinel.next()
+        #expect(noted.value == 0)
+        try replace("file", with: "whole")
+        await watched.next()
+    }
+
+    @Test("T20: a folder that is missing at first, at any depth, is watched when it is there")
+    func missing() async throws {
+        let watched = await watch("a/b/c/file")
+        try replace("a/b/c/file", with: "new")
+        await watched.next()
+        try replace("a/b/c/file", with: "newer")
+        await watched.next()
+    }
+
+    @Test("T20: a folder that is removed and made again is watched again", arguments: [1, 2])
+    func removed(levels: Int) async throws {
+        let watched = await watch("a/b/file")
+        for round in 0..<4 {
+            try replace("a/b/file", with: "\(round)")
+            await watched.next()
+            try FileManager.default.removeItem(atPath: scratch.path(levels == 1 ? "a/b" : "a"))
+            await watched.next()
+        }
+    }
+
+    @Test("T20: a folder that is replaced by another one is watched in its place")
+    func replaced() async throws {
+        try replace("a/file", with: "old")
+        try replace("b/file", with: "new")
+        let watched = await watch("a/file")
+        try FileManager.default.moveItem(atPath: scratch.path("a"), toPath: scratch.path("c"))
+        try FileManager.default.moveItem(atPath: scratch.path("b"), toPath: scratch.path("a"))
+        await watched.next()
+        // Another change of the same may still come, so it is not known which one is waited for next.
+        while (try? scratch.read("a/file")) != "newest" {
+            try replace("a/file", with: "newest")
+            await watched.next()
+        }
+        #expect(watcher.count == 1)
+    }
+
+    @Test("a hundred watches of a folder need one descriptor, and nothing is left when they end")
+    func ends() async throws {
+        var all: [Watched] = []
+        for number in 0..<100 { all.append(await watch("file\(number % 10)")) }
+        #expect(watcher.count == 1)
+        #expect(watcher.isRunning)
+        try replace("file3", with: "")
+        await all[93].next()
+        await all[3].next()
+        for watched in all { watched.watch.end() }
+        #expect(watcher.count == 0)
+        while watcher.isRunning { try await Task.sleep(for: .milliseconds(5)) }
+        // The next watch starts it again.
+        let again = await watch("file")
+        try replace("file", with: "")
+        await again.next()
+        again.watch.end()
+    }
+
+    @Test("a watch that ends before its first look leaves nothing")
+    func endsEarly() async throws {
+        for _ in 0..<200 { FileWatch(of: scratch.path("file"), by: watcher) {}.end() }
+        await looked(at: scratch.path("file"))
+        #expect(watcher.count == 0)
+        while watcher.isRunning { try await Task.sleep(for: .milliseconds(5)) }
+    }
+
+    @Test("watches that begin and end on many threads disturb no other")
+    func atOnce() async throws {
+        let lasting = await watch("lasting")
+        await withDiscardingTaskGroup { group in
+            for number in 0..<8 {
+                group.addTask {
+                    for _ in 0..<50 { await watch("file\(number)").watch.end() }
+                }
+            }
+        }
+        #expect(watcher.count == 1)
+        try replace("lasting", with: "")
+        await lasting.next()
+    }
+}
+#endif
