@@ -6,7 +6,7 @@ import Glibc
 /// library's own sources, so that it has access to internal declarations.
 enum Parser: String, CaseIterable {
     case head, date, pacing, words, url, link, token, redaction, answer, json, events, lines, range, digest, fields
-    case multipart, cookie, cache
+    case multipart, cookie, cache, entry
 
     func parse(_ bytes: UnsafeBufferPointer<UInt8>) {
         let text = String(decoding: bytes, as: UTF8.self)
@@ -37,6 +37,7 @@ enum Parser: String, CaseIterable {
                 }
             }
         case .cache: store(text)
+        case .entry: read(UnsafeRawBufferPointer(bytes))
         case .words:
             let words = ErrorBody(Data(bytes), redactor: .standard)
             expect(words.message?.isEmpty != true)
@@ -192,6 +193,26 @@ enum Parser: String, CaseIterable {
         }
         _ = exchange.confirmed(stored, by: HTTPResponse(status: 304, headers: headers))
         _ = stored.response(withBody: true, age: stored.freshness.age(at: later), as: CacheStatus(.hit))
+    }
+
+    /// Reads the fields of a file of a cache, and the whole file.
+    private func read(_ bytes: UnsafeRawBufferPointer) {
+        let file = try? CacheEntryFile(prefix: bytes, fileLength: bytes.count)
+        if let file { _ = try? file.fields(in: bytes, seed: 1) }
+        var reader = StoredFieldReader(bytes)
+        guard let fields = try? CacheEntryFile.Fields(&reader) else { return }
+        let head = CacheEntryFile.head(of: fields, body: Data([7]), seed: 1)
+        head.withUnsafeBytes { head in
+            // What was read is read again from what is written.
+            guard let file = try? CacheEntryFile(prefix: head, fileLength: head.count + 1),
+                let again = try? file.fields(in: head, seed: 1)
+            else { return expect(false) }
+            expect(again.headers == fields.headers && again.variant == fields.variant && again.tags == fields.tags)
+            expect([7 as UInt8].withUnsafeBytes { file.isIntact($0, seed: 1) })
+        }
+        guard let url = try? HTTPURL("https://api.test/a") else { return expect(false) }
+        let stored = fields.response(to: url, body: Data(), ownClock: 1)
+        expect(stored.freshness.lifetime >= 0 && stored.freshness.initialAge >= 0)
     }
 
     private func expect(_ isSo: Bool) {

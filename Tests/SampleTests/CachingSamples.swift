@@ -19,6 +19,13 @@ private func cachingClient() -> APIClient {
     return client
 }
 
+private func lastingClient() -> APIClient {
+    let client = APIClient("https://api.example.com") {
+        $0.cache = .disk("com.example.app", megabytes: 200)
+    }
+    return client
+}
+
 private func status(_ client: APIClient, _ me: User) async throws {
     let reply = try await client.reply(to: .friends(of: me.id))
     if let cache = reply.cache { print(cache) }  // hit, 12 s old

@@ -38,6 +38,7 @@ struct HungDisk {
                 group.addTask { ("downloads", await download("to-\(number)", in: hung, by: client)) }
                 group.addTask { ("sessions", await signedCall(in: hung)) }
                 group.addTask { ("archives", await archive(in: hung)) }
+                group.addTask { ("caches", await cachedCall(in: hung)) }
             }
             group.addTask {
                 // The disk hangs by then.
@@ -84,6 +85,18 @@ struct HungDisk {
             try? await Task.sleep(for: Self.deadline)
             work.cancel()
             _ = await work.result
+        }
+    }
+
+    /// Makes a call that fails only if the cache makes it fail.
+    private func cachedCall(in folder: String) async -> Duration {
+        let client = client { $0.cache = .disk("\(folder)/cache", megabytes: 1) }
+        return await clock.measure {
+            do {
+                for _ in 0..<3 { _ = try await client.run(Endpoint<Int>.get("cached")) }
+            } catch {
+                print("a cached call has failed: \(error)")
+            }
         }
     }
 

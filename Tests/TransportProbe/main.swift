@@ -50,6 +50,10 @@ import Darwin
 //     TransportProbe hung BASE HUNG HEALTHY
 //         uses files in the folder HUNG, whose disk hangs, and beside them files in HEALTHY; prints for each kind of
 //         work how many milliseconds it took at most
+//     TransportProbe cache FOLDER CALLS
+//         makes calls in eight tasks that fill a cache of one megabyte in the folder: so many each, or without an end if
+//         that is 0; prints a line after the first call, one for each value that is wrong and each call that fails, and
+//         at the end how many calls the cache has answered
 //     TransportProbe torture BASE FOLDER cold|warm
 //         uses everything while one call fails, which a preloaded library chooses; prints what went wrong
 
@@ -139,6 +143,8 @@ case "limited" where arguments.count == 3:
     for _ in 0..<7 { _ = try await client.run(Endpoint<Data>.get("x")) }
 case "hung" where arguments.count == 4:
     await HungDisk(base: arguments[1], hung: arguments[2], healthy: arguments[3]).report()
+case "cache" where arguments.count == 3:
+    await CacheFilling(folder: arguments[1], calls: Int(arguments[2]) ?? 0).report()
 case "torture" where arguments.count == 4:
     await Torture(base: arguments[1], folder: arguments[2], isWarm: arguments[3] == "warm").report()
 default:

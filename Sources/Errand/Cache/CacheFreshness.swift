@@ -60,6 +60,11 @@ struct CacheFreshness: Sendable {
         }
     }
 
+    /// Creates the freshness of a response that was stored by this process or another one.
+    init(lifetime: Double, initialAge: Double, received: CacheMoment) {
+        (self.lifetime, self.initialAge, self.received) = (lifetime, initialAge, received)
+    }
+
     /// Returns the age; `nil` if the wall clock has run back since, so that it is not known.
     func age(at now: CacheMoment) -> Double? {
         let byDate = now.date.timeIntervalSince(received.date)

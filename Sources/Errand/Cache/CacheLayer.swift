@@ -35,7 +35,9 @@ struct CacheLayer: Layer {
         switch lookup(key, request) {
         case .found(let response): stored = response
         case .nothing: break
-        case .unknown: stored = await cache.store.read(key) { matches($0, request) }
+        case .unknown:
+            stored = await cache.store.read(key, in: context.transmission.scope) { matches($0, request) }
+            try context.transmission.throwIfStopped()
         }
         let visit = Visit(
             inquiry: inquiry, key: key, cookies: cookies, stored: stored, position: cache.position)
@@ -53,7 +55,9 @@ struct CacheLayer: Layer {
         let inquiry = CacheInquiry(request, rules: rules)
         guard inquiry.isHandled else { return "no, because \(inquiry.bypassReason)" }
         let key = key(of: request, rules, session: session)
-        guard case .found(let stored) = lookup(key, request) else {
+        let found = lookup(key, request)
+        if case .unknown = found { return "whatever is on the disk decides" }
+        guard case .found(let stored) = found else {
             return inquiry.isLocal ? "nothing is stored, and nothing would be sent" : "nothing is stored; it is sent"
         }
         let now = CacheMoment(of: time)
@@ -69,12 +73,18 @@ struct CacheLayer: Layer {
         }
     }
 
-    /// Whether a request would be answered without a wait, and nothing would be sent.
-    func answers(_ request: HTTPRequest, rules: CacheRules, session: UUID?) -> Bool {
+    /// Whether a request would be answered, and nothing would be sent.
+    func answers(_ request: HTTPRequest, rules: CacheRules, session: UUID?) async -> Bool {
         let inquiry = CacheInquiry(request, rules: rules)
-        guard inquiry.isHandled,
-            case .found(let stored) = lookup(key(of: request, rules, session: session), request)
-        else { return false }
+        guard inquiry.isHandled else { return false }
+        let key = key(of: request, rules, session: session)
+        let stored: StoredResponse?
+        switch lookup(key, request) {
+        case .found(let response): stored = response
+        case .nothing: stored = nil
+        case .unknown: stored = await cache.store.read(key, in: CallScope()) { matches($0, request) }
+        }
+        guard let stored else { return false }
         switch inquiry.decision(on: stored, at: CacheMoment(of: time)) {
         case .serve, .serveStale: return true
         case .revalidate, .fetch, .refuse: return false

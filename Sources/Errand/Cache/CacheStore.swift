@@ -11,8 +11,10 @@ protocol CacheStore: Sendable {
     /// Returns the response at that place that matches, if the store knows without a wait; otherwise `.unknown`.
     func lookup(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> CacheLookup
 
-    /// Returns the response at that place that matches.
-    func read(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) async -> StoredResponse?
+    /// Returns the response at that place that matches. The wait ends with the scope, and then without a response.
+    func read(
+        _ key: CacheKey, in scope: CallScope, matching isMatch: @escaping @Sendable (CacheVariant) -> Bool
+    ) async -> StoredResponse?
 
     /// Stores a response in place of the one that depends on the same fields in the same way, unless `isOvertaken`. It
     /// is asked in the moment at which the response becomes visible. Returns why the response was not stored.
@@ -31,6 +33,12 @@ protocol CacheStore: Sendable {
 
     /// The number of responses and of their bytes.
     var extent: (responses: Int, bytes: Int) { get }
+
+    /// Whether it still has its responses in the next process.
+    var outlivesProcess: Bool { get }
+
+    /// The number of times that reading or writing was not possible.
+    var failures: Int { get }
 }
 
 /// What a store knows without a wait.

@@ -7,9 +7,9 @@ struct CacheVariant: Sendable, Hashable {
     /// The names in lower case, sorted.
     let names: [String]
     /// The values, in the order of the names; `nil` where the request had no such field, and for a secret.
-    private let values: [String?]
+    let values: [String?]
 
-    private init(names: [String], values: [String?]) {
+    init(names: [String], values: [String?]) {
         (self.names, self.values) = (names, values)
     }
 

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+public import FoundationEssentials
 #else
-import Foundation
+public import Foundation
 #endif
 
 /// Keeps responses, so that they need not be sent again while they are fresh (RFC 9111).
@@ -31,6 +31,9 @@ public final class HTTPCache: Sendable {
         public let revalidated: Int
         /// The number of responses that came from the server although the cache was asked.
         public let misses: Int
+        /// The number of times that the folder of a cache on a disk could not be read or written. Each was a miss, or a
+        /// response that was not stored.
+        public let failures: Int
     }
 
     private struct State {
@@ -47,20 +50,57 @@ public final class HTTPCache: Sendable {
     private let salt: [UInt8]
     private let state = Lock(State())
 
-    private init(_ store: any CacheStore, problem: String?) {
+    private init(_ store: any CacheStore, salt: [UInt8], problem: String?) {
         self.store = store
+        self.salt = salt
         self.problem = problem
-        var random = SystemRandomNumberGenerator()
-        salt = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     }
 
     /// Creates a cache in memory, which takes that many megabytes at most. The responses that were not used for the
     /// longest time go first, and a response that is larger than a quarter of the limit is not stored.
     public static func memory(megabytes: Int) -> HTTPCache {
-        let (bytes, overflow) = megabytes.multipliedReportingOverflow(by: 1 << 20)
+        var random = SystemRandomNumberGenerator()
         return HTTPCache(
-            MemoryCacheStore(bytes: overflow ? .max : bytes),
-            problem: megabytes > 0 ? nil : "a cache of \(megabytes) megabytes; use `nil` for no cache")
+            MemoryCacheStore(bytes: bytes(megabytes)),
+            salt: (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }, problem: problem(megabytes))
+    }
+
+    /// Creates a cache in a folder, whose files take that many megabytes at most. It outlives the process, and several
+    /// processes can share the folder. In one process, share the cache instead.
+    ///
+    ///     $0.cache = .disk("com.example.app", megabytes: 200)
+    ///
+    /// Give it a folder for itself. A missing folder is created, for its owner alone. A relative path is below the
+    /// user's folder for caches: `Library/Caches` on Apple's platforms, elsewhere `$XDG_CACHE_HOME` or `~/.cache`.
+    ///
+    /// Nothing that happens to the folder is an error of a call: what cannot be read is a miss, what cannot be written
+    /// is not stored, and ``Statistics-swift.struct/failures`` counts both. A disk that hangs holds up a call for a
+    /// quarter of a second at most. The folder may be deleted at any time.
+    ///
+    /// The responses that were not used for the longest time go first. A response that is larger than a quarter of the
+    /// limit is not stored.
+    public static func disk(_ folder: String, megabytes: Int) -> HTTPCache {
+        let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first?.path ?? "."
+        let path = folder.hasPrefix("/") ? folder : "\(caches)/\(folder)"
+        return HTTPCache(
+            DiskCacheStore(path.last == "/" ? String(path.dropLast()) : path, bytes: bytes(megabytes)),
+            // The key of the folder hides the digests there.
+            salt: [],
+            problem: problem(megabytes) ?? (folder.isEmpty || path == "/" ? "a cache without a folder" : nil))
+    }
+
+    /// Creates a cache in the folder at that file URL: see ``disk(_:megabytes:)-(String,_)``.
+    public static func disk(_ folder: URL, megabytes: Int) -> HTTPCache {
+        disk(folder.path, megabytes: megabytes)
+    }
+
+    private static func bytes(_ megabytes: Int) -> Int {
+        let (bytes, overflow) = megabytes.multipliedReportingOverflow(by: 1 << 20)
+        return overflow ? .max : bytes
+    }
+
+    private static func problem(_ megabytes: Int) -> String? {
+        megabytes > 0 ? nil : "a cache of \(megabytes) megabytes; use `nil` for no cache"
     }
 
     /// What the cache holds now, and how often it was of use.
@@ -69,7 +109,7 @@ public final class HTTPCache: Sendable {
         return state.withLock { state in
             Statistics(
                 responses: extent.responses, bytes: extent.bytes, hits: state.hits, revalidated: state.revalidated,
-                misses: state.misses)
+                misses: state.misses, failures: store.failures)
         }
     }
 
@@ -86,6 +126,8 @@ public final class HTTPCache: Sendable {
 
     /// Removes what belongs to the current session of that store.
     public func removeAll(of tokens: TokenStore) async {
+        // A session that has not been loaded may have something on the disk.
+        if outlivesProcess { _ = await tokens.isSignedIn }
         if let session = tokens.presentSession { await remove(.session(session)) }
     }
 
@@ -144,6 +186,12 @@ extension HTTPCache {
             }
         }
     }
+}
+
+extension HTTPCache: SessionKeeper {
+    func remove(session: UUID) { forget(session) }
+
+    var outlivesProcess: Bool { store.outlivesProcess }
 }
 
 extension HTTPCache: CustomStringConvertible, CustomReflectable {

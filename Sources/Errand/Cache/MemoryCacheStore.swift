@@ -46,6 +46,10 @@ final class MemoryCacheStore: CacheStore {
         state.withLock { ($0.responses, $0.bytes) }
     }
 
+    var outlivesProcess: Bool { false }
+    /// Memory does not fail.
+    var failures: Int { 0 }
+
     /// Everything that is stored.
     var everything: [(key: CacheKey, response: StoredResponse)] {
         state.withLock { $0.slots.compactMap { slot in slot.map { ($0.key, $0.response) } } }
@@ -63,6 +67,12 @@ final class MemoryCacheStore: CacheStore {
 
     func read(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse? {
         if case .found(let response) = lookup(key, matching: isMatch) { response } else { nil }
+    }
+
+    func read(
+        _ key: CacheKey, in _: CallScope, matching isMatch: @escaping @Sendable (CacheVariant) -> Bool
+    ) -> StoredResponse? {
+        read(key, matching: isMatch)
     }
 
     func insert(

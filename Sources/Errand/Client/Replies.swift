@@ -36,12 +36,16 @@ extension APIClient {
     @concurrent
     fileprivate nonisolated func isStored<Response>(_ endpoint: Endpoint<Response>) async -> Bool {
         // No file or stream is opened to ask the cache. Parameters may be part of the query.
-        guard configuration.cache != nil, endpoint.body?.isParameters ?? true else { return false }
+        guard let cache = configuration.cache, endpoint.body?.isParameters ?? true else { return false }
         let rules = configuration.rules(for: endpoint.options)
+        if cache.outlivesProcess, configuration.signs(rules), configuration.tokens?.presentSession == nil {
+            // What is on the disk belongs to a session that only a call loads.
+            return true
+        }
         guard let pipeline = try? pipeline.get(),
             let request = try? pipeline.builder.request(for: endpoint, rules: rules, files: BodyFiles())
         else { return false }
-        return pipeline.cacheAnswers(request, rules: rules)
+        return await pipeline.cacheAnswers(request, rules: rules)
     }
 }
 

@@ -57,6 +57,8 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
         public static let addedBelow = Reason("it depends on a header that was added after the cache")
         /// Not stored: the response is too large for the cache.
         public static let tooLarge = Reason("it is too large")
+        /// Not stored: the folder of the cache cannot be written, because the disk is full for instance.
+        public static let notWritten = Reason("the folder of the cache cannot be written")
         /// Not stored: what it depends on was changed or removed while the request was on its way.
         public static let overtaken = Reason("it was removed while the request was on its way")
     }

@@ -68,6 +68,7 @@ final class Pipeline: Sendable {
         next = Self.entering(admission, then: next)
         let check = OnlineCheck(connectivity: connectivity, rule: configuration.offline, tokens: configuration.tokens)
         next = Self.entering(check, then: next)
+        if let cache = configuration.cache { configuration.tokens?.add(cache) }
         cache = configuration.cache.map { [builder, background] cache in
             CacheLayer(
                 cache: cache, tokens: configuration.tokens, cookies: cookies,
@@ -104,8 +105,8 @@ final class Pipeline: Sendable {
     }
 
     /// Whether the cache would answer the request now, and nothing would be sent.
-    func cacheAnswers(_ request: HTTPRequest, rules: CallRules) -> Bool {
-        cache?.answers(request, rules: rules.cache, session: session.present(for: rules)) ?? false
+    func cacheAnswers(_ request: HTTPRequest, rules: CallRules) async -> Bool {
+        await cache?.answers(request, rules: rules.cache, session: session.present(for: rules)) ?? false
     }
 
     /// Sends a request of which the session is known through the layers of a transmission.

@@ -78,6 +78,49 @@ extension DiskThreads {
         shared.submit(at: DiskPlace(path), work)
     }
 
+    /// Hands over `work`, which is done in any case, and does not wait for it.
+    static func submit(by time: any TimeSource = .system, at place: DiskPlace, _ work: @escaping @Sendable () -> Void) {
+        guard isReal(time) else { return work() }
+        shared.submit(at: place, work)
+    }
+
+    /// Runs `work`, which is done in any case. Returns its result if that is there within `patience`, before the task
+    /// is canceled and before the scope is stopped; otherwise `nil`.
+    ///
+    /// If the patience ends first, calls `noteLate` with `true`, and with `false` when the work is over. The two may
+    /// come in either order.
+    static func result<Value: Sendable, Failure: CancellationFailure>(
+        by time: any TimeSource = .system, at place: DiskPlace, within patience: Duration,
+        in scope: StopScope<Failure>, noting noteLate: @escaping @Sendable (Bool) -> Void,
+        of work: @escaping @Sendable () -> Value
+    ) async -> Value? {
+        guard isReal(time) else { return work() }
+        let result = Promise<Value?, Failure>()
+        let state = Lock((isOver: false, isLate: false))
+        shared.submit(at: place) {
+            let value = work()
+            let wasLate = state.withLock { state in
+                state.isOver = true
+                return state.isLate
+            }
+            result.complete(.success(value))
+            if wasLate { noteLate(false) }
+        }
+        let system = SystemTime.shared
+        let alarm = system.schedule(at: system.now.advanced(by: patience), for: .watch("the end of work on a file")) {
+            let isLate = state.withLock { state in
+                if !state.isOver { state.isLate = true }
+                return state.isLate
+            }
+            guard isLate else { return }
+            noteLate(true)
+            result.complete(.success(nil))
+        }
+        defer { alarm.cancel() }
+        // A caller that has left needs no result.
+        return (try? await result.value(in: scope)) ?? nil
+    }
+
     private static func isReal(_ time: any TimeSource) -> Bool { time.executor == nil && !VirtualTime.isUnderWay }
 }
 

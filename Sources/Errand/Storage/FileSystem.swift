@@ -124,6 +124,38 @@ enum FileSystem {
         _ = try result { mkdir(path, 0o700) }
     }
 
+    static func removeFolder(_ path: String) throws(SystemError) {
+        _ = try result { rmdir(path) }
+    }
+
+    /// Returns the names in a folder, in no order.
+    static func names(in folder: String) throws(SystemError) -> [String] {
+        guard let opened = opendir(folder) else { throw SystemError(errno) }
+        defer { closedir(opened) }
+        var names: [String] = []
+        while let entry = readdir(opened) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { bytes in
+                bytes.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Sets the time of the last change of a file to now.
+    static func touch(_ descriptor: CInt) throws(SystemError) {
+        _ = try result { futimens(descriptor, nil) }
+    }
+
+    /// Has the system encrypt what is created in a folder until the device was unlocked for the first time since its
+    /// start. Does nothing where the system knows no such classes.
+    static func protectContents(of folder: CInt) {
+        #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+        // The class C is `completeUntilFirstUserAuthentication`. Without it, files have the default class of the app.
+        _ = fcntl(folder, F_SETPROTECTIONCLASS, 3)
+        #endif
+    }
+
     /// The user whose files this process creates.
     static var user: UInt32 { UInt32(geteuid()) }
 
@@ -180,6 +212,7 @@ struct SystemError: Error, Hashable {
     static var notAFolder: SystemError { SystemError(ENOTDIR) }
     static var isAFolder: SystemError { SystemError(EISDIR) }
     static var invalidArgument: SystemError { SystemError(EINVAL) }
+    static var folderNotEmpty: SystemError { SystemError(ENOTEMPTY) }
     static var readOnlyFileSystem: SystemError { SystemError(EROFS) }
     static var wouldBlock: SystemError { SystemError(EWOULDBLOCK) }
     /// What `O_NOFOLLOW` reports for a symbolic link.

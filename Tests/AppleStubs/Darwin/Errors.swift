@@ -24,6 +24,7 @@ public var ENFILE: Int32 { 23 }
 public var EMFILE: Int32 { 24 }
 public var EFBIG: Int32 { 27 }
 public var ENOSPC: Int32 { 28 }
+public var ENOTEMPTY: Int32 { 66 }
 public var EROFS: Int32 { 30 }
 public var EMLINK: Int32 { 31 }
 public var EAGAIN: Int32 { 35 }

@@ -49,6 +49,7 @@ public func pwrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer!, _ count: In
 @discardableResult public func symlink(_ path: UnsafePointer<CChar>!, _ new: UnsafePointer<CChar>!) -> Int32 { -1 }
 @discardableResult public func rename(_ old: UnsafePointer<CChar>!, _ new: UnsafePointer<CChar>!) -> Int32 { -1 }
 @discardableResult public func mkdir(_ path: UnsafePointer<CChar>!, _ mode: mode_t) -> Int32 { -1 }
+@discardableResult public func rmdir(_ path: UnsafePointer<CChar>!) -> Int32 { -1 }
 @discardableResult public func fchmod(_ descriptor: Int32, _ mode: mode_t) -> Int32 { -1 }
 @discardableResult public func chmod(_ path: UnsafePointer<CChar>!, _ mode: mode_t) -> Int32 { -1 }
 @discardableResult public func truncate(_ path: UnsafePointer<CChar>!, _ length: off_t) -> Int32 { -1 }
@@ -63,6 +64,13 @@ public func isatty(_ descriptor: Int32) -> Int32 { 0 }
 public var F_SETFD: Int32 { 2 }
 public var F_FULLFSYNC: Int32 { 51 }
 public var FD_CLOEXEC: Int32 { 1 }
+public var F_SETPROTECTIONCLASS: Int32 { 64 }
+
+// https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/man3/directory.3.html
+public func opendir(_ path: UnsafePointer<CChar>!) -> UnsafeMutablePointer<DIR>! { nil }
+public func readdir(_ folder: UnsafeMutablePointer<DIR>!) -> UnsafeMutablePointer<dirent>! { nil }
+@discardableResult public func closedir(_ folder: UnsafeMutablePointer<DIR>!) -> Int32 { -1 }
+@discardableResult public func futimens(_ descriptor: Int32, _ times: UnsafePointer<timespec>!) -> Int32 { -1 }
 public var SEEK_SET: Int32 { 0 }
 public var SEEK_END: Int32 { 2 }
 public var STDIN_FILENO: Int32 { 0 }

@@ -44,8 +44,9 @@ struct CacheClientWalkTests {
 
     @Test(
         "K1, K6, K7, K11, K15: 1,000 steps of tasks that read, change, sign in and out",
-        arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
-    func walk(seed: UInt64) async throws {
+        arguments: [1, 2, 3, 4, 5, 6] as [UInt64], CacheKind.allCases)
+    func walk(seed: UInt64, kind: CacheKind) async throws {
+        let scratch = try Scratch()
         let clock = TestClock(seed: seed)
         let (server, network, random) = (Server(clock), scripted(), Noted(SeededRandom(seed)))
         @Sendable func chance(_ percent: Int) -> Bool {
@@ -68,7 +69,7 @@ struct CacheClientWalkTests {
         }
         let tokens = TokenStore(time: clock)
         let client = testClient(network, clock) { configuration in
-            configuration.cache = .memory(megabytes: 1)
+            configuration.cache = kind.cache(in: scratch)
             configuration.tokens = tokens
             configuration.retry = .never
         }

@@ -33,12 +33,14 @@ final class PublicCacheScene: Sendable {
     private static let statusesWithoutBody: Set<Int> = [204, 304]
 
     private let test: PublicCacheCase
+    private let cache: HTTPCache
     private let clock = TestClock(date: Date(timeIntervalSince1970: 1_767_225_600))
     private let network = scripted()
     private let state = Lock(State())
 
-    init(_ test: PublicCacheCase) {
+    init(_ test: PublicCacheCase, _ cache: HTTPCache) {
         self.test = test
+        self.cache = cache
     }
 
     /// Returns why the case is not passed; `nil` if it is.
@@ -72,7 +74,7 @@ final class PublicCacheScene: Sendable {
     }
 
     private func configure(_ configuration: inout Configuration) {
-        configuration.cache = .memory(megabytes: 1)
+        configuration.cache = cache
         configuration.retry = .never
         configuration.redirects = .never
     }

@@ -21,20 +21,22 @@ import Testing
         }
         #expect(cases.count > 20)
         for test in cases {
-            let reason = try await PublicCacheScene(test).failureOverTheWire()
+            let reason = try await PublicCacheScene(test, .memory(megabytes: 1)).failureOverTheWire()
             #expect(reason == nil, "\(test.id)")
         }
     }
 
     @Test(
         "K1–K15: each required case is passed or argued, and at least 42 of those for an optimal cache",
-        isThere)
-    func cases() async throws {
+        isThere, arguments: CacheKind.allCases)
+    func cases(kind: CacheKind) async throws {
         let cases = try PublicCacheCase.all()
         #expect(cases.count > 150)
         var failures: [PublicCacheCase.Kind: [String: String]] = [:]
         for test in cases {
-            if let reason = await PublicCacheScene(test).failure() {
+            let scratch = try Scratch()
+            defer { withExtendedLifetime(scratch) {} }
+            if let reason = await PublicCacheScene(test, kind.cache(in: scratch)).failure() {
                 failures[test.kind, default: [:]][test.id] = reason
             }
         }

@@ -15,6 +15,7 @@ struct HungDiskTests {
         server.on(.put, "/x", .status(204))
         server.on(.get, "/file", .status(200, body: Data("content".utf8)))
         server.on(.get, "/number", .json("7"))
+        server.on(.get, "/cached") { _ in .json("7") }
         for folder in ["hung", "healthy"] {
             #expect(mkdir(scratch.path(folder), 0o700) == 0)
             try scratch.write("body", to: "\(folder)/body")
@@ -69,6 +70,7 @@ struct HungDiskTests {
             "TransportProbe", ["hung", server.baseURL, hung, healthy], environment: hanging(hung))
         let (lines, status) = try await child.end()
         #expect(status == 0)
+        #expect(!lines.contains { $0.hasPrefix("a cached call") }, "\(lines)")
         let milliseconds = Dictionary(
             uniqueKeysWithValues: lines.compactMap { line -> (String, Int)? in
                 let words = line.split(separator: " ").map(String.init)
@@ -76,7 +78,7 @@ struct HungDiskTests {
             })
         #expect(
             milliseconds.keys.sorted()
-                == ["archives", "beside", "downloads", "pause", "sessions", "shutdown", "uploads"])
+                == ["archives", "beside", "caches", "downloads", "pause", "sessions", "shutdown", "uploads"])
         // Far from the ten seconds of the disk, and from what a busy machine takes.
         for (what, taken) in milliseconds { #expect(taken < 5000, "\(what): \(lines)") }
         // Their deadline is half a second.

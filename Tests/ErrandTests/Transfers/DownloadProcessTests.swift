@@ -221,20 +221,4 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: disk.path("file")))
     }
 }
-
-/// A small file system in memory, which is unmounted with this object.
-private final class TemporaryFileSystem: Sendable {
-    private let scratch: Scratch
-
-    init(bytes: Int) throws {
-        scratch = try Scratch()
-        guard mount("tmpfs", scratch.folder, "tmpfs", 0, "size=\(bytes)") == 0 else { throw POSIXError(.EPERM) }
-    }
-
-    static var isAllowed: Bool { (try? TemporaryFileSystem(bytes: 4096)) != nil }
-
-    func path(_ name: String) -> String { scratch.path(name) }
-
-    deinit { umount2(scratch.folder, Int32(MNT_DETACH)) }
-}
 #endif

@@ -131,6 +131,9 @@ final class LiveSession: Sendable {
         return watch
     }
 
+    /// Whether something that belongs to a session outlives the process.
+    var isKeptBeyondProcess: Bool { keepers.outliveProcess }
+
     /// Tells `keeper` of each session that ends from now on.
     func add(_ keeper: any SessionKeeper) { keepers.add(keeper) }
 

@@ -1,0 +1,211 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What is done with the responses in the folder of a cache.
+extension CacheFolder {
+    /// Returns the response at that place that matches, and the name of its file.
+    func read(
+        _ key: CacheKey, matching isMatch: (CacheVariant) -> Bool
+    ) throws(SystemError) -> (response: StoredResponse, name: String)? {
+        guard let secret = try self.key() else { return nil }
+        let place = CachePlace(of: key, by: secret)
+        func response(_ name: String) throws(SystemError) -> (StoredResponse, String)? {
+            let found = try entry(name, secret, hasBody: true) { isMatch($0.variant) }
+            guard let (fields, body) = found else { return nil }
+            // Of a URL that is found by a name, only the origin is kept.
+            let url =
+                switch key.resource {
+                case .url(let url): url
+                case .named: HTTPURL(origin: fields.origin, path: "/", query: nil)
+                }
+            return (fields.response(to: url, body: body, ownClock: clock), name)
+        }
+        if place.isPlain, let found = try response(place.plain) { return found }
+        for name in try names(in: place.folder).sorted() where place.isForSameCredentials(name) {
+            if let found = try response("\(place.folder)/\(name)") { return found }
+        }
+        return nil
+    }
+
+    /// Stores a response, unless `isOvertaken` in the moment in which it would become visible. Returns by how much the
+    /// folder has grown; `nil` if the response was overtaken.
+    func write(
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: () -> Bool
+    ) throws(SystemError) -> Extent? {
+        do throws(SystemError) {
+            return try attemptWrite(response, at: key, unless: isOvertaken)
+        } catch {
+            guard error == .noSuchFile else { throw error }
+            // Somebody has removed the folder, or a part of it, in this moment.
+            checkKey()
+            return try attemptWrite(response, at: key, unless: isOvertaken)
+        }
+    }
+
+    private func attemptWrite(
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: () -> Bool
+    ) throws(SystemError) -> Extent? {
+        let secret = try makeKey()
+        let place = CachePlace(of: key, by: secret)
+        let name = place.name(of: response.variant, by: secret)
+        let fields = CacheEntryFile.Fields(of: response, url: secret.number(of: response.url), clock: clock)
+        let head = Data(CacheEntryFile.head(of: fields, body: response.body, seed: secret.seed(of: name)))
+        let draft = newName("new")
+        try write([head, response.body], to: draft)
+        do throws(SystemError) {
+            try FileSystem.ensureFolder(path(of: place.area))
+            if name != place.plain { try FileSystem.ensureFolder(path(of: place.folder)) }
+            let before = length(of: name)
+            guard !isOvertaken() else {
+                try FileSystem.remove(path(of: draft))
+                return nil
+            }
+            try FileSystem.move(path(of: draft), to: path(of: name))
+            var change = Extent(
+                responses: before == nil ? 1 : 0, bytes: head.count + response.body.count - (before ?? 0))
+            if name != place.plain, place.isPlain, let more = try? remove(place.plain) {
+                // The resource depends on more now; what did not would be found first.
+                change += more
+            }
+            if name != place.plain, before == nil, let more = try? removeOldVariants(at: place) {
+                change += more
+            }
+            return change
+        } catch {
+            try? FileSystem.remove(path(of: draft))
+            throw error
+        }
+    }
+
+    private func removeOldVariants(at place: CachePlace) throws(SystemError) -> Extent {
+        var change = Extent()
+        let names = try names(in: place.folder).filter(place.isForSameCredentials).map { "\(place.folder)/\($0)" }
+        guard names.count > Self.variants else { return change }
+        let oldest = names.map { name in
+            (name, (try? FileSystem.status(of: path(of: name), followingLinks: false))?.modified.total ?? 0)
+        }.sorted { $0.1 < $1.1 }
+        for (name, _) in oldest.prefix(names.count - Self.variants) {
+            change += try remove(name)
+        }
+        return change
+    }
+
+    /// Removes what is at that place of that variant; with a response only that one.
+    func remove(
+        _ variant: CacheVariant, at key: CacheKey, only response: StoredResponse?
+    ) throws(SystemError) -> Extent {
+        guard let secret = try self.key() else { return Extent() }
+        let name = CachePlace(of: key, by: secret).name(of: variant, by: secret)
+        if let response, try entry(name, secret, hasBody: false, where: { $0.isSame(as: response) }) == nil {
+            return Extent()
+        }
+        return try remove(name)
+    }
+
+    /// Removes everything that is covered.
+    func remove(_ removal: CacheRemoval) throws(SystemError) -> Extent {
+        let areas = try names(in: "").filter(CachePlace.isArea)
+        var change = Extent()
+        if case .everything = removal {
+            for area in areas { change += try removeFolder(area) }
+            return change
+        }
+        guard let secret = try self.key() else { return change }
+        switch removal {
+        case .everything: break
+        case .session(let session):
+            for isNamed in [false, true] {
+                let area = CachePlace.area(of: session, isNamed: isNamed, by: secret)
+                if areas.contains(area) { change += try removeFolder(area) }
+            }
+        case .resource(let resource):
+            let (base, isNamed) = (CachePlace.base(of: resource, by: secret), resource.isNamed)
+            for area in areas where area.hasPrefix("n") == isNamed {
+                change += try remove("\(area)/\(base)")
+                let folder = CachePlace.folder(beside: "\(area)/\(base)")
+                for name in try names(in: folder) { change += try remove("\(folder)/\(name)") }
+                try? FileSystem.removeFolder(path(of: folder))
+            }
+            // What is stored under a name has a URL too.
+            guard case .url(let url) = resource else { break }
+            for area in areas where area.hasPrefix("n") {
+                change += try removeEntries(in: area, secret) {
+                    $0.isCovered(by: removal, url: secret.number(of: url))
+                }
+            }
+        case .tag, .group:
+            for area in areas {
+                change += try removeEntries(in: area, secret) { $0.isCovered(by: removal, url: nil) }
+            }
+        }
+        return change
+    }
+
+    private func removeEntries(
+        in area: String, _ secret: CacheFolderKey, where covers: (CacheEntryFile.Fields) -> Bool
+    ) throws(SystemError) -> Extent {
+        var change = Extent()
+        for name in try files(in: area) where try entry(name, secret, hasBody: false, where: covers) != nil {
+            change += try remove(name)
+        }
+        return change
+    }
+
+    /// Returns the names of all files in the folder of a session.
+    func files(in area: String) throws(SystemError) -> [String] {
+        var files: [String] = []
+        for name in try names(in: area) {
+            if name.hasSuffix(".d") {
+                for below in try names(in: "\(area)/\(name)") { files.append("\(area)/\(name)/\(below)") }
+            } else {
+                files.append("\(area)/\(name)")
+            }
+        }
+        return files
+    }
+
+    /// Removes a folder with all that is in it. It is renamed first, so that nothing in it is found any more.
+    private func removeFolder(_ area: String) throws(SystemError) -> Extent {
+        let old = newName("old")
+        do throws(SystemError) {
+            try FileSystem.move(path(of: area), to: path(of: old))
+        } catch {
+            guard error == .noSuchFile else { throw error }
+            return Extent()
+        }
+        // If this fails half-way, the next count removes the rest.
+        return (try? empty(old)) ?? Extent()
+    }
+
+    /// Removes a folder that nobody uses any more.
+    func empty(_ old: String) throws(SystemError) -> Extent {
+        var change = Extent()
+        for name in try files(in: old) {
+            change += try remove(name)
+        }
+        for name in try names(in: old) where name.hasSuffix(".d") {
+            try? FileSystem.removeFolder(path(of: "\(old)/\(name)"))
+        }
+        try FileSystem.removeFolder(path(of: old))
+        return change
+    }
+}
+
+extension FileStatus.Moment {
+    /// The nanoseconds since 1970.
+    var total: Int64 { seconds &* 1_000_000_000 &+ nanoseconds }
+}
+
+extension FileSystem {
+    /// Creates a folder for its owner alone, unless it is there.
+    fileprivate static func ensureFolder(_ path: String) throws(SystemError) {
+        do throws(SystemError) {
+            try makeFolder(path)
+        } catch {
+            guard error == .fileExists else { throw error }
+        }
+    }
+}

@@ -1,0 +1,352 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Keeps responses in a folder, up to a number of bytes.
+///
+/// A disk may be full, damaged, gone or hanging. None of that is an error of a call or makes a wrong answer (K9):
+///
+/// - What cannot be read is a miss.
+/// - No call waits for the disk longer than `patience`. When a read took longer, lookups are misses at once until that
+///   read is over; when a write took longer, responses are written without a wait.
+/// - What is removed is found no more from that moment on: the removal is a *debt* until the folder has carried it out,
+///   and whatever a debt covers is a miss. A response that could not be replaced is a debt too. Debts are settled, in
+///   order, before the next response is written, so nothing in the folder is newer than a debt. If too many wait,
+///   everything is removed.
+/// - A response whose successor waits to be written is a miss.
+///
+/// Changes are made one after the other, in the order in which they were asked for. Reads run beside them.
+///
+/// In front of the folder is a small store in memory, which holds what was used last. It forgets everything after a
+/// minute, so that each minute the folder says what other processes have done to it, and notes what is in use.
+final class DiskCacheStore: CacheStore {
+    /// How long calls wait for the disk.
+    struct Patience: Sendable {
+        /// Whatever takes longer to read, most servers send sooner: a quarter of a second.
+        var reading = Duration.milliseconds(250)
+        /// The response is there already, so its writing is waited for only so that a program may end after its call.
+        var writing = Duration.milliseconds(100)
+    }
+
+    /// A single response takes no more than this share of the limit, or it would push out all the others.
+    private static let largestShare = 4
+    /// The store in memory: 4 MiB, or an eighth of the limit if that is less.
+    private static let (frontLimit, frontShare) = (4 << 20, 8)
+    private static let frontLifetime = Duration.seconds(60)
+    /// More bytes than this do not wait to be written: 32 MiB.
+    private static let queueLimit = 32 << 20
+    /// A folder in which so many removals wait is emptied as soon as that is possible.
+    private static let mostDebts = 64
+    /// More bits than this are not kept: about 2 MiB.
+    private static let mostBits = 1 << 16
+
+    /// A removal that the folder has not carried out yet.
+    private enum Debt: Sendable {
+        case removal(CacheRemoval)
+        /// What is stored of that variant; only that response, if there is one.
+        case variant(CacheVariant, CacheKey, StoredResponse?)
+
+        func covers(_ response: StoredResponse, at key: CacheKey) -> Bool {
+            switch self {
+            case .variant(let variant, let place, let only):
+                key == place && response.variant == variant && only.map(response.isSame) ?? true
+            // Of what is stored under a name, the URL is not known any more.
+            case .removal(.resource(.url)) where key.resource.isNamed: true
+            case .removal(let removal): removal.covers(response, at: key)
+            }
+        }
+    }
+
+    private struct State {
+        var removals = CacheRemovals()
+        /// The resources of the last responses that were inserted.
+        var insertions = CacheRemovals()
+        var debts: [(id: Int, debt: Debt)] = []
+        var lastDebt = 0
+        /// What the folder holds, since it was counted.
+        var extent: CacheFolder.Extent?
+        /// The number of bytes written since then.
+        var written = 0
+        var hasBegun = false
+        /// The places at which a response waits to be written, each with the number of those.
+        var unwritten: [CacheKey: Int] = [:]
+        var queued = 0
+        /// The files that were used, by the checksums of their names.
+        var used: Set<UInt64> = []
+        /// The reads and writes that have taken longer than calls wait, and are not over.
+        var slowReads = 0
+        var slowWrites = 0
+        var failures = 0
+        /// When the store in memory forgets everything.
+        var frontEnd: Instant
+
+        init(frontEnd: Instant) { self.frontEnd = frontEnd }
+
+        mutating func add(_ debt: Debt) {
+            lastDebt += 1
+            if debts.count >= DiskCacheStore.mostDebts { debts = [(lastDebt, .removal(.everything))] }
+            debts.append((lastDebt, debt))
+        }
+    }
+
+    let limit: Int
+    private let folder: CacheFolder
+    private let patience: Patience
+    private let front: MemoryCacheStore
+    private let state: Lock<State>
+    /// Where all changes are made.
+    private let writer: DiskPlace
+
+    init(_ path: String, bytes limit: Int, patience: Patience = Patience()) {
+        self.limit = limit
+        self.patience = patience
+        folder = CacheFolder(path)
+        writer = DiskPlace(folder: path, file: "\(path)/")
+        front = MemoryCacheStore(bytes: min(limit / Self.frontShare, Self.frontLimit))
+        state = Lock(State(frontEnd: SystemTime.shared.now.advanced(by: Self.frontLifetime)))
+    }
+
+    var extent: (responses: Int, bytes: Int) {
+        begin()
+        let extent = state.withLock { $0.extent ?? CacheFolder.Extent() }
+        return (extent.responses, extent.bytes)
+    }
+
+    var outlivesProcess: Bool { true }
+    var failures: Int { state.withLock { $0.failures } }
+
+    // MARK: Reading
+
+    func lookup(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> CacheLookup {
+        let now = SystemTime.shared.now
+        let (isOver, isSlow) = state.withLock { state in
+            let isOver = state.frontEnd <= now
+            if isOver { state.frontEnd = now.advanced(by: Self.frontLifetime) }
+            return (isOver, state.slowReads > 0)
+        }
+        if isOver { front.remove(.everything) }
+        if case .found(let response) = front.lookup(key, matching: isMatch) { return .found(response) }
+        return isSlow ? .nothing : .unknown
+    }
+
+    func read(
+        _ key: CacheKey, in scope: CallScope, matching isMatch: @escaping @Sendable (CacheVariant) -> Bool
+    ) async -> StoredResponse? {
+        begin()
+        let (position, insertions, isWritten) = state.withLock { state in
+            (state.removals.position, state.insertions.position, state.unwritten[key] == nil)
+        }
+        guard isWritten else { return nil }
+        let place = DiskPlace(folder: folder.path, file: "\(folder.path)/\(key.hashValue)")
+        let found = await DiskThreads.result(
+            at: place, within: patience.reading, in: scope,
+            noting: { isLate in self.state.withLock { $0.slowReads += isLate ? 1 : -1 } },
+            of: { self.find(key, matching: isMatch) })
+        guard let response = found ?? nil, !isRemoved(response, at: key, since: position) else { return nil }
+        if !key.resource.isNamed {
+            // A response that has come since is there already, or will be.
+            _ = front.insert(response, at: key) {
+                isRemoved(response, at: key, since: position)
+                    || state.withLock { $0.insertions.overtook(response, at: key, since: insertions) }
+            }
+        }
+        return response
+    }
+
+    /// Reads a response on a thread for the disk.
+    private func find(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse? {
+        do throws(SystemError) {
+            guard let (response, name) = try folder.read(key, matching: isMatch) else { return nil }
+            let bit = Checksum.of(name, seed: 0)
+            state.withLock { state in
+                if state.used.count >= Self.mostBits { state.used.removeAll() }
+                state.used.insert(bit)
+            }
+            return response
+        } catch {
+            state.withLock { $0.failures += 1 }
+            return nil
+        }
+    }
+
+    /// Whether what was read at a place is not to be found there any more, or has a successor.
+    private func isRemoved(_ response: StoredResponse, at key: CacheKey, since position: Int) -> Bool {
+        state.withLock { state in
+            if state.unwritten[key] != nil || state.debts.contains(where: { $0.debt.covers(response, at: key) }) {
+                return true
+            }
+            guard state.removals.position != position else { return false }
+            return key.resource.isNamed || state.removals.overtook(response, at: key, since: position)
+        }
+    }
+
+    // MARK: Writing
+
+    func insert(
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: () -> Bool
+    ) async -> CacheStatus.Reason? {
+        begin()
+        // First the position, then the question: a removal between them is seen by one of the two.
+        let position = state.withLock { state in
+            state.insertions.note(.resource(key.resource))
+            return state.removals.position
+        }
+        let isRemoved = { @Sendable in
+            self.state.withLock { $0.removals.overtook(response, at: key, since: position) }
+        }
+        let size = response.size
+        let reason = front.insert(response, at: key) { isOvertaken() || isRemoved() }
+        guard reason != .overtaken else { return .overtaken }
+        guard size <= limit / Self.largestShare else {
+            await owe(.variant(response.variant, key, nil))
+            return .tooLarge
+        }
+        let (isAccepted, isSlow) = state.withLock { state in
+            guard state.queued + size <= Self.queueLimit || state.queued == 0 else { return (false, true) }
+            state.queued += size
+            state.unwritten[key, default: 0] += 1
+            return (true, state.slowWrites > 0)
+        }
+        guard isAccepted else {
+            state.withLock { $0.failures += 1 }
+            await owe(.variant(response.variant, key, nil))
+            return .notWritten
+        }
+        let outcome = await change(isAwaited: !isSlow) {
+            let reason = self.write(response, at: key, size: size, unless: isRemoved)
+            self.state.withLock { state in
+                state.queued -= size
+                let others = (state.unwritten[key] ?? 1) - 1
+                state.unwritten[key] = others > 0 ? others : nil
+            }
+            return reason
+        }
+        return outcome ?? nil
+    }
+
+    /// Writes a response on a thread for the disk. Returns why it was not written.
+    private func write(
+        _ response: StoredResponse, at key: CacheKey, size: Int, unless isRemoved: () -> Bool
+    ) -> CacheStatus.Reason? {
+        settle()
+        let (mustCount, isInDebt) = state.withLock { state in
+            let isFull = state.extent.map { $0.bytes + size > limit } ?? false
+            return (isFull || state.written > limit / CacheFolder.spare, !state.debts.isEmpty)
+        }
+        if mustCount { count(leaving: size) }
+        do throws(SystemError) {
+            guard !isInDebt else { throw .readOnlyFileSystem }
+            guard let grown = try folder.write(response, at: key, unless: isRemoved) else { return .overtaken }
+            state.withLock { state in
+                state.extent? += grown
+                state.written += size
+            }
+            return nil
+        } catch {
+            // What is there is out of date.
+            state.withLock { state in
+                state.failures += 1
+                state.add(.variant(response.variant, key, nil))
+            }
+            settle()
+            return .notWritten
+        }
+    }
+
+    // MARK: Removing
+
+    func remove(_ response: StoredResponse, at key: CacheKey) async {
+        let present = front.lookup(key) { $0 == response.variant }
+        if case .found(let present) = present, present.isSame(as: response) { front.remove(present, at: key) }
+        await owe(.variant(response.variant, key, response))
+    }
+
+    func remove(_ removal: CacheRemoval) async {
+        state.withLock { $0.removals.note(removal) }
+        front.remove(removal)
+        await owe(.removal(removal))
+    }
+
+    func forget(_ session: UUID) {
+        state.withLock { state in
+            state.removals.note(.session(session))
+            state.add(.removal(.session(session)))
+        }
+        front.remove(.session(session))
+        DiskThreads.submit(at: writer) { self.settle() }
+    }
+
+    private func owe(_ debt: Debt) async {
+        let isSlow = state.withLock { state in
+            state.add(debt)
+            return state.slowWrites > 0
+        }
+        await change(isAwaited: !isSlow) { self.settle() }
+    }
+
+    /// Carries out what is owed, as far as that is possible. Called only where all changes are made.
+    private func settle() {
+        for (id, debt) in state.withLock({ $0.debts }) {
+            do throws(SystemError) {
+                let grown =
+                    switch debt {
+                    case .removal(let removal): try folder.remove(removal)
+                    case .variant(let variant, let key, let only): try folder.remove(variant, at: key, only: only)
+                    }
+                state.withLock { state in
+                    state.debts.removeAll { $0.id == id }
+                    state.extent? += grown
+                }
+            } catch {
+                // It is tried again before the next response is written.
+                return state.withLock { $0.failures += 1 }
+            }
+        }
+    }
+
+    /// Makes a change after those before it, and returns its result if it is there in time.
+    @discardableResult
+    private func change<Value: Sendable>(isAwaited: Bool, _ work: @escaping @Sendable () -> Value) async -> Value? {
+        guard isAwaited else {
+            DiskThreads.submit(at: writer) { _ = work() }
+            return nil
+        }
+        return await DiskThreads.result(
+            at: writer, within: patience.writing, in: CallScope(),
+            noting: { isLate in self.state.withLock { $0.slowWrites += isLate ? 1 : -1 } }, of: work)
+    }
+
+    // MARK: Counting
+
+    /// Has the folder counted when it is used for the first time.
+    private func begin() {
+        let isFirst = state.withLock { state in
+            defer { state.hasBegun = true }
+            return !state.hasBegun
+        }
+        if isFirst { DiskThreads.submit(at: writer) { self.count(leaving: 0) } }
+    }
+
+    /// Counts the folder, and removes what is beyond the limit less `room`.
+    private func count(leaving room: Int) {
+        do throws(SystemError) {
+            let extent = try folder.count(limit: limit - room) { bit in
+                state.withLock { $0.used.remove(bit) } != nil
+            }
+            state.withLock { ($0.extent, $0.written) = (extent, 0) }
+        } catch {
+            state.withLock { $0.failures += 1 }
+        }
+    }
+}
+
+extension StoredResponse {
+    /// Whether both are one response, which may have been read twice.
+    fileprivate func isSame(as other: StoredResponse) -> Bool {
+        self === other
+            || variant == other.variant && freshness.received.date == other.freshness.received.date
+                && status == other.status && headers == other.headers
+    }
+}

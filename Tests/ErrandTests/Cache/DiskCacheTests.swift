@@ -1,0 +1,205 @@
+@testable import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("A cache in a folder", .timeLimit(.minutes(1))) struct DiskCacheTests {
+    private let scratch: Scratch
+    private let clock = TestClock()
+    private let network = scripted()
+
+    init() throws {
+        scratch = try Scratch()
+    }
+
+    private var folder: String { scratch.path("cache") }
+
+    /// A client of a new process: it has nothing but the folder.
+    private func client(_ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
+        testClient(network, clock) { configuration in
+            configuration.cache = .disk(folder, megabytes: 1)
+            configure(&configuration)
+        }
+    }
+
+    private var files: [String] {
+        ((try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []).filter { $0.contains("/") }
+    }
+
+    private func echo(_ headers: HTTPHeaders = ["Cache-Control": "max-age=600"]) {
+        network.onAny { request in
+            let token = request.headers["Authorization"] ?? "nobody"
+            return HTTPResponse(status: 200, headers: headers, body: .bytes(Data("\"\(token)\"".utf8)))
+        }
+    }
+
+    @Test("K9: the next process has what this one has stored, and knows its age by the wall clock")
+    func nextProcess() async throws {
+        network.on(
+            .get, "/x", .json("[1]", headers: ["Cache-Control": "max-age=60", "ETag": "\"1\""]),
+            .status(304, headers: ["Cache-Control": "max-age=90"]))
+        let endpoint = Endpoint<[Int]>.get("x")
+        let (network, clock) = (network, clock)
+        try await withoutDiskThreads {
+            let miss = try await client().reply(to: endpoint)
+            #expect(miss.cache?.kind == .miss)
+            await clock.advance(by: .seconds(50))
+            let second = client()
+            let hit = try await second.reply(to: endpoint)
+            #expect(hit.value == [1] && hit.cache == CacheStatus(.hit, age: .seconds(50)))
+            #expect(second.configuration.cache?.statistics.hits == 1)
+            await clock.advance(by: .seconds(20))
+            #expect(try await client().reply(to: endpoint).cache?.kind == .revalidated)
+            await clock.advance(by: .seconds(80))
+            #expect(try await client().reply(to: endpoint).cache == CacheStatus(.hit, age: .seconds(80)))
+            #expect(network.sent.count == 2)
+        }
+    }
+
+    @Test("K7: no credential of a request is on the disk, and what must not be stored leaves no trace")
+    func traces() async throws {
+        let tokens = TokenStore(time: clock)
+        await tokens.signIn(Token(accessToken: "hunter2"))
+        network.on(.get, "/secret", .json("\"hunter7\"", headers: ["Cache-Control": "no-store, max-age=600"]))
+        let vary = "Authorization, Cookie, X-Api-Key"
+        network.onAny { _ in
+            let headers: HTTPHeaders = ["Cache-Control": "max-age=600", "Vary": vary, "Set-Cookie": "s=h5"]
+            return HTTPResponse(status: 200, headers: headers, body: .bytes(Data("1".utf8)))
+        }
+        let secrets: HTTPHeaders = ["Cookie": "hunter3", "X-Api-Key": "hunter4"]
+        try await withoutDiskThreads {
+            let client = client { $0.tokens = tokens }
+            let kinds = [
+                try await client.reply(to: Endpoint<Data>.get("me", headers: secrets)),
+                try await client.reply(to: Endpoint<Data>.get("me").query("access_token", "hunter6")),
+                try await client.reply(to: Endpoint<Data>.get("me").query("sig", "hunter8").cache(key: "picture")),
+            ].map(\.cache)
+            #expect(kinds.allSatisfy { $0 == CacheStatus(.miss) }, "\(kinds)")
+            let count = files.filter { $0.split(separator: "/").count > 1 && !$0.hasSuffix(".d") }.count
+            #expect(count == 3)
+            #expect(try await client.reply(to: Endpoint<Data>.get("secret")).cache?.reason == .forbidden)
+            let unstored = Endpoint<Data>.get("me").query("n", "1").cache(.noStore)
+            #expect(try await client.reply(to: unstored).cache?.kind == .miss)
+            #expect(files.filter { $0.split(separator: "/").count > 1 && !$0.hasSuffix(".d") }.count == count)
+        }
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+            let bytes = FileManager.default.contents(atPath: "\(folder)/\(name)") ?? Data()
+            let text = name + String(decoding: bytes, as: UTF8.self)
+            for secret in (2...8).map({ "hunter\($0)" }) + ["s=h5"] { #expect(!text.contains(secret), "\(name)") }
+        }
+    }
+
+    @Test("K7: a restart and a refresh keep what belongs to the session, and a sign-out removes it from the disk")
+    func session() async throws {
+        echo()
+        let endpoint = Endpoint<String>.get("me")
+        let path = scratch.path("session")
+        let clock = clock
+        func tokens() -> TokenStore {
+            TokenStore(persistence: .file(path), leeway: .zero, time: clock) { [clock] _ in
+                Token(accessToken: "second", expiry: clock.date.addingTimeInterval(1000))
+            }
+        }
+        try await withoutDiskThreads {
+            let first = tokens()
+            await first.signIn(Token(accessToken: "first", expiry: clock.date.addingTimeInterval(60)))
+            let client = client { $0.tokens = first }
+            let value = try await client.run(endpoint)
+            #expect(value == "Bearer first")
+            #expect(try await client.run(endpoint.authentication(.none)) == "nobody")
+            await clock.advance(by: .seconds(100))
+            let second = tokens()
+            let next = self.client { $0.tokens = second }
+            #expect(try await next.run(Endpoint<String>.get("other")) == "Bearer second")
+            #expect(try await next.run(endpoint) == "Bearer first")
+            #expect(files.count { $0.hasPrefix("u-") } == 2)
+            // A process that has used neither the cache nor the session.
+            let third = tokens()
+            let last = self.client { $0.tokens = third }
+            await third.signOut()
+            withExtendedLifetime(last) {}
+            #expect(files.count == 1 && files.first?.hasPrefix("u/") ?? false, "\(files)")
+            #expect(try await self.client().reply(to: endpoint).cache?.kind == .hit)
+        }
+    }
+
+    @Test("K9: what is stored comes first in the next process too, and then what the server says")
+    func storedFirst() async throws {
+        network.on(.get, "/x", .json("[1]", headers: ["Cache-Control": "max-age=60"]), .json("[2]"))
+        let endpoint = Endpoint<[Int]>.get("x")
+        let clock = clock
+        let path = scratch.path("session")
+        try await withoutDiskThreads {
+            let tokens = TokenStore(persistence: .file(path), time: clock)
+            await tokens.signIn(Token(accessToken: "a"))
+            _ = try await client { $0.tokens = tokens }.run(endpoint)
+            await clock.advance(by: .seconds(100))
+            let next = client { $0.tokens = TokenStore(persistence: .file(path), time: clock) }
+            var values: [[Int]] = []
+            for try await reply in next.replies(to: endpoint, .cachedThenFresh) { values.append(reply.value) }
+            #expect(values == [[1], [2]])
+        }
+    }
+
+    @Test("K9: tags, groups, URLs, sessions and everything can be removed, by whoever has the folder")
+    func removals() async throws {
+        echo(["Cache-Control": "max-age=600"])
+        try await withoutDiskThreads {
+            let paths = ["a", "b", "c"]
+            func fill() async throws {
+                for path in paths { _ = try await client().run(Endpoint<String>.get("\(path)").tags("t-\(path)")) }
+            }
+            func hits() async -> [String] {
+                let reader = client()
+                var hits: [String] = []
+                for path in paths {
+                    let endpoint = Endpoint<Data>.get("\(path)").cache(.onlyIfCached)
+                    // Without a response, it fails.
+                    let reply = try? await reader.reply(to: endpoint)
+                    if reply?.cache?.kind == .hit { hits.append(path) }
+                }
+                return hits
+            }
+            try await fill()
+            #expect(await hits() == paths)
+            await HTTPCache.disk(folder, megabytes: 1).invalidate(tag: "t-a")
+            #expect(await hits() == ["b", "c"])
+            await HTTPCache.disk(folder, megabytes: 1).remove("https://api.test/b")
+            #expect(await hits() == ["c"])
+            try await client().run(.put("c"))
+            #expect(await hits() == [])
+            try await fill()
+            await HTTPCache.disk(folder, megabytes: 1).removeAll()
+            #expect(await hits() == [])
+        }
+    }
+
+    @Test("K9: a folder that cannot be used is no error of a call, and the statistics count it")
+    func unusable() async throws {
+        echo()
+        try scratch.write("a file", to: "cache")
+        let endpoint = Endpoint<String>.get("me")
+        try await withoutDiskThreads {
+            let cache = HTTPCache.disk(folder, megabytes: 1)
+            let client = client { $0.cache = cache }
+            let first = try await client.reply(to: endpoint)
+            #expect(first.value == "nobody" && first.cache == CacheStatus(.miss, reason: .notWritten))
+            #expect(cache.statistics.failures > 0 && cache.statistics.responses == 0)
+            #expect(try scratch.read("cache") == "a file")
+            remove(folder)
+            #expect(try await client.reply(to: endpoint.cache(.reload)).cache == CacheStatus(.miss))
+            #expect(try await self.client().reply(to: endpoint).cache?.kind == .hit)
+        }
+    }
+
+    @Test("a cache without a folder or without room is refused")
+    func settings() async {
+        for cache in [HTTPCache.disk("", megabytes: 1), .disk("/", megabytes: 1), .disk(folder, megabytes: 0)] {
+            await #expect(throws: ServiceError.self) {
+                try await client { $0.cache = cache }.run(Endpoint<String>.get("x"))
+            }
+        }
+        #expect(HTTPCache.disk(URL(fileURLWithPath: folder), megabytes: 1).problem == nil)
+    }
+}
