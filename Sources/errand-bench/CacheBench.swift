@@ -34,21 +34,55 @@ enum CacheBench {
         report.add(
             "cache.cost_of_storing_us", .number((median(stored) - median(without)) * perCall),
             "µs that it adds to a call whose answer is stored")
-        try await measureMemory(into: &report)
+        try await measureDisk(into: &report)
+        // In a process that has used memory before, a full cache takes less than it needs.
+        let child = try Child(Child.own, ["worker", "cache-memory"])
+        let factor = child.line().first.flatMap(Double.init) ?? .nan
+        _ = try child.end()
+        report.add(
+            "cache.memory_factor", .number(factor), "times the limit of \(megabytes) MB that a full cache takes")
     }
 
-    /// How much memory a cache takes that is full of small responses.
-    private static func measureMemory(into report: inout Report) async throws {
+    /// How long a hit takes on a disk whose files the system has in memory.
+    private static func measureDisk(into report: inout Report) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(UUID())").path
+        // It is in the system's folder for temporary files.
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for (size, suffix) in [(2000, ""), (100_000, "_100_kb")] {
+            let body = Data(repeating: 7, count: size)
+            func client() -> APIClient {
+                Self.client(answering: "max-age=3600", body: body) {
+                    $0.cache = .disk("\(folder)/\(size)", megabytes: 2000)
+                }
+            }
+            let files = 1000
+            let endpoints = (0..<files).map { Endpoint<Data>.get("pages/\($0)") }
+            let filling = client()
+            for endpoint in endpoints { _ = try await filling.run(endpoint) }
+            var (first, repeated): ([Double], [Double]) = ([], [])
+            for _ in 0..<cycles {
+                let next = client()
+                _ = try await next.run(endpoints[0])
+                first.append(try await seconds { for endpoint in endpoints { _ = try await next.run(endpoint) } })
+                let last = endpoints[files - 1]
+                repeated.append(try await seconds { for _ in 0..<files { _ = try await next.run(last) } })
+            }
+            let perCall = 1e6 / Double(files)
+            let what = "µs for a call that a cache on a disk answers with \(size / 1000) KB"
+            report.add("cache.hit_us_disk_first\(suffix)", .number(median(first) * perCall), "\(what), from a file")
+            report.add("cache.hit_us_disk\(suffix)", .number(median(repeated) * perCall), "\(what), again")
+        }
+    }
+
+    /// How much memory a cache takes that is full of small responses, as a multiple of its limit.
+    static func memoryFactor() async throws -> Double {
         let client = client(answering: "max-age=3600", body: Data(count: 2000)) {
             $0.cache = .memory(megabytes: megabytes)
         }
         for number in 0..<100 { _ = try await client.run(Endpoint<Data>.get("warm/\(number)")) }
         let before = ProcessFigures.now.megabytes
         for number in 0..<calls { _ = try await client.run(Endpoint<Data>.get("pages/\(number)")) }
-        let taken = ProcessFigures.now.megabytes - before
-        report.add(
-            "cache.memory_factor", .number(taken / Double(megabytes)),
-            "times the limit of \(megabytes) MB that a full cache takes")
+        return (ProcessFigures.now.megabytes - before) / Double(megabytes)
     }
 
     private static func client(

@@ -23,6 +23,7 @@ import Foundation
 /// errand-bench worker file <url> <path>
 /// errand-bench worker upload <url> <megabytes>
 /// errand-bench worker put-file|post-form <url> <file>
+/// errand-bench worker cache-memory
 /// errand-bench worker faults
 /// errand-bench worker hostile
 /// errand-bench worker nothing
@@ -40,6 +41,7 @@ enum WireWorker {
     /// wait, the memory that they take; or how often memory was allocated.
     static func run(_ arguments: [String]) async throws {
         if arguments == ["nothing"] { return print("nothing") }
+        if arguments == ["cache-memory"] { return print(try await CacheBench.memoryFactor()) }
         if arguments == ["faults"] { return try await Fault.serve() }
         if arguments == ["hostile"] { return try await HostileBench.serve() }
         if arguments.first == "first" { return try JSONBench.printFirstUse(arguments.last ?? "") }
