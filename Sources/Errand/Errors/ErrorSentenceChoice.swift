@@ -88,7 +88,7 @@ extension Timeout.Bound {
     fileprivate var sentence: ErrorSentence.Name {
         switch self {
         case .attempt: .timedOutAttempt
-        case .deadline: .timedOutDeadline
+        case .deadline, .signIn: .timedOutDeadline
         case .refresh: .timedOutRefresh
         }
     }

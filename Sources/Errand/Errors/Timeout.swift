@@ -8,6 +8,8 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible, ErrorPayload
         case deadline
         /// The refresh of the access token that the call waited for, limited by the `refreshTimeout` of its store.
         case refresh
+        /// A sign-in, limited by its `limit`, or by the lifetime of the code that the user enters on another device.
+        case signIn
     }
 
     /// The kind of limit.
@@ -35,6 +37,7 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible, ErrorPayload
             "The server sent nothing for \(limit.displayText) (\(phase.displayText)); try again later"
         case .attempt: "The server took longer than \(limit.displayText) (\(phase.displayText)); try again later"
         case .refresh: "The access token was not refreshed within \(limit.displayText); try again later"
+        case .signIn: "The sign-in was not completed within \(limit.displayText); sign in again"
         case .deadline: "The call did not finish within \(limit.displayText) (\(phase.displayText)); try again later"
         }
     }

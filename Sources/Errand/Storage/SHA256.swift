@@ -4,10 +4,10 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// The hash function SHA-256 (FIPS 180-4), for the digests of files.
+/// The hash function SHA-256 (FIPS 180-4), for the digests of files and the challenge of a sign-in.
 ///
-/// Written here because Linux has no library for it that comes with Swift. It is not for secrets: it makes no attempt
-/// to take the same time for every input.
+/// Written here because Linux has no library for it that comes with Swift. Its steps depend on the number of bytes only,
+/// but it clears no memory: it is not for keys.
 package struct SHA256: Sendable {
     /// The number of bytes in a block.
     private static let block = 64

@@ -1,11 +1,5 @@
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
-/// Requests access tokens from an authorization server, with the password, client credentials and refresh grants of RFC
-/// 6749.
+/// Requests access tokens from an authorization server: signs users in, requests tokens with any grant, and refreshes
+/// them.
 ///
 ///     let oauth = OAuth(server: login, tokenPath: "oauth/access_token", clientID: "pins", clientSecret: secret)
 ///     let tokens = TokenStore(persistence: .file("/var/lib/pins/session")) {
@@ -13,10 +7,10 @@ import Foundation
 ///     }
 ///     await tokens.signIn(try await oauth.token(.password(username: name, password: password)))
 ///
-/// Its requests are calls of the client that you pass, and never signed. They are POSTs without an idempotency key, so
-/// the client retries one only if it certainly was not sent. If a connection breaks after a refresh was sent, the next
-/// refresh sends the same refresh token again. Over plain http to another machine nothing is sent at all, whatever the
-/// client allows. Its description shows no secrets.
+/// Its requests are calls of the client that you pass, or of clients that it creates with your configuration, and never
+/// signed. They are POSTs without an idempotency key, so a client retries one only if it certainly was not sent. If a
+/// connection breaks after a refresh was sent, the next refresh sends the same refresh token again. Over plain http to
+/// another machine nothing is sent at all, whatever the client allows. Its description shows no secrets.
 ///
 /// The client's decoder must read JSON; it may turn `snake_case` into `camelCase`.
 public struct OAuth: Sendable {
@@ -38,13 +32,13 @@ public struct OAuth: Sendable {
         public var description: String { "\(kind)" }
     }
 
-    private let client: APIClient
-    private let path: EndpointPath
-    private let id: String
-    private let secret: String
-    private let credentials: Credentials
-    private let tokenType: String
-    private let parameters: QueryItems
+    let server: OAuthServer
+    let app: Client
+    let tokenType: String
+    let parameters: QueryItems
+
+    /// What the authorization server says about itself; `nil` if only its token endpoint is known.
+    public var metadata: ServerMetadata? { server.metadata }
 
     /// Creates a client for a token endpoint. If a parameter is missing, the first request fails with `.invalidRequest`
     /// and sends nothing.
@@ -62,11 +56,38 @@ public struct OAuth: Sendable {
         server: APIClient, tokenPath: EndpointPath = "token", clientID: String, clientSecret: String = "",
         credentials: Credentials = .inHeader, tokenType: String = "Bearer", parameters: QueryItems = [:]
     ) {
-        client = server
-        path = tokenPath
-        id = clientID
-        secret = clientSecret
-        self.credentials = credentials
+        self.init(
+            OAuthServer(login: server, tokenPath: tokenPath),
+            client: Client(id: clientID, secret: clientSecret, credentials), tokenType: tokenType,
+            parameters: parameters)
+    }
+
+    /// Creates a client for a server whose endpoints you know.
+    ///
+    ///     let github = OAuth.ServerMetadata(
+    ///         authorizationEndpoint: "https://github.com/login/oauth/authorize",
+    ///         tokenEndpoint: "https://github.com/login/oauth/access_token")
+    ///     let oauth = OAuth(github, client: .basic(id: "pins", secret: secret))
+    ///
+    /// An endpoint that is missing or no valid URL makes the requests that need it fail with `.invalidRequest`.
+    ///
+    /// - Parameters:
+    ///   - metadata: The endpoints of the server, and what it can do.
+    ///   - client: The app as the server knows it.
+    ///   - tokenType: The only accepted type of token, `Bearer` by default.
+    ///   - parameters: Further parameters of every request, such as an audience or a tenant.
+    ///   - configure: Configures the clients of the server, one for each origin. Their `environment` is replaced.
+    public init(
+        _ metadata: ServerMetadata, client: Client, tokenType: String = "Bearer", parameters: QueryItems = [:],
+        _ configure: (inout Configuration) -> Void = { _ in }
+    ) {
+        self.init(
+            OAuthServer(metadata, configure), client: client, tokenType: tokenType, parameters: parameters)
+    }
+
+    init(_ server: OAuthServer, client: Client, tokenType: String, parameters: QueryItems) {
+        self.server = server
+        app = client
         self.tokenType = tokenType
         self.parameters = parameters
     }
@@ -83,22 +104,7 @@ public struct OAuth: Sendable {
     public func token(
         _ grant: Grant, scopes: [String] = [], parameters: QueryItems = [:]
     ) async throws(ServiceError) -> Token {
-        let endpoint = try endpoint(for: grant, scopes: scopes, parameters: parameters)
-        let reply = try await client.reply(to: endpoint)
-        let answer = reply.value
-        if let error = answer.error { throw rejection(error, of: reply, to: grant) }
-        if let type = answer.type, !type.equalsIgnoringCase(tokenType) {
-            // A type that is not a plain word could be anything, even a secret.
-            let isWord = type.utf8.count <= 16 && type.utf8.all { (0x61...0x7A).contains($0.asciiLowercased) }
-            throw .decodingFailed(
-                DecodingFailure(
-                    path: "token_type", expected: tokenType, found: isWord ? clean(type, of: grant) : "another type",
-                    status: reply.status))
-        }
-        return Token(
-            accessToken: answer.access, refreshToken: answer.refresh, type: tokenType,
-            expiry: answer.lifetime.map { client.configuration.time.date.addingTimeInterval($0) },
-            scopes: answer.scopes ?? scopes)
+        try await answer(to: grant, scopes: scopes, parameters: parameters).token
     }
 
     /// Exchanges an expired token for a new one: use it in the `refresh` closure of a `TokenStore`.
@@ -115,81 +121,11 @@ public struct OAuth: Sendable {
         if token.scopes.isEmpty { token.scopes = old.scopes }
         return token
     }
-
-    private func endpoint(
-        for grant: Grant, scopes: [String], parameters own: QueryItems
-    ) throws(ServiceError) -> Endpoint<OAuthAnswer> {
-        if let problem = problem(of: grant) { throw .badSetting(problem) }
-        try refuseCleartext()
-        var form = grant.parameters
-        if !scopes.isEmpty { form.add("scope", scopes.joined(separator: " ")) }
-        var headers: HTTPHeaders = [:]
-        switch credentials.kind {
-        case .inHeader: headers["Authorization"] = basic
-        case .inBody:
-            form.add("client_id", id)
-            form.add("client_secret", secret)
-        case .idOnly: form.add("client_id", id)
-        }
-        let further = own.items + parameters.items.filter { item in !own.items.contains { $0.name == item.name } }
-        // RFC 6749, 3.2: a parameter occurs once, and which of two a server would use is not known.
-        if let twice = further.first(where: { item in form.items.contains { $0.name == item.name } }) {
-            throw .badSetting("the parameter \(HTTPSyntax.quoted(twice.name)) is already set")
-        }
-        form.items += further
-        return .post(path, headers: headers, body: .form(form)).authentication(.none)
-    }
-
-    /// Returns what is missing for that grant; `nil` if nothing is.
-    private func problem(of grant: Grant) -> String? {
-        if id.isEmpty { return "the client id is empty" }
-        if credentials == .idOnly {
-            guard grant.needsSecret else { return grant.problem }
-            return "this grant is for apps that have a client secret"
-        }
-        guard secret.isEmpty else { return grant.problem }
-        let advice = grant.needsSecret ? "" : "; an app without one uses `credentials: .idOnly`"
-        return "the client secret is empty\(advice)"
-    }
-
-    /// Refuses to send secrets unencrypted to another machine; `allowsCleartext` is not meant for passwords.
-    private func refuseCleartext() throws(ServiceError) {
-        // The call reports what is wrong with the URL itself.
-        let url = try? HTTPURL(client.configuration.environment.baseURL)
-        guard let origin = url?.origin, origin.isExposed else { return }
-        let reason = "passwords and secrets are sent over https or to this machine only, not to \(origin)"
-        throw .invalidRequest(InvalidRequest(.cleartext, reason))
-    }
-
-    private var basic: String {
-        "Basic \(Data("\(Self.encoded(id)):\(Self.encoded(secret))".utf8).base64EncodedString())"
-    }
-
-    /// Encodes a space as `%20`: servers that parse forms accept it as well as `+`, and others accept nothing else.
-    private static func encoded(_ text: String) -> String { PercentEncoding.queryPart.encode(text) }
-
-    /// Some servers refuse with a success: status 200, and an error in the body.
-    private func rejection(
-        _ error: OAuthAnswer.Refusal, of reply: Reply<OAuthAnswer>, to grant: Grant
-    ) -> ServiceError {
-        .rejected(
-            Rejection(
-                status: reply.status, message: clean(error.description ?? error.code, of: grant),
-                code: clean(error.code, of: grant), headers: reply.headers))
-    }
-
-    /// Removes the secrets of the request from the text of a success. The text of an error has been redacted already.
-    private func clean(_ text: String, of grant: Grant) -> String {
-        let sent = grant.parameters.items.filter { SecretNames.standard.contains($0.name, in: .parameter) }.map(\.value)
-        let secrets = [String(basic.dropFirst("Basic ".count)), secret] + sent
-        // Shorter secrets would remove ordinary words from the message.
-        return Redactor(hiding: secrets.filter { $0.utf8.count >= 4 }).text(text)
-    }
 }
 
 extension OAuth: CustomStringConvertible, CustomReflectable {
     /// The server and the id of the app; no secret.
-    public var description: String { "OAuth(\(id) at \(path), \(client))" }
+    public var description: String { "OAuth(\(app.id) at \(server))" }
     /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["oauth": description]) }
 }

@@ -1,0 +1,85 @@
+extension OAuth {
+    /// What an authorization server says about itself (RFC 8414, and the discovery of OpenID Connect): its endpoints,
+    /// and what it can do.
+    public struct ServerMetadata: Sendable, Hashable {
+        /// The issuer: the URL that names the server, as it stands in ID tokens and redirects; `nil` if it is not known.
+        public var issuer: String?
+        /// The URL of the page on which a user signs in; `nil` if there is none.
+        public var authorizationEndpoint: String?
+        /// The URL that issues tokens; `nil` if there is none.
+        public var tokenEndpoint: String?
+        /// The URL that begins a sign-in on another device (RFC 8628); `nil` if there is none.
+        public var deviceAuthorizationEndpoint: String?
+        /// The URL that revokes tokens (RFC 7009); `nil` if there is none.
+        public var revocationEndpoint: String?
+        /// The URL that takes the parameters of a sign-in before the browser opens (RFC 9126); `nil` if there is none.
+        public var pushedAuthorizationRequestEndpoint: String?
+        /// Whether the server accepts a sign-in only with pushed parameters.
+        public var requiresPushedAuthorizationRequests = false
+        /// The methods of PKCE (RFC 7636) that the server lists; `nil` if it lists none, which does not say that it has
+        /// none.
+        public var codeChallengeMethods: [String]?
+        /// Whether the redirect after a sign-in names the issuer (RFC 9207).
+        public var namesIssuerInRedirect = false
+        /// The scopes that the server lists; `nil` if it lists none.
+        public var scopes: [String]?
+        /// The types of grants that the server lists; `nil` if it lists none.
+        public var grantTypes: [String]?
+
+        /// Creates the metadata of a server that does not publish them.
+        public init(
+            issuer: String? = nil, authorizationEndpoint: String? = nil, tokenEndpoint: String? = nil,
+            deviceAuthorizationEndpoint: String? = nil, revocationEndpoint: String? = nil
+        ) {
+            self.issuer = issuer
+            self.authorizationEndpoint = authorizationEndpoint
+            self.tokenEndpoint = tokenEndpoint
+            self.deviceAuthorizationEndpoint = deviceAuthorizationEndpoint
+            self.revocationEndpoint = revocationEndpoint
+        }
+
+        /// The endpoints that there are, each with its name in the document.
+        var endpoints: [(name: String, url: String)] {
+            [
+                ("token_endpoint", tokenEndpoint), ("authorization_endpoint", authorizationEndpoint),
+                ("device_authorization_endpoint", deviceAuthorizationEndpoint),
+                ("revocation_endpoint", revocationEndpoint),
+                ("pushed_authorization_request_endpoint", pushedAuthorizationRequestEndpoint),
+            ].compactMap { name, url in url.map { (name, $0) } }
+        }
+    }
+}
+
+extension OAuth.ServerMetadata: Decodable {
+    private enum CodingKeys: String, CodingKey {
+        case issuer
+        case authorizationEndpoint = "authorization_endpoint"
+        case tokenEndpoint = "token_endpoint"
+        case deviceAuthorizationEndpoint = "device_authorization_endpoint"
+        case revocationEndpoint = "revocation_endpoint"
+        case pushedAuthorizationRequestEndpoint = "pushed_authorization_request_endpoint"
+        case requiresPushedAuthorizationRequests = "require_pushed_authorization_requests"
+        case codeChallengeMethods = "code_challenge_methods_supported"
+        case namesIssuerInRedirect = "authorization_response_iss_parameter_supported"
+        case scopes = "scopes_supported"
+        case grantTypes = "grant_types_supported"
+    }
+
+    /// Reads the document that the server publishes. Members that are not known are ignored.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        issuer = try members.decodeIfPresent(String.self, forKey: .issuer)
+        authorizationEndpoint = try members.decodeIfPresent(String.self, forKey: .authorizationEndpoint)
+        tokenEndpoint = try members.decodeIfPresent(String.self, forKey: .tokenEndpoint)
+        deviceAuthorizationEndpoint = try members.decodeIfPresent(String.self, forKey: .deviceAuthorizationEndpoint)
+        revocationEndpoint = try members.decodeIfPresent(String.self, forKey: .revocationEndpoint)
+        pushedAuthorizationRequestEndpoint = try members.decodeIfPresent(
+            String.self, forKey: .pushedAuthorizationRequestEndpoint)
+        requiresPushedAuthorizationRequests =
+            try members.decodeIfPresent(Bool.self, forKey: .requiresPushedAuthorizationRequests) ?? false
+        codeChallengeMethods = try members.decodeIfPresent([String].self, forKey: .codeChallengeMethods)
+        namesIssuerInRedirect = try members.decodeIfPresent(Bool.self, forKey: .namesIssuerInRedirect) ?? false
+        scopes = try members.decodeIfPresent([String].self, forKey: .scopes)
+        grantTypes = try members.decodeIfPresent([String].self, forKey: .grantTypes)
+    }
+}

@@ -1,0 +1,170 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension OAuth {
+    /// The app as the authorization server knows it: its id, and how it proves that it is the app.
+    ///
+    ///     let oauth = try await OAuth.discover("https://login.example.com", client: .public(id: "tool"))
+    ///
+    /// An app that people install cannot keep a secret and is public. A server of yours has a secret, or proves itself
+    /// in another way, with ``init(id:proof:)``. Its description shows no secrets.
+    public struct Client: Sendable {
+        /// The encoding of the id and the secret before they are joined for the scheme `Basic`.
+        public struct BasicEncoding: Sendable, Hashable, CustomStringConvertible {
+            package enum Kind: Sendable, Hashable { case form, raw }
+
+            package let kind: Kind
+
+            /// Percent-encoded, as RFC 6749 (2.3.1) asks; a server that decodes nothing refuses characters like `+`.
+            public static let form = BasicEncoding(kind: .form)
+            /// As they are, for servers that decode nothing.
+            public static let raw = BasicEncoding(kind: .raw)
+
+            /// The encoding's name.
+            public var description: String { "\(kind)" }
+        }
+
+        /// What a request contains because of the app.
+        public struct Proof: Sendable {
+            /// Headers of the request.
+            public var headers: HTTPHeaders
+            /// Parameters of its form.
+            public var parameters: QueryItems
+
+            /// Creates a proof.
+            public init(headers: HTTPHeaders = [:], parameters: QueryItems = [:]) {
+                self.headers = headers
+                self.parameters = parameters
+            }
+        }
+
+        /// The request for which an app proves that it is the app.
+        public struct Request: Sendable, Hashable {
+            /// The issuer, the audience of a signed assertion; `nil` if it is not known.
+            public let issuer: String?
+            /// The URL of the endpoint; `nil` if the endpoint was given as a path.
+            public let endpoint: String?
+
+            /// Creates a request.
+            public init(issuer: String? = nil, endpoint: String? = nil) {
+                self.issuer = issuer
+                self.endpoint = endpoint
+            }
+        }
+
+        enum Method: Sendable {
+            case idOnly
+            case basic(secret: String, BasicEncoding)
+            case body(secret: String)
+            case proof(@Sendable (Request) async throws -> Proof)
+        }
+
+        /// The id of the app.
+        public let id: String
+        let method: Method
+        /// What an app without a secret uses.
+        var advice = "`.public(id:)`"
+
+        private init(id: String, method: Method) {
+            self.id = id
+            self.method = method
+        }
+
+        init(id: String, secret: String, _ credentials: Credentials) {
+            switch credentials.kind {
+            case .inHeader: self = .basic(id: id, secret: secret)
+            case .inBody: self = .body(id: id, secret: secret)
+            case .idOnly: self = .public(id: id)
+            }
+            advice = "`credentials: .idOnly`"
+        }
+
+        /// Returns an app without a secret, which sends only its id.
+        public static func `public`(id: String) -> Client { Client(id: id, method: .idOnly) }
+
+        /// Returns an app that sends its id and its secret in the `Authorization` header.
+        public static func basic(id: String, secret: String, encoding: BasicEncoding = .form) -> Client {
+            Client(id: id, method: .basic(secret: secret, encoding))
+        }
+
+        /// Returns an app that sends its id and its secret in the body.
+        public static func body(id: String, secret: String) -> Client {
+            Client(id: id, method: .body(secret: secret))
+        }
+
+        /// Creates an app that proves itself in a way of its own, such as a signed assertion (RFC 7523).
+        ///
+        /// - Parameters:
+        ///   - id: The id of the app.
+        ///   - proof: Returns what to add to a request. It runs once for each request.
+        public init(id: String, proof: @escaping @Sendable (Request) async throws -> Proof) {
+            self.init(id: id, method: .proof(proof))
+        }
+
+        /// Returns what is missing for that grant; `nil` if nothing is.
+        func problem(of grant: Grant) -> String? {
+            if id.isEmpty { return "the client id is empty" }
+            switch method {
+            case .idOnly:
+                guard grant.needsSecret else { return grant.problem }
+                return "this grant is for apps that have a client secret"
+            case .basic("", _), .body(""):
+                let advice = grant.needsSecret ? "" : "; an app without one uses \(advice)"
+                return "the client secret is empty\(advice)"
+            case .basic, .body, .proof: return grant.problem
+            }
+        }
+
+        /// Returns what a request contains because of the app.
+        func proof(for request: Request) async throws(ServiceError) -> Proof {
+            switch method {
+            case .idOnly: return Proof(parameters: ["client_id": id])
+            case .body(let secret): return Proof(parameters: ["client_id": id, "client_secret": secret])
+            case .basic(let secret, let encoding):
+                let pair = [id, secret].map { encoding == .raw ? $0 : Self.encoded($0) }.joined(separator: ":")
+                return Proof(headers: ["Authorization": "Basic \(Data(pair.utf8).base64EncodedString())"])
+            case .proof(let proof):
+                do {
+                    return try await proof(request)
+                } catch {
+                    throw ServiceError(error) {
+                        .transport(
+                            TransportFailure(
+                                .other, "the app's proof failed with \(foreignName(of: $0))",
+                                mayHaveReachedServer: false))
+                    }
+                }
+            }
+        }
+
+        /// Encodes a space as `%20`: servers that parse forms accept it as well as `+`, and others accept nothing else.
+        private static func encoded(_ text: String) -> String { PercentEncoding.queryPart.encode(text) }
+
+        /// The secret of the app; `nil` if it has none.
+        var secret: String? {
+            switch method {
+            case .basic(let secret, _), .body(let secret): secret
+            case .idOnly, .proof: nil
+            }
+        }
+    }
+}
+
+extension OAuth.Client: CustomStringConvertible, CustomReflectable {
+    /// The id of the app; no secret.
+    public var description: String { "Client(\(id))" }
+    /// A mirror that shows only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["client": description]) }
+}
+
+extension OAuth.Client.Proof: CustomStringConvertible, CustomReflectable {
+    /// The names of the headers and of the parameters, without their values.
+    public var description: String {
+        "Proof(\((headers.map(\.name) + parameters.items.map(\.name)).joined(separator: ", ")))"
+    }
+    /// A mirror that shows only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["proof": description]) }
+}

@@ -1,0 +1,88 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A token that a server has issued.
+struct IssuedToken: Sendable {
+    var token: Token
+    var answer: OAuthAnswer
+}
+
+/// The requests to the endpoints of an authorization server at which the app proves itself.
+extension OAuth {
+    /// Requests a token.
+    func answer(
+        to grant: Grant, scopes: [String], parameters: QueryItems = [:], retry: RetryPolicy? = nil
+    ) async throws(ServiceError) -> IssuedToken {
+        if let problem = app.problem(of: grant) { throw .badSetting(problem) }
+        let (reply, hiding) = try await post(
+            grant.parameters, scopes: scopes, parameters: parameters, to: try server.token, retry: retry,
+            as: OAuthAnswer.self)
+        let answer = reply.value
+        if let error = answer.error { throw Self.rejection(error, of: reply, hiding: hiding) }
+        if let type = answer.type, !type.equalsIgnoringCase(tokenType) {
+            // A type that is not a plain word could be anything, even a secret.
+            let isWord = type.utf8.count <= 16 && type.utf8.all { (0x61...0x7A).contains($0.asciiLowercased) }
+            throw .decodingFailed(
+                DecodingFailure(
+                    path: "token_type", expected: tokenType, found: isWord ? hiding.text(type) : "another type",
+                    status: reply.status))
+        }
+        let token = Token(
+            accessToken: answer.access, refreshToken: answer.refresh, type: tokenType,
+            expiry: answer.lifetime.map { server.time.date.addingTimeInterval($0) }, scopes: answer.scopes ?? scopes)
+        return IssuedToken(token: token, answer: answer)
+    }
+
+    /// Sends a form to an endpoint, with what the app adds to it. Returns the reply, and what hides the secrets of the
+    /// request in it.
+    func post<Answer>(
+        _ form: QueryItems, scopes: [String], parameters own: QueryItems, to place: OAuthServer.Place,
+        retry: RetryPolicy? = nil, as type: Answer.Type
+    ) async throws(ServiceError) -> (reply: Reply<Answer>, hiding: Redactor) where Answer: Decodable & Sendable {
+        try place.refuseCleartext()
+        let proof = try await app.proof(for: Client.Request(issuer: metadata?.issuer, endpoint: place.url))
+        var form = form
+        if !scopes.isEmpty { form.add("scope", scopes.joined(separator: " ")) }
+        form.items += proof.parameters.items
+        try form.addFurther(own, over: parameters)
+        var endpoint: Endpoint<Answer> = place.post(form, headers: proof.headers)
+        if let retry { endpoint = endpoint.retry(retry) }
+        let reply = try await place.client.reply(to: endpoint)
+        return (reply, redactor(of: form, proof))
+    }
+
+    /// Some servers refuse with a success: status 200, and an error in the body.
+    private static func rejection(
+        _ error: OAuthAnswer.Refusal, of reply: Reply<OAuthAnswer>, hiding: Redactor
+    ) -> ServiceError {
+        .rejected(
+            Rejection(
+                status: reply.status, message: hiding.text(error.description ?? error.code),
+                code: hiding.text(error.code), headers: reply.headers))
+    }
+
+    /// Returns what removes the secrets of the request from the text of a success. The text of an error has been
+    /// redacted already.
+    private func redactor(of form: QueryItems, _ proof: Client.Proof) -> Redactor {
+        let sent = form.items.filter { SecretNames.standard.contains($0.name, in: .parameter) }.map(\.value)
+        let headers = proof.headers.map { field in String(field.value.split(separator: " ").last ?? "") }
+        let secrets = [app.secret ?? ""] + headers + sent
+        // Shorter secrets would remove ordinary words from the message.
+        return Redactor(hiding: secrets.filter { $0.utf8.count >= 4 })
+    }
+}
+
+extension QueryItems {
+    /// Adds further parameters: those of one request, which replace those of every request.
+    mutating func addFurther(_ own: QueryItems, over common: QueryItems) throws(ServiceError) {
+        let further = own.items + common.items.filter { item in !own.items.contains { $0.name == item.name } }
+        // RFC 6749, 3.2: a parameter occurs once, and which of two a server would use is not known.
+        if let twice = further.first(where: { item in items.contains { $0.name == item.name } }) {
+            throw .badSetting("the parameter \(HTTPSyntax.quoted(twice.name)) is already set")
+        }
+        items += further
+    }
+}

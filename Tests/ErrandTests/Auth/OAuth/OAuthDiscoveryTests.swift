@@ -1,0 +1,161 @@
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("OAuth: discovery")
+struct OAuthDiscoveryTests {
+    private static let issuer = "https://login.test"
+
+    private static func document(_ issuer: String, _ members: String = "") -> String {
+        #"{"issuer":"\#(issuer)","token_endpoint":"https://login.test/token"\#(members)}"#
+    }
+
+    private func discover(
+        _ issuer: String, on network: ScriptedTransport, _ configure: (inout Configuration) -> Void = { _ in }
+    ) async throws(ServiceError) -> OAuth {
+        try await OAuth.discover(issuer, client: .public(id: "tool")) {
+            $0.transport = network
+            $0.time = TestClock()
+            $0.rateLimit = .unlimited
+            configure(&$0)
+        }
+    }
+
+    @Test(
+        "S8: the document is at the path of RFC 8414, else at that of OpenID Connect, with and without a path",
+        arguments: [
+            ("https://login.test", ["/.well-known/oauth-authorization-server"], 0),
+            ("https://login.test/", ["/.well-known/oauth-authorization-server"], 0),
+            ("https://login.test/a/b", ["/.well-known/oauth-authorization-server/a/b"], 0),
+            (
+                "https://login.test",
+                ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"], 1
+            ),
+            (
+                "https://login.test/a/b/",
+                ["/.well-known/oauth-authorization-server/a/b", "/a/b/.well-known/openid-configuration"], 1
+            ),
+        ] as [(String, [String], Int)])
+    func paths(issuer: String, paths: [String], hit: Int) async throws {
+        for miss in [ScriptedReply.status(404), .status(400), .status(200, headers: Self.page, body: "<html>")] {
+            let network = scripted()
+            for (index, path) in paths.enumerated() {
+                network.on(.get, path, index == hit ? .json(Self.document(issuer)) : miss)
+            }
+            let oauth = try await discover(issuer, on: network)
+            #expect(network.sent.map(\.request.url.path) == paths)
+            #expect(oauth.metadata?.tokenEndpoint == "https://login.test/token")
+            #expect("\(oauth)" == "OAuth(tool at \(issuer))")
+        }
+    }
+
+    private static let page: HTTPHeaders = ["Content-Type": "text/html"]
+
+    @Test("S8: the document is read once, whatever the decoder, and its endpoints may be at other origins")
+    func once() async throws {
+        let network = scripted()
+        let members = #","device_authorization_endpoint":"https://devices.test/begin?x=1""#
+        network.on(.get, "*", .json(Self.document(Self.issuer, members)))
+        network.on(.post, "https://login.test/token", .json(#"{"access_token":"a"}"#).times(2))
+        let oauth = try await discover(Self.issuer, on: network) { $0.decoder = .json(keys: .snakeCase) }
+        for _ in 0..<2 { _ = try await oauth.token(.password(username: "ann", password: "p")) }
+        #expect(network.sent.map(\.request.method) == [.get, .post, .post])
+        #expect(oauth.metadata?.deviceAuthorizationEndpoint == "https://devices.test/begin?x=1")
+    }
+
+    @Test("S8: a server without a document is rejected with the status of the first path; other failures end at once")
+    func none() async throws {
+        let network = scripted()
+        network.on(.get, "/.well-known/oauth-authorization-server", .status(403))
+        network.on(.get, "/.well-known/openid-configuration", .status(404))
+        let error = await failure { () async throws(ServiceError) in try await discover(Self.issuer, on: network) }
+        #expect(error?.status == 403)
+        for reply in [ScriptedReply.status(503), .failure(.refused)] {
+            let network = scripted()
+            network.on(.get, "/.well-known/oauth-authorization-server", reply)
+            let error = await failure { () async throws(ServiceError) in
+                try await discover(Self.issuer, on: network) { $0.retry = .never }
+            }
+            #expect(error?.status == 503 || error?.isTransient == true)
+            #expect(network.sent.count == 1)
+        }
+    }
+
+    private func refusal(of document: String, issuer: String = issuer) async -> DecodingFailure? {
+        let network = scripted()
+        network.on(.get, "*", .json(document).always)
+        let error = await failure { () async throws(ServiceError) in try await discover(issuer, on: network) }
+        guard case .decodingFailed(let failure) = error else { return nil }
+        return failure
+    }
+
+    @Test(
+        "S3: metadata whose issuer is not exactly the one asked for are refused",
+        arguments: [
+            "https://evil.test", "https://login.test/", "https://LOGIN.test", "http://login.test",
+            "https://login.test/tenant", "",
+        ])
+    func issuer(found: String) async throws {
+        #expect(await refusal(of: Self.document(found))?.path == "issuer")
+        #expect(await refusal(of: #"{"token_endpoint":"https://login.test/token"}"#)?.path == "issuer")
+    }
+
+    @Test(
+        "S8: endpoints of another scheme, over plain http or with credentials are refused",
+        arguments: [
+            "token_endpoint", "authorization_endpoint", "device_authorization_endpoint", "revocation_endpoint",
+            "pushed_authorization_request_endpoint",
+        ],
+        [
+            "http://login.test/x", "http://evil.test/x", "http://127.0.0.1/x", "file:///etc/passwd", "javascript:alert(1)",
+            "-x", "", "https://ann@login.test/x", "/x",
+        ])
+    func endpoints(name: String, url: String) async throws {
+        let document = #"{"issuer":"https://login.test","\#(name)":"\#(url)"}"#
+        #expect(await refusal(of: document)?.path == name)
+    }
+
+    @Test("S8: a document that is huge, recursive, no object or of wrong types is an error")
+    func hostile() async throws {
+        let deep = String(repeating: "[", count: 100_000)
+        for document in [deep, "[]", "null", #"{"issuer":"https://login.test","x":\#(deep)"#] {
+            #expect(await refusal(of: document)?.path == "")
+        }
+        #expect(await refusal(of: #"{"issuer":["https://login.test"]}"#)?.path == "issuer")
+        let wrong = Self.document(Self.issuer, #","code_challenge_methods_supported":"S256""#)
+        #expect(await refusal(of: wrong)?.path == "code_challenge_methods_supported")
+        let network = scripted()
+        let padding = String(repeating: " ", count: 1 << 20)
+        network.on(.get, "*", .json(Self.document(Self.issuer) + padding))
+        let error = await failure { () async throws(ServiceError) in try await discover(Self.issuer, on: network) }
+        guard case .transport(let failure) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure.kind == .tooLarge)
+    }
+
+    @Test(
+        "an issuer over plain http to another machine, with a query, or of no server is refused, and nothing is sent",
+        arguments: ["http://login.test", "https://login.test?x", "https://login.test#x", "login.test", ""])
+    func badIssuer(issuer: String) async throws {
+        let network = scripted()
+        let error = await failure { () async throws(ServiceError) in try await discover(issuer, on: network) }
+        guard case .invalidRequest = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(network.sent.isEmpty)
+    }
+
+    @Test("on this machine plain http is accepted, for the issuer and its endpoints")
+    func loopback() async throws {
+        let network = scripted()
+        network.on(
+            .get, "*",
+            .json(#"{"issuer":"http://127.0.0.1:8080","token_endpoint":"http://127.0.0.1:8080/token"}"#))
+        #expect(try await discover("http://127.0.0.1:8080", on: network).metadata?.scopes == nil)
+    }
+}
