@@ -9,8 +9,8 @@ extension OAuth {
     ///
     ///     let oauth = try await OAuth.discover("https://login.example.com", client: .public(id: "tool"))
     ///
-    /// An app that people install cannot keep a secret and is public. A server of yours has a secret, or proves itself
-    /// in another way, with ``init(id:proof:)``. Its description shows no secrets.
+    /// An app that people install cannot keep a secret and is public. A server of yours has a secret, or a key,
+    /// ``privateKey(id:_:keyID:)``, or proves itself in another way, with ``init(id:proof:)``. Its description shows no secrets.
     public struct Client: Sendable {
         /// The encoding of the id and the secret before they are joined for the scheme `Basic`.
         public struct BasicEncoding: Sendable, Hashable, CustomStringConvertible {
@@ -59,6 +59,7 @@ extension OAuth {
             case idOnly
             case basic(secret: String, BasicEncoding)
             case body(secret: String)
+            case assertion(ClientAssertion)
             case proof(@Sendable (Request) async throws -> Proof)
         }
 
@@ -95,7 +96,20 @@ extension OAuth {
             Client(id: id, method: .body(secret: secret))
         }
 
-        /// Creates an app that proves itself in a way of its own, such as a signed assertion (RFC 7523).
+        /// Returns an app that signs each of its requests (`private_key_jwt`, RFC 7523): it has no secret that a server
+        /// knows or a request contains.
+        ///
+        ///     let client = OAuth.Client.privateKey(id: "billing", try SigningKey(pem: text))
+        ///
+        /// - Parameters:
+        ///   - id: The id of the app.
+        ///   - key: The private key; register ``SigningKey/publicKey`` with the server.
+        ///   - keyID: The identifier by which the server knows the key, ``SigningKey/thumbprint`` by default.
+        public static func privateKey(id: String, _ key: SigningKey, keyID: String? = nil) -> Client {
+            Client(id: id, method: .assertion(ClientAssertion(key: key, keyID: keyID ?? key.thumbprint)))
+        }
+
+        /// Creates an app that proves itself in a way of its own, such as a certificate or another kind of key.
         ///
         /// - Parameters:
         ///   - id: The id of the app.
@@ -114,18 +128,19 @@ extension OAuth {
             case .basic("", _), .body(""):
                 let advice = grant.needsSecret ? "" : "; an app without one uses \(advice)"
                 return "the client secret is empty\(advice)"
-            case .basic, .body, .proof: return grant.problem
+            case .basic, .body, .assertion, .proof: return grant.problem
             }
         }
 
         /// Returns what a request contains because of the app.
-        func proof(for request: Request) async throws(ServiceError) -> Proof {
+        func proof(for request: Request, at date: Date) async throws(ServiceError) -> Proof {
             switch method {
             case .idOnly: return Proof(parameters: ["client_id": id])
             case .body(let secret): return Proof(parameters: ["client_id": id, "client_secret": secret])
             case .basic(let secret, let encoding):
                 let pair = [id, secret].map { encoding == .raw ? $0 : Self.encoded($0) }.joined(separator: ":")
                 return Proof(headers: ["Authorization": "Basic \(Data(pair.utf8).base64EncodedString())"])
+            case .assertion(let assertion): return try assertion.proof(of: id, for: request, at: date)
             case .proof(let proof):
                 do {
                     return try await proof(request)
@@ -147,7 +162,7 @@ extension OAuth {
         var secret: String? {
             switch method {
             case .basic(let secret, _), .body(let secret): secret
-            case .idOnly, .proof: nil
+            case .idOnly, .assertion, .proof: nil
             }
         }
     }

@@ -43,7 +43,8 @@ extension OAuth {
         retry: RetryPolicy? = nil, as type: Answer.Type
     ) async throws(ServiceError) -> (reply: Reply<Answer>, hiding: Redactor) where Answer: Decodable & Sendable {
         try place.refuseCleartext()
-        let proof = try await app.proof(for: Client.Request(issuer: metadata?.issuer, endpoint: place.url))
+        let proof = try await app.proof(
+            for: Client.Request(issuer: metadata?.issuer, endpoint: place.url), at: server.time.date)
         var form = form
         if !scopes.isEmpty { form.add("scope", scopes.joined(separator: " ")) }
         form.items += proof.parameters.items

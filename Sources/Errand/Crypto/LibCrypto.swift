@@ -1,0 +1,125 @@
+#if os(Linux)
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The functions of OpenSSL's libcrypto that sign, opened when they are first needed. The library is that of the
+/// system, with which libcurl usually works already.
+struct LibCrypto: Sendable {
+    private typealias Bytes = UnsafePointer<UInt8>
+    private typealias DecodeKey =
+        @convention(c) @Sendable (
+            CInt, UnsafeMutablePointer<OpaquePointer?>?, UnsafeMutablePointer<Bytes?>, CLong
+        ) -> OpaquePointer?
+    private typealias EncodeKey =
+        @convention(c) @Sendable (
+            OpaquePointer?, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?
+        ) -> CInt
+    private typealias Make = @convention(c) @Sendable () -> OpaquePointer?
+    private typealias Free = @convention(c) @Sendable (OpaquePointer?) -> Void
+    private typealias BeginSigning =
+        @convention(c) @Sendable (
+            OpaquePointer?, UnsafeMutablePointer<OpaquePointer?>?, OpaquePointer?, OpaquePointer?, OpaquePointer?
+        ) -> CInt
+    private typealias Sign =
+        @convention(c) @Sendable (
+            OpaquePointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<Int>, Bytes?, Int
+        ) -> CInt
+    private typealias Initialize = @convention(c) @Sendable (UInt64, OpaquePointer?) -> CInt
+
+    /// The library of the system; `nil` if there is none with all functions.
+    static let shared = LibCrypto()
+
+    /// The versions whose functions these are, the latest first.
+    private static let names = ["libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so"]
+    /// A flag for `OPENSSL_init_crypto`: what the library has allocated stays until the process is gone, because other
+    /// threads may use it while the program ends.
+    private static let noCleanup: UInt64 = 0x80000
+    /// The kind of a key on a curve.
+    private static let ellipticCurve: CInt = 408
+
+    private let decodeKey: DecodeKey
+    private let encodeKey: EncodeKey
+    private let encodePublicKey: EncodeKey
+    private let freeKey: Free
+    private let makeContext: Make
+    private let freeContext: Free
+    private let sha256: Make
+    private let beginSigning: BeginSigning
+    private let sign: Sign
+
+    private init?() {
+        var library: UnsafeMutableRawPointer?
+        for name in Self.names where library == nil { library = dlopen(name, RTLD_NOW | RTLD_LOCAL) }
+        guard let library else { return nil }
+        func find<Function>(_ name: String, as type: Function.Type = Function.self) -> Function? {
+            dlsym(library, name).map { unsafeBitCast($0, to: type) }
+        }
+        guard let decodeKey: DecodeKey = find("d2i_PrivateKey"), let encodeKey: EncodeKey = find("i2d_PrivateKey"),
+            let encodePublicKey: EncodeKey = find("i2d_PUBKEY"), let freeKey: Free = find("EVP_PKEY_free"),
+            let makeContext: Make = find("EVP_MD_CTX_new"), let freeContext: Free = find("EVP_MD_CTX_free"),
+            let sha256: Make = find("EVP_sha256"), let beginSigning: BeginSigning = find("EVP_DigestSignInit"),
+            let sign: Sign = find("EVP_DigestSign")
+        else { return nil }
+        (self.decodeKey, self.encodeKey, self.encodePublicKey) = (decodeKey, encodeKey, encodePublicKey)
+        (self.freeKey, self.makeContext, self.freeContext) = (freeKey, makeContext, freeContext)
+        (self.sha256, self.beginSigning, self.sign) = (sha256, beginSigning, sign)
+        let initialize: Initialize? = find("OPENSSL_init_crypto")
+        _ = initialize?(Self.noCleanup, nil)
+    }
+
+    /// Returns the private and the public part of a key, in the forms of RFC 5915 and of X.509; `nil` if the bytes are
+    /// no private key on a curve.
+    func parts(ofKey der: [UInt8]) -> (secret: [UInt8], public: [UInt8])? {
+        withKey(der) { key in
+            guard let secret = encoded(key, by: encodeKey), let open = encoded(key, by: encodePublicKey) else {
+                return nil
+            }
+            return (secret, open)
+        }
+    }
+
+    /// Returns a signature of the SHA-256 hash, in the form of the key's kind; `nil` if the key cannot sign.
+    func signature(of data: Data, by der: [UInt8]) -> [UInt8]? {
+        withKey(der) { key in
+            guard let context = makeContext() else { return nil }
+            defer { freeContext(context) }
+            guard beginSigning(context, nil, sha256(), nil, key) == 1 else { return nil }
+            return data.withUnsafeBytes { data in
+                let bytes = data.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                var count = 0
+                guard sign(context, nil, &count, bytes, data.count) == 1 else { return nil }
+                var signature = [UInt8](repeating: 0, count: count)
+                guard sign(context, &signature, &count, bytes, data.count) == 1 else { return nil }
+                return Array(signature.prefix(count))
+            }
+        }
+    }
+
+    private func withKey<Result>(_ der: [UInt8], _ use: (OpaquePointer) -> Result?) -> Result? {
+        der.withUnsafeBufferPointer { der in
+            var position = der.baseAddress
+            guard let key = decodeKey(Self.ellipticCurve, nil, &position, der.count) else { return nil }
+            defer { freeKey(key) }
+            return use(key)
+        }
+    }
+
+    private func encoded(_ key: OpaquePointer, by encode: EncodeKey) -> [UInt8]? {
+        let count = Int(encode(key, nil))
+        guard count > 0 else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        return bytes.withUnsafeMutableBufferPointer { buffer -> Bool in
+            var position = buffer.baseAddress
+            return encode(key, &position) == count
+        } ? bytes : nil
+    }
+}
+#endif

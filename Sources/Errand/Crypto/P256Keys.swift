@@ -1,0 +1,110 @@
+#if canImport(CryptoKit)
+import CryptoKit
+#endif
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What the system does with keys on the curve P-256: CryptoKit on Apple's platforms, OpenSSL on Linux.
+///
+/// A secret is a number of 32 bytes; a point has two coordinates, and a signature two numbers, of as many bytes each.
+enum P256Keys {
+    /// The order of the curve: a secret is less than this, and not zero.
+    private static let order: [UInt8] = [
+        0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xBC, 0xE6,
+        0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
+    ]
+
+    /// Whether the bytes are a secret.
+    static func isSecret(_ bytes: [UInt8]) -> Bool {
+        bytes.count == order.count && bytes.contains { $0 != 0 } && bytes.lexicographicallyPrecedes(order)
+    }
+
+    #if canImport(CryptoKit)
+    static func point(of secret: [UInt8]) throws(ServiceError) -> [UInt8] {
+        do {
+            return Array(try P256.Signing.PrivateKey(rawRepresentation: Data(secret)).publicKey.rawRepresentation)
+        } catch {
+            throw .badSetting("the key cannot be used")
+        }
+    }
+
+    static func signature(of data: Data, by secret: [UInt8]) throws(ServiceError) -> [UInt8] {
+        do {
+            let key = try P256.Signing.PrivateKey(rawRepresentation: Data(secret))
+            return Array(try key.signature(for: data).rawRepresentation)
+        } catch {
+            throw .badSetting("the key cannot be used")
+        }
+    }
+
+    /// Returns the secret of a key in PKCS #8 or in the form of RFC 5915; `nil` if it is no such key.
+    static func secret(in der: [UInt8]) throws(ServiceError) -> [UInt8]? {
+        // A failed attempt says only that it is something else.
+        (try? P256.Signing.PrivateKey(derRepresentation: Data(der))).map { Array($0.rawRepresentation) }
+    }
+    #else
+    /// A key with the curve's name begins like this, and the secret follows (RFC 5915).
+    private static let start: [UInt8] = [0x30, 0x31, 0x02, 0x01, 0x01, 0x04, 0x20]
+    /// The curve's name, without the public key, which OpenSSL computes then.
+    private static let curve: [UInt8] = [0xA0, 0x0A, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
+    /// What comes before the point of a public key on this curve (RFC 5480).
+    private static let publicStart: [UInt8] = [
+        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48,
+        0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
+    ]
+
+    static func point(of secret: [UInt8]) throws(ServiceError) -> [UInt8] {
+        guard let parts = try library.parts(ofKey: start + secret + curve), parts.public.starts(with: publicStart),
+            parts.public.count == publicStart.count + 64
+        else { throw .badSetting("the key cannot be used") }
+        return Array(parts.public.suffix(64))
+    }
+
+    static func signature(of data: Data, by secret: [UInt8]) throws(ServiceError) -> [UInt8] {
+        guard let der = try library.signature(of: data, by: start + secret + curve), let plain = plain(der) else {
+            throw .badSetting("the key cannot be used")
+        }
+        return plain
+    }
+
+    /// Returns the secret of a key in PKCS #8 or in the form of RFC 5915; `nil` if it is no such key.
+    static func secret(in der: [UInt8]) throws(ServiceError) -> [UInt8]? {
+        guard let parts = try library.parts(ofKey: der), parts.public.starts(with: publicStart) else { return nil }
+        // A sequence of the version 1 and the secret, with a length of one byte each.
+        let secret = Array(parts.secret.dropFirst(start.count).prefix(32))
+        guard parts.secret.dropFirst(2).starts(with: start.dropFirst(2)), isSecret(secret) else { return nil }
+        return secret
+    }
+
+    private static var library: LibCrypto {
+        get throws(ServiceError) {
+            guard let library = LibCrypto.shared else {
+                throw .badSetting(
+                    "signatures need the library libcrypto of OpenSSL 1.1.1 or later, which was not found")
+            }
+            return library
+        }
+    }
+
+    /// Returns the two numbers of a signature, without the lengths and the zeros of its form (RFC 3279).
+    private static func plain(_ der: [UInt8]) -> [UInt8]? {
+        var rest = der[...]
+        func number() -> [UInt8]? {
+            guard rest.popFirst() == 0x02, let count = rest.popFirst().map(Int.init), count <= rest.count else {
+                return nil
+            }
+            let digits = rest.prefix(count).drop { $0 == 0 }
+            rest = rest.dropFirst(count)
+            guard digits.count <= 32 else { return nil }
+            return [UInt8](repeating: 0, count: 32 - digits.count) + digits
+        }
+        guard rest.popFirst() == 0x30, rest.popFirst().map(Int.init) == rest.count, let first = number(),
+            let second = number(), rest.isEmpty
+        else { return nil }
+        return first + second
+    }
+    #endif
+}

@@ -1,0 +1,121 @@
+@testable import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite("OAuth: apps that sign") struct ClientAssertionTests {
+    private struct Claims: Decodable, Equatable {
+        var iss, sub, aud, jti: String
+        var iat, exp: Int
+    }
+
+    private let network = scripted()
+    private let clock = TestClock()
+
+    private func oauth(_ client: OAuth.Client, issuer: String? = "https://login.test") -> OAuth {
+        network.on(.post, "https://login.test/token", .json(#"{"access_token":"a"}"#).always)
+        let metadata = OAuth.ServerMetadata(issuer: issuer, tokenEndpoint: "https://login.test/token")
+        return OAuth(metadata, client: client) { [network, clock] in
+            $0.transport = network
+            $0.time = clock
+        }
+    }
+
+    /// The fields of the forms that were sent.
+    private var forms: [[String: String]] {
+        network.sent.map { sent in
+            let items = String(decoding: sent.body, as: UTF8.self).split(separator: "&").map {
+                $0.split(separator: "=", maxSplits: 1).map { String($0).removingPercentEncoding ?? "" }
+            }
+            return Dictionary(items.map { ($0[0], $0.count > 1 ? $0[1] : "") }) { first, _ in first }
+        }
+    }
+
+    /// Returns the parts of a token, and checks that the key has signed it.
+    private func parts(of token: String, by key: SigningKey) throws -> (header: [String: String], claims: Claims) {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        try #require(parts.count == 3)
+        let bytes = try parts.map { try #require(Base64URL.decode($0)) }
+        #if os(Linux)
+        #expect(
+            try SignatureCheck.accepts(Array(bytes[2]), of: Data(parts.prefix(2).joined(separator: ".").utf8), by: key))
+        #endif
+        let decoder = JSONDecoder()
+        return (
+            try decoder.decode([String: String].self, from: bytes[0]), try decoder.decode(Claims.self, from: bytes[1])
+        )
+    }
+
+    @Test("S15: each request has a signature of its own, for the issuer and for a minute, and no secret")
+    func assertions() async throws {
+        let key = try SigningKey()
+        let oauth = oauth(.privateKey(id: "billing", key))
+        _ = try await oauth.token(.clientCredentials)
+        await clock.advance(by: .seconds(5))
+        _ = try await oauth.refresh(Token(accessToken: "a", refreshToken: "r"))
+        let tokens = try forms.map { form in
+            #expect(form["client_id"] == "billing" && form["client_secret"] == nil)
+            #expect(form["client_assertion_type"] == "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+            return try parts(of: try #require(form["client_assertion"]), by: key)
+        }
+        #expect(forms.map { $0["grant_type"] } == ["client_credentials", "refresh_token"])
+        #expect(network.sent.allSatisfy { $0.request.headers["Authorization"] == nil })
+        let header = ["alg": "ES256", "kid": key.thumbprint, "typ": "JWT"]
+        #expect(tokens.map(\.header) == [header, header])
+        let claims = tokens.map(\.claims)
+        #expect(claims.allSatisfy { $0.iss == "billing" && $0.sub == "billing" && $0.aud == "https://login.test" })
+        #expect(claims[1].iat == claims[0].iat + 5 && claims.allSatisfy { $0.exp == $0.iat + 60 })
+        #expect(claims[0].jti != claims[1].jti && claims[0].jti.utf8.count == 43)
+    }
+
+    @Test("S15: without an issuer the endpoint is the audience, and a key can have a name")
+    func endpoint() async throws {
+        let key = try SigningKey()
+        _ = try await oauth(.privateKey(id: "billing", key, keyID: "key-7"), issuer: nil).token(.clientCredentials)
+        let token = try parts(of: try #require(forms.first?["client_assertion"]), by: key)
+        #expect(token.header["kid"] == "key-7" && token.claims.aud == "https://login.test/token")
+    }
+
+    @Test("S15: with only the path of the endpoint nothing is sent, and the error says what to do")
+    func noServer() async throws {
+        let server = APIClient("https://login.test") { [network] in $0.transport = network }
+        let oauth = OAuth(
+            OAuthServer(login: server, tokenPath: "token"), client: .privateKey(id: "billing", try SigningKey()),
+            tokenType: "Bearer", parameters: [:])
+        let error = await #expect(throws: ServiceError.self) { try await oauth.token(.clientCredentials) }
+        #expect(error.map { "\($0)".contains("OAuth.discover") } ?? false)
+        #expect(network.sent.isEmpty)
+    }
+
+    @Test("S10: neither the key nor a signature is in an error, an event or a description")
+    func secrets() async throws {
+        let key = try SigningKey()
+        let events = Noted<[String]>([])
+        let metadata = OAuth.ServerMetadata(issuer: "https://login.test", tokenEndpoint: "https://login.test/token")
+        network.onAny { request in
+            // A server that repeats what it was sent.
+            HTTPResponse(
+                status: 400, headers: ["Content-Type": "application/json"],
+                body: .bytes(
+                    try JSONEncoder().encode([
+                        "error": "invalid_client",
+                        "error_description": String(decoding: request.body?.bytes ?? Data(), as: UTF8.self),
+                    ])))
+        }
+        let client = OAuth.Client.privateKey(id: "billing", key)
+        let oauth = OAuth(metadata, client: client) { [network, clock] in
+            $0.transport = network
+            $0.time = clock
+            $0.observe = { event in events.update { $0.append("\(event)") } }
+        }
+        let error = await #expect(throws: ServiceError.self) { try await oauth.token(.clientCredentials) }
+        let assertion = try #require(forms.first?["client_assertion"])
+        let secret = Base64URL.encode(Array(key.rawRepresentation))
+        var dumped = ""
+        dump(client, to: &dumped)
+        for text in ["\(error as Any)", "\(client)", "\(oauth)", dumped] + events.value {
+            #expect(!text.contains(assertion) && !text.contains(secret), "\(text)")
+        }
+    }
+}
