@@ -51,9 +51,9 @@ import Darwin
 //         uses files in the folder HUNG, whose disk hangs, and beside them files in HEALTHY; prints for each kind of
 //         work how many milliseconds it took at most
 //     TransportProbe cache FOLDER CALLS
-//         makes calls in eight tasks that fill a cache of one megabyte in the folder: so many each, or without an end if
-//         that is 0; prints a line after the first call, one for each value that is wrong and each call that fails, and
-//         at the end how many calls the cache has answered
+//         makes calls in eight tasks that fill a cache of one megabyte in the folder: so many each, or without an end
+//         if that is 0; prints a line after the first call, one for each value that is wrong and each call that fails,
+//         and at the end how many calls the cache has answered
 //     TransportProbe torture BASE FOLDER cold|warm
 //         uses everything while one call fails, which a preloaded library chooses; prints what went wrong
 

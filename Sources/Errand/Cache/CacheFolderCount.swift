@@ -17,8 +17,8 @@ extension CacheFolder {
     /// After a removal, this share of the limit is free, so that not every write removes something.
     static let spare = 8
 
-    /// Counts what is in the folder. If there is more than `limit`, removes the files that were not used for the longest
-    /// time, and what processes left behind that have died. Returns what is there then.
+    /// Counts what is in the folder. If there is more than `limit`, removes the files that were not used for the
+    /// longest time, and what processes left behind that have died. Returns what is there then.
     func count(limit: Int, isUsed: (UInt64) -> Bool) throws(SystemError) -> Extent {
         checkKey()
         var files: [(time: Int64, length: Int)] = []

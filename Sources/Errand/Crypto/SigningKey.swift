@@ -8,8 +8,8 @@ public import Foundation
 ///
 ///     let key = try SigningKey(pem: String(contentsOfFile: "/etc/billing/key.pem", encoding: .utf8))
 ///
-/// On Apple's platforms CryptoKit signs. On Linux the system's OpenSSL does, 1.1.1 or later; a program that makes no key
-/// does not need it. Its description shows only the thumbprint of the public key.
+/// On Apple's platforms CryptoKit signs. On Linux the system's OpenSSL does, 1.1.1 or later; a program that makes no
+/// key does not need it. Its description shows only the thumbprint of the public key.
 public struct SigningKey: Sendable, Hashable {
     private let secret: [UInt8]
     /// The two coordinates of the public key.

@@ -18,9 +18,9 @@ enum FolderChange: Sendable, Equatable {
 /// nearest folder above is watched until there is one. Nothing is noticed where the system cannot report changes: on a
 /// network's file system those of other machines, and all of them when the user has used up the system's watches.
 ///
-/// A look at the disk watches the folder that is there now, and compares the file with what it was at the last look. The
-/// first look happens at the beginning, each other one when a folder has come or gone. They run on the threads for the
-/// disk: what is handed to those for the same file after the beginning runs when the file is watched.
+/// A look at the disk watches the folder that is there now, and compares the file with what it was at the last look.
+/// The first look happens at the beginning, each other one when a folder has come or gone. They run on the threads for
+/// the disk: what is handed to those for the same file after the beginning runs when the file is watched.
 final class FileWatch: Sendable {
     /// Distinguishes versions of the file.
     private struct Version: Equatable {
@@ -58,6 +58,9 @@ final class FileWatch: Sendable {
         var version: Version??
         /// Whether a look is about to begin, which will see what happens until then.
         var isLookComing = false
+        /// Whether the folder was gone. Then the file counts as changed, whatever it is: a file that is made at once in
+        /// a new folder can have the identity and the time of the old one.
+        var wasGone = false
         var isOver = false
     }
 
@@ -100,8 +103,8 @@ final class FileWatch: Sendable {
         let status = try? FileSystem.status(of: path, followingLinks: false)
         let version = status.map { Version(identity: $0.identity, modified: $0.modified) }
         let isChanged = state.withLock { state in
-            defer { state.version = .some(version) }
-            return !state.isOver && state.version.map { $0 != version } ?? false
+            defer { (state.version, state.wasGone) = (.some(version), false) }
+            return !state.isOver && (state.wasGone || state.version.map { $0 != version } ?? false)
         }
         if isChanged { changed() }
     }
@@ -137,7 +140,8 @@ final class FileWatch: Sendable {
         case .gone:
             // The path may lead to another folder by now.
             let watched = state.withLock { state in
-                state.watched?.place == place ? state.watched.take() : nil
+                state.wasGone = true
+                return state.watched?.place == place ? state.watched.take() : nil
             }
             withExtendedLifetime(watched) {}
             lookSoon()

@@ -206,7 +206,9 @@ final class FolderWatch: Sendable {
     private let registration: Registration
 
     /// Begins to watch a folder. May block.
-    init(_ folder: String, by watcher: FolderWatcher = .shared, _ changed: @escaping FolderChange.Report) throws(SystemError) {
+    init(
+        _ folder: String, by watcher: FolderWatcher = .shared, _ changed: @escaping FolderChange.Report
+    ) throws(SystemError) {
         self.watcher = watcher
         registration = try watcher.add(folder, changed)
     }

@@ -6,8 +6,8 @@ package import Foundation
 
 /// The hash function SHA-256 (FIPS 180-4), for the digests of files and the challenge of a sign-in.
 ///
-/// Written here because Linux has no library for it that comes with Swift. Its steps depend on the number of bytes only,
-/// but it clears no memory: it is not for keys.
+/// Written here because Linux has no library for it that comes with Swift. Its steps depend on the number of bytes
+/// only, but it clears no memory: it is not for keys.
 package struct SHA256: Sendable {
     /// The number of bytes in a block.
     private static let block = 64

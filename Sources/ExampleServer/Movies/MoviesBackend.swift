@@ -13,8 +13,8 @@ import Errand
 ///
 /// Every request also has `api_key` in the query, and a POST has `guest_session_id` there. The header
 /// `Content-Language` of a review says what language it is in; the default is `en`. A page has 20 films; a page after
-/// the last is empty. A client may keep a page for ten minutes. Errors are `{"success": false, "status_code": 7, "status_message": …}`, with the codes of The
-/// Movie Database.
+/// the last is empty. A client may keep a page for ten minutes. Errors are `{"success": false, "status_code": 7,
+/// "status_message": …}`, with the codes of The Movie Database.
 struct MoviesBackend: Backend {
     static let prefix = ["movies", "3", "movie"]
 

@@ -10,7 +10,8 @@
 ///
 /// Every request also has `application_token` and `user_id`, the user whose list it is: in the query or in the JSON
 /// body. The response is 403 for a wrong application token, a change with a read-only token, and a private list. Other
-/// wrong parameters are 422. A list may be kept, and has an `ETag` by which it is confirmed. Errors are `{"message": …, "errors": {"friend_id": […]}}`.
+/// wrong parameters are 422. A list may be kept, and has an `ETag` by which it is confirmed. Errors are
+/// `{"message": …, "errors": {"friend_id": […]}}`.
 struct SocialBackend: Backend {
     static let prefix = ["social", "api", "v1"]
 

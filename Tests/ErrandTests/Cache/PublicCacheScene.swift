@@ -3,7 +3,8 @@ import ErrandTestSupport
 import ErrandTesting
 import Foundation
 
-/// Plays a case of the public HTTP cache tests: its server, its client and its checks, in virtual time or over the wire.
+/// Plays a case of the public HTTP cache tests: its server, its client and its checks, in virtual time or over the
+/// wire.
 ///
 /// What is meant by each member of a case follows the engine of that project. A check that belongs to the preparation
 /// of a case counts like any other: a case whose preparation fails is not passed.

@@ -96,6 +96,37 @@ struct FileWatchTests {
         }
     }
 
+    @Test("T20: a file of a new folder is noticed, although it has the identity and the time of the old one")
+    func sameFile() async throws {
+        let files = FileManager.default
+        try scratch.write("same", to: "kept")
+        func make() throws {
+            try files.createDirectory(atPath: scratch.path("a"), withIntermediateDirectories: false)
+            try files.linkItem(atPath: scratch.path("kept"), toPath: scratch.path("a/file.new"))
+            try files.moveItem(atPath: scratch.path("a/file.new"), toPath: scratch.path("a/file"))
+        }
+        try make()
+        let watched = await watch("a/file")
+        let (isBlocked, isFree) = (Promise<Void, Never>(), Promise<Void, Never>())
+        // The disk is not looked at until both have happened.
+        async let blocker: Void = DiskThreads.shared.finish(at: scratch.path("a/file")) {
+            isBlocked.complete(.success(()))
+            let free = DispatchSemaphore(value: 0)
+            Task {
+                await isFree.completion()
+                free.signal()
+            }
+            free.wait()
+        }
+        await isBlocked.completion()
+        try files.removeItem(atPath: scratch.path("a"))
+        await watched.next()
+        try make()
+        isFree.complete(.success(()))
+        await blocker
+        await watched.next()
+    }
+
     @Test("T20: a folder that is replaced by another one is watched in its place")
     func replaced() async throws {
         try replace("a/file", with: "old")

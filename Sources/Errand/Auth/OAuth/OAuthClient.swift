@@ -10,7 +10,8 @@ extension OAuth {
     ///     let oauth = try await OAuth.discover("https://login.example.com", client: .public(id: "tool"))
     ///
     /// An app that people install cannot keep a secret and is public. A server of yours has a secret, or a key,
-    /// ``privateKey(id:_:keyID:)``, or proves itself in another way, with ``init(id:proof:)``. Its description shows no secrets.
+    /// ``privateKey(id:_:keyID:)``, or proves itself in another way, with ``init(id:proof:)``. Its description shows no
+    /// secrets.
     public struct Client: Sendable {
         /// The encoding of the id and the secret before they are joined for the scheme `Basic`.
         public struct BasicEncoding: Sendable, Hashable, CustomStringConvertible {

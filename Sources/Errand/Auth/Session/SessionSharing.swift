@@ -4,8 +4,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-// What other processes do to the saved session: they refresh its token, sign out, or sign another user in. A store finds
-// out when it refreshes the token (T15), or at once if its persistence reports changes (T20).
+// What other processes do to the saved session: they refresh its token, sign out, or sign another user in. A store
+// finds out when it refreshes the token (T15), or at once if its persistence reports changes (T20).
 
 extension SessionState {
     // MARK: A refresh looks at what is saved

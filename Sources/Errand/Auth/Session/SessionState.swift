@@ -7,8 +7,8 @@ import Foundation
 /// The session of a token store as a value: its states, and the transitions between them.
 ///
 /// It has no clock, no tasks, no lock and no storage. `TokenStore` calls a transition for each thing that happens, with
-/// the time at which it happens, and carries out the actions that the transition returns. The transitions for what other
-/// processes do to the saved session are in an extension of their own. No other code sets its properties.
+/// the time at which it happens, and carries out the actions that the transition returns. The transitions for what
+/// other processes do to the saved session are in an extension of their own. No other code sets its properties.
 ///
 /// To a call, its session is in one of these states:
 ///

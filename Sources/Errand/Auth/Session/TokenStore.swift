@@ -144,8 +144,8 @@ public actor TokenStore {
     /// If the task is canceled, it returns at once, and the saved session is still removed. Inside the `refresh`
     /// closure it returns at once, and the saved session is removed when the refresh is over.
     ///
-    /// With a `revoke` closure, the token is revoked beside that. With one, or with an ``HTTPCache`` on a disk, a session
-    /// that has not been loaded yet is loaded first.
+    /// With a `revoke` closure, the token is revoked beside that. With one, or with an ``HTTPCache`` on a disk, a
+    /// session that has not been loaded yet is loaded first.
     public func signOut() async {
         // Otherwise it is not known what to revoke, or what to remove. What cannot be loaded is neither.
         if revocation != nil || live.isKeptBeyondProcess { await startLoading()?.completion() }

@@ -109,7 +109,8 @@ struct OAuthDiscoveryTests {
             "pushed_authorization_request_endpoint",
         ],
         [
-            "http://login.test/x", "http://evil.test/x", "http://127.0.0.1/x", "file:///etc/passwd", "javascript:alert(1)",
+            "http://login.test/x", "http://evil.test/x", "http://127.0.0.1/x", "file:///etc/passwd",
+            "javascript:alert(1)",
             "-x", "", "https://ann@login.test/x", "/x",
         ])
     func endpoints(name: String, url: String) async throws {

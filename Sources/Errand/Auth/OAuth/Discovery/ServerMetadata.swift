@@ -2,7 +2,8 @@ extension OAuth {
     /// What an authorization server says about itself (RFC 8414, and the discovery of OpenID Connect): its endpoints,
     /// and what it can do.
     public struct ServerMetadata: Sendable, Hashable {
-        /// The issuer: the URL that names the server, as it stands in ID tokens and redirects; `nil` if it is not known.
+        /// The issuer: the URL that names the server, as it stands in ID tokens and redirects; `nil` if it is not
+        /// known.
         public var issuer: String?
         /// The URL of the page on which a user signs in; `nil` if there is none.
         public var authorizationEndpoint: String?
