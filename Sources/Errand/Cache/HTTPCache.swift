@@ -4,7 +4,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Keeps responses, so that they need not be sent again while they are fresh (RFC 9111).
+/// Keeps responses in memory or in a folder, so that they need not be sent again while they are fresh (RFC 9111).
 ///
 ///     let client = APIClient("https://api.example.com") {
 ///         $0.cache = .memory(megabytes: 50)

@@ -66,7 +66,13 @@ public var F_FULLFSYNC: Int32 { 51 }
 public var FD_CLOEXEC: Int32 { 1 }
 public var F_SETPROTECTIONCLASS: Int32 { 64 }
 
+// https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/man5/dir.5.html
 // https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/man3/directory.3.html
+public struct DIR {}
+public struct dirent {
+    /// 1024 characters there.
+    public var d_name: (CChar, CChar, CChar, CChar) = (0, 0, 0, 0)
+}
 public func opendir(_ path: UnsafePointer<CChar>!) -> UnsafeMutablePointer<DIR>! { nil }
 public func readdir(_ folder: UnsafeMutablePointer<DIR>!) -> UnsafeMutablePointer<dirent>! { nil }
 @discardableResult public func closedir(_ folder: UnsafeMutablePointer<DIR>!) -> Int32 { -1 }

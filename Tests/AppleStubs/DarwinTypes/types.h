@@ -30,13 +30,3 @@ struct flock {
     long long l_start;
 };
 int flock(int descriptor, int operation);
-
-// https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/man5/dir.5.html
-struct dirent {
-    unsigned long long d_ino;
-    unsigned char d_type;
-    char d_name[1024];
-};
-typedef struct {
-    int __dd_fd;
-} DIR;

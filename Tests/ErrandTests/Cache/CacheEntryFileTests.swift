@@ -149,13 +149,13 @@ import Testing
                 },
             ]
             for make in makers {
-                remove(path)
+                try FileManager.default.removeItem(atPath: path)
                 make()
                 let store = store()
                 #expect(await store.find(CacheSample.key()) == nil)
                 #expect(store.failures == 0)
             }
-            remove(path)
+            try FileManager.default.removeItem(atPath: path)
             await store().put(response, CacheSample.key())
             #expect(await store().find(CacheSample.key())?.body == response.body)
         }

@@ -187,7 +187,7 @@ import Testing
             #expect(first.value == "nobody" && first.cache == CacheStatus(.miss, reason: .notWritten))
             #expect(cache.statistics.failures > 0 && cache.statistics.responses == 0)
             #expect(try scratch.read("cache") == "a file")
-            remove(folder)
+            unlink(folder)
             #expect(try await client.reply(to: endpoint.cache(.reload)).cache == CacheStatus(.miss))
             #expect(try await self.client().reply(to: endpoint).cache?.kind == .hit)
         }
