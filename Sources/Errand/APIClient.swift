@@ -50,6 +50,7 @@ public actor APIClient {
             try Pipeline(configuration, limiter: limiter, transport: transport, owner: calls)
         }
         self.pipeline = pipeline
+        configuration.tokens?.add(calls)
         let origin = if case .success(let pipeline) = pipeline { pipeline.builder.origin } else { nil as Origin? }
         hub = EventHub(of: origin?.description, observer: configuration.observe)
         if configuration.cache != nil, case .success(let pipeline) = pipeline {

@@ -144,6 +144,7 @@ public struct Configuration: Sendable {
             permits: options.permits, acceptedStatuses: options.acceptedStatuses,
             redirects: options.redirects ?? redirects)
         if cache != nil { rules.cache = CacheRules(options.cache, key: options.cacheKey, tags: options.tags) }
+        rules.outlivesSession = options.outlivesSession
         rules.problem = problem(timeout, deadline) ?? retry.problem
         rules.hasOwnConditions = options.hasConditions
         return rules

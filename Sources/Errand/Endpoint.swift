@@ -99,6 +99,20 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         with { $0.options.authentication = rule }
     }
 
+    /// Returns the same call, whose response is returned although its session ends after the request was sent.
+    ///
+    /// Without this, a signed call ends with `.sessionExpired` as soon as the user signs out or another one signs in,
+    /// so that no screen receives the data of an earlier user. Use it for a call whose result no screen shows, and that
+    /// may run beside a sign-out:
+    ///
+    ///     try await client.run(.delete("devices/\(device)").outlivingSession())
+    ///
+    /// A call that has not been sent ends with its session all the same, because it cannot be signed any more: it is
+    /// not retried, and follows no redirect. So do streams and downloads.
+    public func outlivingSession() -> Self {
+        with { $0.options.outlivesSession = true }
+    }
+
     /// Returns the same call with this limit on the silence within each send: the time until the head of the response
     /// is complete, and each pause while a body arrives or leaves. With `nil`, there is no limit.
     public func timeout(_ limit: Duration?) -> Self {

@@ -67,25 +67,29 @@ struct AuthenticationSamples {
         #expect(clock.elapsed == .seconds(2))
     }
 
-    @Test("a sign-out ends what has not been sent, and streams; a request on its way returns its response")
+    @Test("a sign-out ends all calls of the session and its streams, unless an endpoint says otherwise")
     func signOutDuringCalls() async throws {
         let (clock, network) = (TestClock(), scripted())
-        network.on(.get, "/friends", ScriptedReply.json("[]").after(.seconds(1)))
+        network.on(.get, "/friends", ScriptedReply.json("[]").after(.seconds(1)).times(2))
         network.on(.get, "/log", .chunks([Data("one\n".utf8)]).thenSilence)
         let tokens = TokenStore(time: clock)
         await tokens.signIn(Token(accessToken: "a"))
         let client = testClient(network, clock) {
             $0.tokens = tokens
-            $0.rateLimit = .requests(2, per: .seconds(60))
+            $0.rateLimit = .requests(3, per: .seconds(60))
         }
         try await clock.run {
             let log = try await client.stream(.get("log"))
-            async let sent = client.run(.friends)
+            let sent = Task(executorPreference: clock.executor) { try await client.run(.friends) }
+            async let lasting = client.run(.friends.outlivingSession())
             try await clock.sleep(for: .milliseconds(500))
             let waiting = Task(executorPreference: clock.executor) { try await client.run(.friends) }
             try await clock.sleep(for: .milliseconds(100))
             await tokens.signOut()
-            #expect(try await sent.isEmpty)
+            let left = await #expect(throws: ServiceError.self) { try await sent.value }
+            #expect(left?.description.contains("sessionExpired(signedOut") == true)
+            #expect(left?.mayHaveReachedServer == true)
+            #expect(try await lasting.isEmpty)
             let queued = await #expect(throws: ServiceError.self) { try await waiting.value }
             #expect(queued?.description.contains("sessionExpired(signedOut") == true)
             let ended = await #expect(throws: ServiceError.self) { for try await _ in log.lines {} }

@@ -32,6 +32,10 @@ private func parameters() -> Endpoint<User> {
     Endpoint<User>(.post, "friends", parameters: ["user_id": 5, "category": "family"])
 }
 
+private func unregister(_ client: APIClient, _ device: String) async throws {
+    try await client.run(.delete("devices/\(device)").outlivingSession())
+}
+
 private func composed(_ id: User.ID) -> EndpointPath {
     let user: EndpointPath = "users/\(id)"
     let friends: EndpointPath = "\(user)/friends"

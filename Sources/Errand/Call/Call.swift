@@ -17,6 +17,8 @@ final class Call: Interruptible, Stoppable {
         var transmission: Transmission?
         /// The attempts that were counted before those of the transmission.
         var earlierAttempts = 0
+        /// The session that the call belongs to before its first transmission does.
+        var session: UUID?
         /// Stops the call at its deadline.
         var alarm: Alarm?
         var isOver = false
@@ -39,6 +41,14 @@ final class Call: Interruptible, Stoppable {
             (state.transmission, state.phase) = (next, nil)
             return next
         }
+    }
+
+    /// The session that signs the requests of the call; `nil` if none does, or if it is not known yet.
+    var session: UUID? { state.withLock { $0.transmission?.session ?? $0.session } }
+
+    /// Binds the call to a session before it has a transmission.
+    func bind(to session: UUID) {
+        state.withLock { $0.session = session }
     }
 
     private var transmission: Transmission? { state.withLock { $0.transmission } }

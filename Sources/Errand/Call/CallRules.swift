@@ -18,6 +18,8 @@ public struct CallRules: Sendable {
     public let redirects: RedirectPolicy
     /// How the call uses the cache.
     var cache = CacheRules()
+    /// Whether a response is returned although the session that signed its request has ended.
+    var outlivesSession = false
     /// A description of what is wrong with the rules; `nil` if they are valid.
     var problem: String?
     /// Whether the call has closures of its own that decide about retries or redirects: they cannot be compared.
@@ -47,6 +49,7 @@ public struct CallRules: Sendable {
         fileprivate let acceptedStatuses: Set<Int>
         fileprivate let followsRedirects: Bool
         fileprivate let cache: CacheRules
+        fileprivate let outlivesSession: Bool
         /// Whether the client's closures decide about retries and redirects.
         fileprivate let hasConditions: [Bool]
     }
@@ -57,7 +60,7 @@ public struct CallRules: Sendable {
         guard !hasOwnConditions, cache.mode != .noStore else { return nil }
         return Sending(
             timeout: timeout, retry: retry, permits: permits, acceptedStatuses: acceptedStatuses,
-            followsRedirects: !redirects.followsNone, cache: cache,
+            followsRedirects: !redirects.followsNone, cache: cache, outlivesSession: outlivesSession,
             hasConditions: [retry.hasCondition, redirects.hasCondition])
     }
 

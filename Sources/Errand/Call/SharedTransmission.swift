@@ -21,6 +21,9 @@ final class SharedTransmission: Sendable {
         self.finishesAlone = finishesAlone
     }
 
+    /// Whether it goes on although its session has ended: calls wait for it that ask for that.
+    var outlivesSession: Bool { !finishesAlone && transmission.outlivesSession }
+
     /// Joins the transmission, for a call that waits for its response then. Returns `false` if the transmission has
     /// been given up: then the call needs another.
     func join() -> Bool {

@@ -2,10 +2,10 @@
 //
 //     what                scope                            what stops it
 //     call                its own                          its caller's task, `cancelAll()`, `shutdown()`, its
-//                                                          deadline, the end of the session of a stream or download,
-//                                                          and of any call that waits before a send
+//                                                          deadline, the end of its session
 //     transmission        that of its one call             as its call
-//       that is shared    its own                          the last call that leaves it, `shutdown()`
+//       that is shared    its own                          the last call that leaves it, `shutdown()`, the end of its
+//                                                          session
 //     send                its own, below that              the timeout of an attempt
 //     stream              that of its call                 as its call; the reader that drops it
 //     wait for a piece    its own, below that              the timeout of an attempt
@@ -44,6 +44,12 @@ extension Interruptible {
     func stop(_ reason: ServiceError) {
         let mayHaveActed = mayHaveActed || phase.comesAfterSending
         scope.stop(mayHaveActed ? reason.markedAsSent(settings.method) : reason)
+    }
+
+    /// Whether it goes on although the session that signs it has ended: its request was sent, and its endpoint asks for
+    /// that. Not if the body is a stream, which has no end that could be waited for.
+    var outlivesSession: Bool {
+        rules.outlivesSession && settings.delivery == .whole && phase.comesAfterSending
     }
 
     /// Throws if it was stopped, or its deadline has passed, while it did something that cannot be stopped.

@@ -95,15 +95,6 @@ final class Transmission: Interruptible, PhaseReporter {
         record.withLock { $0.session = session }
     }
 
-    /// Stops the transmission when the session that signs its requests ends (T6, T20), until the watch is canceled.
-    ///
-    /// Only waits are watched: before a send the session is looked at, and what has been sent returns its response.
-    /// `nil` if no session signs the requests.
-    func watchSession(of tokens: TokenStore?) -> SessionWatch? {
-        guard let tokens, let session else { return nil }
-        return tokens.watch(session) { self.stop($0) }
-    }
-
     // MARK: What was sent
 
     /// Records a request that is given to the transport, and the token that signs it.

@@ -53,6 +53,11 @@ final class CallsInFlight: TransmissionOwner {
         state.withLock { counts.stream(first: $0.calls.count, capacity: 1) }
     }
 
+    /// The running calls, and the transmissions that run by themselves.
+    var running: (calls: [Call], transmissions: [SharedTransmission]) {
+        state.withLock { (Array($0.calls.values), Array($0.transmissions.values)) }
+    }
+
     /// Returns the number of the next call.
     func nextID() -> Int {
         lastID.wrappingAdd(1, ordering: .relaxed).newValue

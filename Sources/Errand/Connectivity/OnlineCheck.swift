@@ -5,8 +5,6 @@ struct OnlineCheck: Layer {
 
     let connectivity: Connectivity
     let rule: OfflineRule
-    /// The store whose session signs the call; `nil` if there is none.
-    let tokens: TokenStore?
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
@@ -19,8 +17,6 @@ struct OnlineCheck: Layer {
         guard case .wait(let limit) = rule.kind else { throw .noInternetConnection }
         let end = transmission.time.now.advanced(by: limit)
         transmission.note(.waitingForNetwork)
-        let watch = transmission.watchSession(of: tokens)
-        defer { watch?.cancel() }
         try await transmission.run { (scope: CallScope) async throws(ServiceError) in
             while !connectivity() {
                 let now = transmission.time.now

@@ -50,6 +50,9 @@ public struct CallOptions: Sendable {
 
     /// Whether the call is signed; `.automatic` by default.
     public var authentication = Authentication.automatic
+    /// Whether the response is returned although the session of the call ended after the request was sent; `false` by
+    /// default. See ``Endpoint/outlivingSession()``.
+    public var outlivesSession = false
     /// The longest silence within each send; `nil` by default: that of the configuration.
     public var timeout: TimeLimit?
     /// The time limit of the whole call; `nil` by default: that of the configuration.

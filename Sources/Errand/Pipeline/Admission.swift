@@ -52,11 +52,8 @@ struct Admission: Layer {
         return request
     }
 
-    private func permit(
-        for context: CallContext, signedBy tokens: TokenStore? = nil
-    ) async throws(ServiceError) -> Permit {
-        try await limiter.permit(
-            for: context.transmission, signedBy: tokens, isUrgent: context.isUrgent, explaining: limitNotice)
+    private func permit(for context: CallContext) async throws(ServiceError) -> Permit {
+        try await limiter.permit(for: context.transmission, isUrgent: context.isUrgent, explaining: limitNotice)
     }
 
     /// Waits until a permit and a valid token are available at the same time.
@@ -64,11 +61,13 @@ struct Admission: Layer {
         _ context: inout CallContext, signedBy tokens: TokenStore, for session: UUID
     ) async throws(ServiceError) -> Token {
         let transmission = context.transmission
+        // A send before this one may have outlived the session. Nothing could sign what would wait here.
+        if context.isUrgent || context.isRedirected, let reason = tokens.end(of: session) { throw reason }
         while true {
             // A new token that had already expired when it was saved is sent as it is: another one would be no better,
             // and the call would ask for tokens without end.
             let spent = context.awaited.flatMap { $0.token.hasExpired(at: transmission.time.date) ? $0.token : nil }
-            let permit = try await permit(for: context, signedBy: tokens)
+            let permit = try await permit(for: context)
             context.permit = permit
             if let current = try tokens.currentToken(of: session) {
                 // An aging token is good enough. Its refresh runs beside the call, which must not wait for that with
@@ -86,19 +85,16 @@ struct Admission: Layer {
 
 extension RateLimiter {
     /// Waits for the permit of a send, and reports how long that took. A call made by a refresh is urgent: otherwise it
-    /// would wait behind the calls that wait for the refresh. A call that is signed leaves the queue when its session
-    /// ends. The notice is reported if the call has to wait.
+    /// would wait behind the calls that wait for the refresh. The notice is reported if the call has to wait.
     @inline(never)
     func permit(
-        for transmission: Transmission, signedBy tokens: TokenStore?, isUrgent: Bool, explaining notice: Notice?
+        for transmission: Transmission, isUrgent: Bool, explaining notice: Notice?
     ) async throws(ServiceError) -> Permit {
         let (cost, isUrgent) = (transmission.rules.permits, isUrgent || transmission.settings.isRefreshCall)
         if let taken = try takeAtOnce(cost: cost, isUrgent: isUrgent) {
             return Permit(of: self, cost: cost, taken: taken, before: transmission.deadline)
         }
         noteWait(of: transmission, explaining: notice)
-        let watch = transmission.watchSession(of: tokens)
-        defer { watch?.cancel() }
         let grant = try await transmission.run { (scope: CallScope) async throws(ServiceError) in
             try await take(cost: cost, isUrgent: isUrgent, before: transmission.deadline, in: scope)
         }

@@ -66,7 +66,7 @@ final class Pipeline: Sendable {
             limiter: limiter, tokens: configuration.tokens,
             limitNotice: configuration.limiter == nil ? configuration.limitNotice : nil)
         next = Self.entering(admission, then: next)
-        let check = OnlineCheck(connectivity: connectivity, rule: configuration.offline, tokens: configuration.tokens)
+        let check = OnlineCheck(connectivity: connectivity, rule: configuration.offline)
         next = Self.entering(check, then: next)
         if let cache = configuration.cache { configuration.tokens?.add(cache) }
         cache = configuration.cache.map { [builder, background] cache in

@@ -40,8 +40,6 @@ struct Retry: Layer {
                 }
                 end = next
             }
-            let watch = context.transmission.watchSession(of: tokens)
-            defer { watch?.cancel() }
             try await context.transmission.pause(until: end)
         }
     }
@@ -87,6 +85,12 @@ struct Retry: Layer {
         return transmission.beginPause(of: retry.pause, after: retry.reason)
     }
 
+    /// Whether another attempt could not be signed. The call may have outlived its session until now.
+    private func hasSessionEnded(of transmission: Transmission) -> Bool {
+        guard let tokens, let session = transmission.session else { return false }
+        return tokens.end(of: session) != nil
+    }
+
     private struct Decision {
         var pause: Duration
         var paid: Int
@@ -99,7 +103,9 @@ struct Retry: Layer {
         after outcome: Result<HTTPResponse, ServiceError>, of request: HTTPRequest, in transmission: Transmission
     ) -> Decision? {
         // An attempt that failed because it received no token would only ask for one again.
-        guard transmission.phase != .waitingForToken, request.body?.isReplayable ?? true else { return nil }
+        guard transmission.phase != .waitingForToken, request.body?.isReplayable ?? true,
+            !hasSessionEnded(of: transmission)
+        else { return nil }
         let isSafe = request.isRepeatable
         let reason: ClientEvent.RetryReason
         var wait = Duration.zero

@@ -100,18 +100,14 @@ extension APIClient {
         eventIDs reach: EventIDReach = .ownOrigin
     ) async throws(ServiceError) -> StreamedResponse {
         let call = try begin(endpoint, delivery: .stream, acceptsCached: acceptsCached, eventIDs: reach)
-        var watch = watch(pause?.session, for: call)
         do throws(ServiceError) {
             let (response, url, session) = try await configuration.time.run { () async throws(ServiceError) in
+                bind(call, to: pause?.session)
                 if let pause { try await call.pause(until: call.beginPause(of: pause.duration, after: pause.reason)) }
                 return try await send(endpoint, as: call, in: pause?.session)
             }
             guard call.rules.accepts(response.status) else { throw error(of: response, to: call) }
-            watch = watch ?? self.watch(session, for: call)
-            let stream = ResponseStream(response.body.chunks, of: call) { [calls, watch] in
-                watch?.cancel()
-                calls.end(call, reporting: $0)
-            }
+            let stream = ResponseStream(response.body.chunks, of: call) { [calls] in calls.end(call, reporting: $0) }
             return StreamedResponse(
                 status: response.status, headers: response.headers, attempts: call.attempts,
                 cache: response.provenance.cache, chunks: StreamedResponse.Chunks(stream: stream),
@@ -120,14 +116,16 @@ extension APIClient {
                 ) { self.redactor(for: call) },
                 session: session, origin: (response.redirectedTo ?? url).origin)
         } catch {
-            watch?.cancel()
             throw end(call, with: error)
         }
     }
 
-    /// Has the call end when that session ends.
-    nonisolated func watch(_ session: UUID?, for call: Call) -> SessionWatch? {
-        session.flatMap { configuration.tokens?.watch($0) { [weak call] in call?.stop($0) } }
+    /// Binds the call to a session before its request is built.
+    private nonisolated func bind(_ call: Call, to session: UUID?) {
+        guard let session else { return }
+        call.bind(to: session)
+        // A session that has ended before does not stop the call.
+        if let reason = configuration.tokens?.end(of: session) { call.stop(reason) }
     }
 }
 

@@ -25,9 +25,6 @@ struct RunningDownload {
     /// The digest that the server names for the version of the file.
     private var digest: FileDigest?
     private var origin = DownloadOrigin()
-    /// Ends the call with the session that signed the first request, and signs the others: who signs in later is
-    /// somebody else.
-    private var watch: SessionWatch?
     /// The headers of the last request, as they were sent.
     private var sentHeaders: HTTPHeaders = [:]
     /// The number of bytes that an earlier download has left.
@@ -46,7 +43,6 @@ struct RunningDownload {
         let path = order.path
         let part = try await call.onDisk(at: path) { () throws(ServiceError) in try PartFile(of: path) }
         var download = RunningDownload(order, endpoint, part, call, client)
-        defer { download.watch?.cancel() }
         do throws(ServiceError) {
             let file = try await download.run()
             await call.finishOnDisk(at: path) { part.release() }
@@ -177,7 +173,6 @@ extension RunningDownload {
             throw .invalidRequest(InvalidRequest(.header, "a download sets the header Range by itself"))
         }
         let session = transmission.session
-        if watch == nil { watch = client.watch(session, for: call) }
         let again = try await client.requestLikeNextCall(for: endpoint, as: call)
         let next = DownloadSource(
             of: endpoint, as: request, and: again, session: session, isQueryCounted: !order.isAsking,

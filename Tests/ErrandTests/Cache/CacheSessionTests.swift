@@ -87,10 +87,32 @@ import Testing
         let client = client(tokens)
         await tokens.signIn(token("ann"))
         try await clock.run {
-            async let reply = client.reply(to: endpoint)
+            async let reply = client.reply(to: endpoint.outlivingSession())
             try await clock.sleep(for: .seconds(1))
             await tokens.signOut()
             #expect(try await reply.cache?.reason == .overtaken)
+        }
+        #expect(cache.statistics.responses == 0)
+    }
+
+    @Test("S16: what a call has written to the cache is gone when its session ends during the next call")
+    func ended() async throws {
+        network.on(.get, "/me") {
+            ScriptedReply.json("\"ann\"", headers: ["Cache-Control": "max-age=600"]).after(.seconds(5)).times(2)
+        }
+        let tokens = TokenStore(time: clock)
+        let client = client(tokens)
+        await tokens.signIn(token("ann"))
+        try await clock.run {
+            _ = try await client.run(endpoint)
+            #expect(cache.statistics.responses == 1)
+            async let error = failure { () async throws(ServiceError) in
+                try await client.run(endpoint.query("page", 2))
+            }
+            try await clock.sleep(for: .seconds(1))
+            await tokens.signIn(token("ben"))
+            #expect(await error?.reason == .otherSession)
+            try await clock.sleep(for: .seconds(10))
         }
         #expect(cache.statistics.responses == 0)
     }

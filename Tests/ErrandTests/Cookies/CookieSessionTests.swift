@@ -85,7 +85,7 @@ import Testing
         network.on(.get, "/me") { setting("me=ann").after(.seconds(5)) }
         await tokens.signIn(Token(accessToken: "ann"))
         try await clock.run {
-            async let answer: NoContent = client.run(.get("me"))
+            async let answer: NoContent = client.run(.get("me").outlivingSession())
             await network.sent(atLeast: 1)
             await tokens.signOut()
             _ = try await answer

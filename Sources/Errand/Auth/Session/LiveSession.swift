@@ -108,8 +108,8 @@ final class LiveSession: Sendable {
 
     // MARK: Transitions
 
-    /// Performs a transition, and stops the streams and the waiting calls of a session that has ended with it. Returns
-    /// the actions that are left to the store.
+    /// Performs a transition, and stops the calls of a session that has ended with it. Returns the actions that are left
+    /// to the store.
     func perform(_ transition: (inout State) -> [State.Action]) -> [State.Action] {
         let (actions, ended) = state.withLock { state in
             let session = state.session?.id
@@ -117,8 +117,8 @@ final class LiveSession: Sendable {
             return (actions, state.session?.id == session ? nil : session)
         }
         if let ended {
-            watchers.notify(except: id, endOf)
-            keepers.notify(endOf: ended)
+            watchers.notify(except: id, reason(forEndOf:))
+            keepers.notify(endOf: ended, because: reason(forEndOf: ended))
         }
         return actions
     }
@@ -127,7 +127,7 @@ final class LiveSession: Sendable {
     /// than once.
     func watch(_ session: UUID, _ ended: @escaping @Sendable (ServiceError) -> Void) -> SessionWatch {
         let watch = watchers.add(session, ended)
-        if id != session { ended(endOf(session)) }
+        if id != session { ended(reason(forEndOf: session)) }
         return watch
     }
 
@@ -137,9 +137,13 @@ final class LiveSession: Sendable {
     /// Tells `keeper` of each session that ends from now on.
     func add(_ keeper: any SessionKeeper) { keepers.add(keeper) }
 
-    private func endOf(_ session: UUID) -> ServiceError {
-        if case .ended(let expiry) = status(of: session) { return .sessionExpired(expiry) }
-        return .sessionExpired(SessionExpiry(.otherSession))
+    /// Why that session has ended; `nil` if it is the current one.
+    func end(of session: UUID) -> ServiceError? {
+        if case .ended(let expiry) = status(of: session) { .sessionExpired(expiry) } else { nil }
+    }
+
+    private func reason(forEndOf session: UUID) -> ServiceError {
+        end(of: session) ?? .sessionExpired(SessionExpiry(.otherSession))
     }
 }
 

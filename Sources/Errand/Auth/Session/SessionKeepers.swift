@@ -4,15 +4,21 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// An object that keeps what belongs to sessions, and has to remove it when a session ends.
+/// An object that keeps or runs what belongs to sessions, and has to end it when a session ends.
+///
+/// The methods must not block, and may be called more than once.
 protocol SessionKeeper: AnyObject, Sendable {
-    /// Removes what belongs to a session that has ended. It must not block, and may be called more than once.
+    /// Removes what belongs to a session that has ended.
     func remove(session: UUID)
+    /// Stops what runs in a session that has ended for that reason.
+    func stop(session: UUID, because reason: ServiceError)
     /// Whether what it keeps outlives the process, so that it has to be removed by a process that has not used it.
     var outlivesProcess: Bool { get }
 }
 
 extension SessionKeeper {
+    func remove(session: UUID) {}
+    func stop(session: UUID, because reason: ServiceError) {}
     var outlivesProcess: Bool { false }
 }
 
@@ -37,8 +43,11 @@ final class SessionKeepers: Sendable {
         members.withLock { $0.contains { $0.keeper?.outlivesProcess ?? false } }
     }
 
-    /// Tells all keepers that the session has ended.
-    func notify(endOf session: UUID) {
-        for keeper in members.withLock({ $0.compactMap(\.keeper) }) { keeper.remove(session: session) }
+    /// Tells all keepers that the session has ended for that reason.
+    func notify(endOf session: UUID, because reason: ServiceError) {
+        let keepers = members.withLock { $0.compactMap(\.keeper) }
+        // First, so that nothing that runs finds a part of the session removed.
+        for keeper in keepers { keeper.stop(session: session, because: reason) }
+        for keeper in keepers { keeper.remove(session: session) }
     }
 }

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Notifies streams, and calls that wait, that the session which signs them has ended.
+/// Notifies those who keep something of one session that it has ended.
 final class SessionWatchers: Sendable {
     typealias Ended = @Sendable (ServiceError) -> Void
 

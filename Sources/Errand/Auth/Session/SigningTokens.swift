@@ -74,6 +74,9 @@ extension TokenStore {
         live.watch(session, ended)
     }
 
+    /// Why that session has ended; `nil` if it is the current one.
+    nonisolated func end(of session: UUID) -> ServiceError? { live.end(of: session) }
+
     /// Tells `keeper` of each session that ends from now on, until it is released.
     nonisolated func add(_ keeper: any SessionKeeper) { live.add(keeper) }
 

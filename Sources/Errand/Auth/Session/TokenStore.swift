@@ -11,8 +11,8 @@ import Foundation
 ///     }
 ///     let client = APIClient("https://api.example.com") { $0.tokens = tokens }
 ///
-/// A call is bound to the session that is current when it begins: it is never sent with the token of another user. A
-/// refresh belongs to the store and not to the call that found the token expired: it continues when a caller leaves,
+/// A call is bound to the session that is current when it begins: it is never sent with the token of another user, and
+/// it ends with its session. A refresh belongs to the store and not to the call that found the token expired: it continues when a caller leaves,
 /// and its result is saved before any call uses it. Only if saving takes longer than the `refreshTimeout`, because the
 /// disk does not respond, calls use it unsaved. A call made inside the `refresh` closure is not signed by this store
 /// and goes to the front of its limiter's queue, so a refresh waits neither for itself nor for the calls that wait for
@@ -126,7 +126,8 @@ public actor TokenStore {
         broadcast.stream()
     }
 
-    /// Begins a session with that token. A previous session ends as with ``signOut()``.
+    /// Begins a session with that token. A previous session ends, and its calls and streams with it, as with
+    /// ``signOut()``.
     ///
     /// Returns when the token has been saved. If saving fails, because the disk is full or another process does not
     /// release its lock on a shared file, the user is signed in all the same, and `events` reports the reason. If the
@@ -137,8 +138,11 @@ public actor TokenStore {
         if change({ $0.signIn(session) }) { await saveCurrent() }
     }
 
-    /// Ends the session at once, and returns when the saved session has been removed. Its streams, and its calls that
-    /// have not been sent, fail with `.sessionExpired`; a call whose request is on its way still returns its response.
+    /// Ends the session at once, and returns when the saved session has been removed. Its calls and streams fail with
+    /// `.sessionExpired`, whatever they wait for, so that no screen receives the data of an earlier user. A call whose
+    /// request has been sent may have had its effect: see ``ServiceError/mayHaveReachedServer``. With
+    /// ``Endpoint/outlivingSession()``, such a call returns its response. A middleware that signs out ends its own call,
+    /// too.
     ///
     /// If the saved session cannot be removed, `events` reports the reason: the next start may sign the user in again.
     /// If the task is canceled, it returns at once, and the saved session is still removed. Inside the `refresh`

@@ -37,12 +37,18 @@ struct WatchedFileTests {
         let (here, there) = (store(), store())
         let network = scripted()
         network.on(.get, "/log", .chunks([Data("one\n".utf8)]).thenSilence)
+        network.on(.get, "/x", .silence)
         await there.signIn(Token(accessToken: "ann"))
         #expect(await here.isSignedIn)
-        let log = try await client(here, network).stream(.get("log"))
+        let client = client(here, network)
+        let log = try await client.stream(.get("log"))
         async let ended = failure { () async throws(ServiceError) in for try await _ in log.lines {} }
+        async let answered = failure { () async throws(ServiceError) in try await client.run(Endpoint<String>.get("x"))
+        }
+        await network.sent(atLeast: 2)
         await there.signOut()
         #expect(await ended?.reason == .signedOut)
+        #expect(await answered?.reason == .signedOut)
         #expect(await here.isSignedIn == false)
     }
 
