@@ -16,6 +16,15 @@ struct SignInSamples {
         _ = oauth
     }
 
+    private func revoking(_ oauth: OAuth) {
+        let tokens = TokenStore(persistence: .file("/var/lib/pins/session")) {
+            try await oauth.refresh($0)
+        } revoke: {
+            try await oauth.revoke($0)
+        }
+        _ = tokens
+    }
+
     private func known(secret: String) {
         let github = OAuth.ServerMetadata(
             authorizationEndpoint: "https://github.com/login/oauth/authorize",
