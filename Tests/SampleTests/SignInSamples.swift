@@ -9,11 +9,22 @@ extension OAuth.Grant {
     }
 }
 
+private func showSession(_ address: String, _ scheme: String) async throws -> String { address + scheme }
+
+struct Session: Browser {
+    func redirect(from page: SignInPage) async throws -> String {
+        let address = try await page.address(redirectingTo: "com.example.app:/signed-in")
+        return try await showSession(address, "com.example.app")
+    }
+}
+
 @Suite("Signing in")
 struct SignInSamples {
     private func discovered() async throws {
         let oauth = try await OAuth.discover("https://login.example.com", client: .public(id: "tool"))
-        _ = oauth
+        let tokens = TokenStore(persistence: .file("/var/lib/tool/session")) { try await oauth.refresh($0) }
+        let token = try await oauth.signIn(scopes: ["read"], using: .systemBrowser)
+        await tokens.signIn(token)
     }
 
     private func revoking(_ oauth: OAuth) {
@@ -31,5 +42,50 @@ struct SignInSamples {
             tokenEndpoint: "https://github.com/login/oauth/access_token")
         let oauth = OAuth(github, client: .basic(id: "pins", secret: secret))
         _ = oauth
+    }
+
+    private func fixed() {
+        let browser = SystemBrowser(redirectURI: "http://localhost:8085/signed-in")
+        _ = browser
+    }
+
+    private func pasted() {
+        let browser = SystemBrowser(acceptsPastedAddress: true)
+        _ = browser
+    }
+
+    private func onAnotherDevice(_ oauth: OAuth) async throws -> Token {
+        let token = try await oauth.signInOnAnotherDevice(scopes: ["read"]) { prompt in
+            print("Open \(prompt.address) and enter \(prompt.code)")
+        }
+        return token
+    }
+
+    private func inAServer(_ oauth: OAuth, address: String) async throws -> Token {
+        let request = try await oauth.signInRequest(scopes: ["read"], redirectURI: "https://example.com/signed-in")
+        // Keep the request with the session of the browser, and lead the browser to request.address. Then:
+        let token = try await request.token(redirectedTo: address)
+        return token
+    }
+
+    private func greeting(_ oauth: OAuth, _ browser: ScriptedBrowser) async throws {
+        let token = try await oauth.signIn(scopes: ["openid", "profile"], using: browser)
+        print("Hello \(token.claims?.name ?? "you")")
+    }
+
+    private func scriptedBrowser(_ server: AuthorizationServer, _ oauth: OAuth) async throws {
+        let browser = ScriptedBrowser { address in try server.visit(address) }
+        let token = try await oauth.signIn(using: browser)
+        _ = token
+    }
+
+    @Test("a sign-in in a test, as the article says")
+    func inATest() async throws {
+        let (network, clock) = (scripted(), TestClock())
+        let server = AuthorizationServer(time: clock)
+        server.serve(on: network)
+        let oauth = try await OAuth.discover(server.issuer, client: .public(id: "app")) { $0.transport = network }
+        let token = try await oauth.signIn(using: server.browser)
+        #expect(token.type == "Bearer")
     }
 }

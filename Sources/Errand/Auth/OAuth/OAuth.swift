@@ -104,20 +104,25 @@ public struct OAuth: Sendable {
     public func token(
         _ grant: Grant, scopes: [String] = [], parameters: QueryItems = [:]
     ) async throws(ServiceError) -> Token {
-        try await answer(to: grant, scopes: scopes, parameters: parameters).token
+        let issued = try await answer(to: grant, scopes: scopes, parameters: parameters)
+        // An exchange may bring the ID token of another app, which says nothing about a user of this one.
+        return (try? checked(issued, scopes: [])) ?? issued.token
     }
 
     /// Exchanges an expired token for a new one: use it in the `refresh` closure of a `TokenStore`.
     ///
-    /// If the response has no new refresh token, or no scopes, the old ones stay. A refusal is `.rejected`, with the
+    /// If the response has no new refresh token, ID token or scopes, the old ones stay; a new ID token must be for the
+    /// same user. A refusal is `.rejected`, with the
     /// server's code. The store ends the session if that code says that the token is refused, such as `invalid_grant`,
     /// and keeps it otherwise: see ``TokenStore``. A missing refresh token ends the session, and nothing is sent.
     public func refresh(_ old: Token) async throws(ServiceError) -> Token {
         guard let refresh = old.refreshToken, !refresh.isEmpty else {
             throw .sessionExpired(SessionExpiry(.refreshRefused, message: "there is no refresh token"))
         }
-        var token = try await token(.refresh(refresh))
+        let issued = try await answer(to: .refresh(refresh), scopes: [])
+        var token = try checked(issued, scopes: [], subject: old.claims?.subject)
         token.refreshToken = token.refreshToken ?? refresh
+        token.idToken = token.idToken ?? old.idToken
         if token.scopes.isEmpty { token.scopes = old.scopes }
         return token
     }

@@ -7,10 +7,12 @@ struct OAuthAnswer: Decodable, Sendable {
     struct Refusal: Sendable {
         var code: String
         var description: String?
+        /// The seconds between the polls of a sign-in on another device.
+        var interval: Double?
     }
 
     /// A century. A longer lifetime means "forever", and later dates cannot be shown.
-    private static let longest = 3_155_760_000.0
+    static let longest = 3_155_760_000.0
 
     var access = ""
     var refresh: String?
@@ -19,6 +21,8 @@ struct OAuthAnswer: Decodable, Sendable {
     var lifetime: Double?
     /// The scopes of the token; `nil` if they are those that were requested.
     var scopes: [String]?
+    /// The ID token, unchecked.
+    var idToken: String?
     var error: Refusal?
 
     init(from decoder: any Decoder) throws {
@@ -26,7 +30,9 @@ struct OAuthAnswer: Decodable, Sendable {
         // A member that is not text is reported below.
         if let code = try? members.text("error", "error"), (try? members.text("access_token", "accessToken")) == nil {
             // Without a description, or with one of another type, the code has to do.
-            error = Refusal(code: code, description: try? members.text("error_description", "errorDescription"))
+            error = Refusal(
+                code: code, description: try? members.text("error_description", "errorDescription"),
+                interval: try? members.seconds("interval", "interval"))
             return
         }
         access = try members.decode(String.self, forKey: members.access ?? "access_token")
@@ -36,6 +42,7 @@ struct OAuthAnswer: Decodable, Sendable {
         }
         refresh = try members.text("refresh_token", "refreshToken")
         type = try members.text("token_type", "tokenType")
+        idToken = try members.text("id_token", "idToken")
         scopes = try members.text("scope", "scope")?.split(separator: " ").map(String.init)
         lifetime = try members.seconds("expires_in", "expiresIn").map { min($0, Self.longest) }
     }

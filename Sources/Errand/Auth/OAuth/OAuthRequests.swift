@@ -32,8 +32,49 @@ extension OAuth {
         }
         let token = Token(
             accessToken: answer.access, refreshToken: answer.refresh, type: tokenType,
-            expiry: answer.lifetime.map { server.time.date.addingTimeInterval($0) }, scopes: answer.scopes ?? scopes)
+            expiry: expiry(of: answer), scopes: answer.scopes ?? scopes)
         return IssuedToken(token: token, answer: answer)
+    }
+
+    /// Returns when an access token expires: as the server says, or else as the token itself does, if it is a JWT. That
+    /// is not verified; it only saves a call that would be refused, and a time in the past says nothing.
+    private func expiry(of answer: OAuthAnswer) -> Date? {
+        let now = server.time.date
+        if let lifetime = answer.lifetime { return now.addingTimeInterval(lifetime) }
+        guard let seconds = JSONWebToken(answer.access)?.seconds("exp"), seconds > now.timeIntervalSince1970 else {
+            return nil
+        }
+        return min(
+            Date(timeIntervalSince1970: seconds), now.addingTimeInterval(OAuthAnswer.longest))
+    }
+
+    /// Returns the token with its ID token, once that is checked.
+    ///
+    /// - Parameters:
+    ///   - issued: The token.
+    ///   - scopes: The scopes that were requested: with `openid` there has to be an ID token.
+    ///   - nonce: The value that was sent with the sign-in.
+    ///   - subject: The user whose token it has to be; `nil` for any.
+    func checked(
+        _ issued: IssuedToken, scopes: [String], nonce: String? = nil, subject: String? = nil
+    ) throws(ServiceError) -> Token {
+        var token = issued.token
+        guard scopes.contains(Self.identityScope) || issued.answer.idToken != nil, let issuer = metadata?.issuer else {
+            return token
+        }
+        try IDTokenCheck(issuer: issuer, clientID: app.id, nonce: nonce, subject: subject)
+            .check(issued.answer.idToken, at: server.time.date)
+        token.idToken = issued.answer.idToken
+        return token
+    }
+
+    /// The scope that asks for an ID token.
+    static let identityScope = "openid"
+
+    /// Refuses to ask for an ID token that could not be checked.
+    func checkIdentityScope(in scopes: [String]) throws(ServiceError) {
+        guard scopes.contains(Self.identityScope), metadata?.issuer == nil else { return }
+        throw .badSetting("an ID token cannot be checked without the `issuer` of the server")
     }
 
     /// Sends a form to an endpoint, with what the app adds to it. Returns the reply, and what hides the secrets of the
@@ -62,7 +103,8 @@ extension OAuth {
         .rejected(
             Rejection(
                 status: reply.status, message: hiding.text(error.description ?? error.code),
-                code: hiding.text(error.code), headers: reply.headers))
+                code: hiding.text(error.code), headers: reply.headers,
+                retryAfter: error.interval.map { .seconds(min($0, OAuthAnswer.longest)) }))
     }
 
     /// Returns what removes the secrets of the request from the text of a success. The text of an error has been

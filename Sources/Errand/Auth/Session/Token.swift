@@ -16,17 +16,20 @@ public struct Token: Sendable, Hashable, Codable {
     public var expiry: Date?
     /// The scopes of the token.
     public var scopes: [String]
+    /// The ID token of a sign-in with OpenID Connect, which has been checked; `nil` if there is none. See ``claims``.
+    public var idToken: String?
 
     /// Creates a token.
     public init(
         accessToken: String, refreshToken: String? = nil, type: String = "Bearer", expiry: Date? = nil,
-        scopes: [String] = []
+        scopes: [String] = [], idToken: String? = nil
     ) {
         self.accessToken = accessToken
         self.refreshToken = refreshToken
         self.type = type
         self.expiry = expiry
         self.scopes = scopes
+        self.idToken = idToken
     }
 
     /// The names in a saved session.
@@ -34,6 +37,7 @@ public struct Token: Sendable, Hashable, Codable {
         case accessToken = "access"
         case refreshToken = "refresh"
         case type, expiry, scopes
+        case idToken = "identity"
     }
 
     /// The value of the `Authorization` header.

@@ -110,8 +110,7 @@ struct OAuthDiscoveryTests {
         ],
         [
             "http://login.test/x", "http://evil.test/x", "http://127.0.0.1/x", "file:///etc/passwd",
-            "javascript:alert(1)",
-            "-x", "", "https://ann@login.test/x", "/x",
+            "javascript:alert(1)", "-x", "", "https://ann@login.test/x", "/x",
         ])
     func endpoints(name: String, url: String) async throws {
         let document = #"{"issuer":"https://login.test","\#(name)":"\#(url)"}"#

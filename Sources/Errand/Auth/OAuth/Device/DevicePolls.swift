@@ -1,0 +1,50 @@
+/// The pace at which a program asks whether the user has signed in on another device (RFC 8628, 3.5), as a value.
+///
+/// The pause before each poll is the server's interval, which grows when the server says `slow_down`, and doubles with
+/// each failure of the network or the server in a row.
+struct DevicePolls: Sendable {
+    /// What to do after a poll that brought no token.
+    enum Step: Sendable, Equatable {
+        case poll(after: Duration)
+        case fail(ServiceError)
+    }
+
+    /// More is added when a server says only that it is too fast (RFC 8628, 3.5).
+    private static let slowerBy = Duration.seconds(5)
+    /// A user who has signed in does not wait longer because of a failure that has passed.
+    private static let longestPause = Duration.seconds(60)
+
+    private(set) var interval: Duration
+    private var failures = 0
+
+    init(interval: Duration) {
+        self.interval = interval
+    }
+
+    /// Notes the error of a poll.
+    ///
+    /// - Parameters:
+    ///   - error: The error.
+    ///   - named: The interval that came with it, if any.
+    mutating func next(after error: ServiceError, interval named: Duration? = nil) -> Step {
+        switch error {
+        case .rejected(let rejection) where rejection.code == "authorization_pending":
+            failures = 0
+        case .rejected(let rejection) where rejection.code == "slow_down":
+            failures = 0
+            if let named, named > interval { interval = named } else { interval += Self.slowerBy }
+        case .rateLimited(let limited):
+            failures += 1
+            return .poll(after: max(pause, limited.retryAfter ?? .zero))
+        case _ where error.isTransient: failures += 1
+        default: return .fail(error)
+        }
+        return .poll(after: pause)
+    }
+
+    private var pause: Duration {
+        guard failures > 0 else { return interval }
+        // 2^6 intervals exceed every limit.
+        return max(interval, min(interval * (1 << min(failures, 6)), Self.longestPause))
+    }
+}

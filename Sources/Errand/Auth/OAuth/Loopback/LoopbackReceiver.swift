@@ -1,0 +1,138 @@
+#if !os(Linux)
+import Dispatch
+#endif
+
+/// How much a receiver takes from programs on this machine, any of which can connect to it.
+struct ReceiverLimits: Sendable {
+    /// A browser has a few; when there is another one, the oldest is closed.
+    var connections = 16
+    /// The bytes in the head of a request.
+    var head = 16 << 10
+    /// How long a connection may take for its request. Browsers open some ahead of need, which stay silent.
+    var patience = Duration.seconds(10)
+    /// How long the browser may take to read the page and to close the connection.
+    var farewell = Duration.milliseconds(500)
+}
+
+/// Listens on this machine for the redirect of one sign-in (RFC 8252, 7.3).
+///
+/// A thread of its own serves all connections, since they and the terminal may be silent for minutes. It ends with the
+/// answer or when the wait for it is canceled, and closes all sockets before the wait returns.
+final class LoopbackReceiver: Sendable {
+    /// The address at which it listens.
+    let redirectURI: String
+    private let address: ReceiverAddress
+    /// Those of a thread that serves them are its own, so that they are closed when it ends.
+    private let listeners: Lock<[ReceiverSocket]>
+    private let input: CInt?
+    private let wakeUp: ReceiverWakeUp
+    private let limits: ReceiverLimits
+
+    /// Listens at that address.
+    ///
+    /// - Parameters:
+    ///   - redirectURI: The registered address.
+    ///   - input: A descriptor whose lines may be the answer.
+    ///   - limits: How much it takes.
+    init(_ redirectURI: String, input: CInt? = nil, limits: ReceiverLimits = .init()) throws(ServiceError) {
+        let address = try ReceiverAddress(redirectURI)
+        guard let (listeners, port) = ReceiverSocket.listening(at: address.hosts, port: address.port),
+            let wakeUp = ReceiverWakeUp()
+        else {
+            let place = address.port.map { "port \($0) of \(address.host)" } ?? "\(address.host)"
+            let words = "nothing can listen at \(place), to receive the redirect of the sign-in"
+            throw .transport(TransportFailure(.other, words, mayHaveReachedServer: false))
+        }
+        self.address = address.at(port: port)
+        self.redirectURI = self.address.text
+        self.listeners = Lock(listeners)
+        self.wakeUp = wakeUp
+        self.input = input
+        self.limits = limits
+    }
+
+    /// Waits for a request with an answer to the sign-in, and returns its address. Call it once.
+    ///
+    /// - Parameters:
+    ///   - isAnswer: Returns whether an address has the answer.
+    ///   - begin: Runs first, on the thread of the receiver.
+    func answer(
+        isAnswer: @escaping @Sendable (String) -> Bool, begin: @escaping @Sendable () -> Void = {}
+    ) async throws(ServiceError) -> String {
+        let (result, ended) = (Promise<String, ServiceError>(), Promise<Void, Never>())
+        let loop = ReceiverLoop(
+            address: address, input: input, wakeUp: wakeUp, limits: limits, isAnswer: isAnswer)
+        let hasThread = Self.start { [self] in
+            begin()
+            var sockets = listeners.withLock { listeners in
+                defer { listeners = [] }
+                return listeners
+            }
+            let answer = loop.run(&sockets)
+            sockets = []
+            result.complete(answer.map { .success($0) } ?? .failure(.cancelled))
+            ended.complete(.success(()))
+        }
+        guard hasThread else {
+            throw .transport(TransportFailure(.outOfResources, "the system has no thread left"))
+        }
+        let outcome: Result<String, ServiceError>
+        do throws(ServiceError) {
+            outcome = .success(try await result.value())
+        } catch {
+            outcome = .failure(error)
+            wakeUp.raise()
+        }
+        // The thread is awake now, and waits for nobody.
+        await ended.completion()
+        return try outcome.get()
+    }
+
+    private static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+        #if os(Linux)
+        return SystemThread.start(body)
+        #else
+        DispatchQueue.global().async(execute: body)
+        return true
+        #endif
+    }
+}
+
+/// The address of a receiver: plain http on this machine.
+struct ReceiverAddress: Sendable {
+    let host: String
+    /// The port; `nil` if the system chooses it.
+    let port: Int?
+    let path: String
+
+    private init(host: String, port: Int?, path: String) {
+        self.host = host
+        self.port = port
+        self.path = path
+    }
+
+    init(_ text: String) throws(ServiceError) {
+        let url = try HTTPURL(text)
+        guard url.origin.scheme == "http", Self.loopback[url.origin.host] != nil, url.query == nil, !text.contains("#")
+        else {
+            throw .badURL(
+                text, "a receiver listens at http://127.0.0.1, http://[::1] or http://localhost, without a query")
+        }
+        // Port 80 belongs to the system, so it stands for none.
+        self.init(host: url.origin.host, port: url.origin.port == 80 ? nil : url.origin.port, path: url.path)
+    }
+
+    func at(port: Int) -> ReceiverAddress { ReceiverAddress(host: host, port: port, path: path) }
+
+    private static let loopback: [String: [ReceiverSocket.Family]] = [
+        "127.0.0.1": [.four], "[::1]": [.six], "localhost": [.four, .six],
+    ]
+
+    /// The addresses of the host; for a name, a browser may choose either.
+    var hosts: [ReceiverSocket.Family] { Self.loopback[host] ?? [] }
+
+    /// What the header `Host` has to be: a page of another site that has made its name point here has another one.
+    var authority: String { "\(host):\(port ?? 80)" }
+
+    var text: String { "http://\(authority)\(path)" }
+}

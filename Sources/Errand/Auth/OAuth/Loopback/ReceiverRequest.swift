@@ -1,0 +1,53 @@
+/// The head of a request to a receiver: the little of HTTP that it needs.
+struct ReceiverRequest: Equatable {
+    let method: String
+    /// The path and the query.
+    let target: String
+    /// The only header `Host`; `nil` if there is none, or more than one.
+    let host: String?
+
+    /// The path without the query.
+    var path: String { String(target.prefix { $0 != "?" }) }
+
+    /// Reads a head; `nil` if it is not complete. One that is no HTTP has no method.
+    init?(_ bytes: [UInt8]) {
+        guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
+        let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).split(
+            separator: "\r\n", omittingEmptySubsequences: false)
+        let words = lines[0].split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 3, words[2].hasPrefix("HTTP/1."), words[1].hasPrefix("/") else {
+            (method, target, host) = ("", "", nil)
+            return
+        }
+        let hosts = lines.dropFirst().filter { $0.prefix { $0 != ":" }.lowercased() == "host" }
+        method = String(words[0])
+        target = String(words[1])
+        host = hosts.count == 1 ? String(hosts[0].drop { $0 != ":" }.dropFirst()).trimmed.lowercased() : nil
+    }
+}
+
+/// What a receiver responds with. Nothing of the request is in it.
+enum ReceiverPage {
+    case done, notFound, tooLarge
+
+    /// The whole response.
+    var bytes: [UInt8] {
+        let (status, text) =
+            switch self {
+            case .done:
+                ("200 OK", "<h1>You can go back now</h1><p>The sign-in goes on in the program. Close this page.</p>")
+            case .notFound: ("404 Not Found", "<h1>Not found</h1>")
+            case .tooLarge: ("431 Request Header Fields Too Large", "<h1>The request is too large</h1>")
+            }
+        let page = """
+            <!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Sign-in</title>\(text)</html>
+            """
+        // The address of the page has the code: it must be in no cache and no Referer.
+        let head = [
+            "HTTP/1.1 \(status)", "Content-Type: text/html; charset=utf-8", "Content-Length: \(page.utf8.count)",
+            "Connection: close", "Cache-Control: no-store", "Referrer-Policy: no-referrer",
+            "Content-Security-Policy: default-src 'none'", "X-Content-Type-Options: nosniff",
+        ]
+        return Array((head.joined(separator: "\r\n") + "\r\n\r\n" + page).utf8)
+    }
+}

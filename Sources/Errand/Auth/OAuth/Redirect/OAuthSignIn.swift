@@ -1,0 +1,99 @@
+extension OAuth {
+    /// Signs a user in with the authorization code grant and PKCE (RFC 6749, 7636), in a browser.
+    ///
+    ///     let token = try await oauth.signIn(scopes: ["read"], using: .systemBrowser)
+    ///     await tokens.signIn(token)
+    ///
+    /// Throws `.cancelled` if the user closes the window or the task is canceled, `.rejected` with the server's code if
+    /// the user or the server refuses, `.timedOut` after the limit, and `.decodingFailed` if what came back does not
+    /// belong to this sign-in. Nothing is saved before you pass the token to a store.
+    ///
+    /// - Parameters:
+    ///   - scopes: The scopes of the token; if empty, the server's default.
+    ///   - browser: Shows the page to the user.
+    ///   - limit: How long the user may take; 10 minutes by default.
+    ///   - parameters: Further parameters of the page, such as `prompt` or `login_hint`.
+    public func signIn(
+        scopes: [String] = [], using browser: some Browser, within limit: Duration = .seconds(600),
+        parameters: QueryItems = [:]
+    ) async throws(ServiceError) -> Token {
+        let page = SignInPage { (redirectURI: String) async throws(ServiceError) in
+            try await signInRequest(scopes: scopes, redirectURI: redirectURI, parameters: parameters)
+        }
+        let scope = StopScope<ServiceError>()
+        let time = server.time
+        let alarm = time.schedule(at: time.now.advanced(by: limit), for: .watch("the limit of a sign-in")) {
+            scope.stop(.timedOut(Timeout(.signIn, limit: limit, phase: .preparing)))
+        }
+        defer { alarm.cancel() }
+        let outcome = try await scope.result { try await browser.redirect(from: page) }
+        alarm.cancel()
+        let address: String
+        switch outcome {
+        case .success(let found): address = found
+        // The limit has canceled the browser's task, which is no decision of the user.
+        case .failure where scope.reason != nil: throw scope.reason ?? .cancelled
+        case .failure(is CancellationError): throw .cancelled
+        case .failure(let error):
+            throw ServiceError(error) {
+                .transport(TransportFailure(.other, "the browser failed with \(foreignName(of: $0))"))
+            }
+        }
+        guard let request = page.request else { throw .badSetting("the browser has not asked for the page's address") }
+        return try await request.token(redirectedTo: address)
+    }
+
+    /// Begins a sign-in whose answer comes later, in another request to a server of yours.
+    ///
+    /// - Parameters:
+    ///   - scopes: The scopes of the token; if empty, the server's default.
+    ///   - redirectURI: The address to which the server leads the browser, as it is registered there.
+    ///   - parameters: Further parameters of the page, such as `prompt` or `login_hint`.
+    public func signInRequest(
+        scopes: [String] = [], redirectURI: String, parameters own: QueryItems = [:]
+    ) async throws(ServiceError) -> SignInRequest {
+        if app.id.isEmpty { throw .badSetting("the client id is empty") }
+        let endpoint = try server.url(metadata?.authorizationEndpoint, named: "authorization endpoint")
+        if endpoint.origin.isExposed {
+            let reason = "a user signs in over https or on this machine only, not at \(endpoint.origin)"
+            throw .invalidRequest(InvalidRequest(.cleartext, reason))
+        }
+        try checkChallengeMethods()
+        try checkIdentityScope(in: scopes)
+        let secrets = SignInSecrets()
+        var query: QueryItems = [
+            "response_type": "code", "client_id": app.id, "redirect_uri": redirectURI, "state": secrets.state,
+            "code_challenge": secrets.challenge, "code_challenge_method": "S256",
+        ]
+        if !scopes.isEmpty { query.add("scope", scopes.joined(separator: " ")) }
+        if scopes.contains(Self.identityScope) { query.add("nonce", secrets.nonce) }
+        try query.addFurther(own, over: parameters)
+        let page = HTTPURL(origin: endpoint.origin, path: endpoint.path, query: endpoint.query(replacing: query.items))
+        return SignInRequest(
+            self, scopes: scopes, redirectURI: redirectURI, secrets: secrets, address: page.absoluteString)
+    }
+
+    /// Refuses a server that has PKCE only with the plain method, in which the challenge is the verifier. A server that
+    /// lists no method may have PKCE all the same, and ignores it otherwise.
+    private func checkChallengeMethods() throws(ServiceError) {
+        guard let methods = metadata?.codeChallengeMethods, !methods.contains("S256") else { return }
+        throw .unlike(
+            "code_challenge_methods_supported", expected: "S256",
+            found: methods.isEmpty ? "no method" : methods.joined(separator: ", "))
+    }
+
+    /// Exchanges the code of a sign-in.
+    func token(
+        for code: String, redirectURI: String, secrets: SignInSecrets, scopes: [String]
+    ) async throws(ServiceError) -> Token {
+        let grant = Grant(
+            "authorization_code",
+            parameters: ["code": code, "redirect_uri": redirectURI, "code_verifier": secrets.verifier])
+        // The scopes were those of the page; the exchange has none (RFC 6749, 4.1.3).
+        let issued = try await answer(to: grant, scopes: [])
+        let nonce = scopes.contains(Self.identityScope) ? secrets.nonce : nil
+        var token = try checked(issued, scopes: scopes, nonce: nonce)
+        if token.scopes.isEmpty { token.scopes = scopes }
+        return token
+    }
+}

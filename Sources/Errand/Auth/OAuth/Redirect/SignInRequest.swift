@@ -1,0 +1,107 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension OAuth {
+    /// A sign-in that has begun: an authorization request with PKCE (RFC 7636), and the check of its answer.
+    ///
+    /// A server that signs in the users of its own pages needs it: one request of the browser begins the sign-in, and
+    /// another one brings the answer. Programs that wait for the user call ``OAuth/signIn(scopes:using:within:parameters:)``.
+    ///
+    ///     let request = try await oauth.signInRequest(scopes: ["read"], redirectURI: "https://example.com/signed-in")
+    ///     // Keep the request with the session of the browser, and lead the browser to request.address. Then:
+    ///     let token = try await request.token(redirectedTo: address)
+    ///
+    /// It holds secrets, which its description does not show.
+    public final class SignInRequest: Sendable {
+        /// The address of the page on which the user signs in.
+        public let address: String
+
+        private let oauth: OAuth
+        private let scopes: [String]
+        private let redirectURI: String
+        private let secrets: SignInSecrets
+        private let isUsed = Lock(false)
+
+        init(_ oauth: OAuth, scopes: [String], redirectURI: String, secrets: SignInSecrets, address: String) {
+            self.oauth = oauth
+            self.scopes = scopes
+            self.redirectURI = redirectURI
+            self.secrets = secrets
+            self.address = address
+        }
+
+        /// Returns whether an address has the answer to this request: whether its `state` is that of the request.
+        public func isAnswered(by address: String) -> Bool {
+            (try? RedirectAnswer(address).value("state")) == secrets.state
+        }
+
+        /// Checks the address to which the server has led the browser, and exchanges the code in it for a token.
+        ///
+        /// If the address does not belong to this request, or was used before, nothing is exchanged, and this throws
+        /// `.decodingFailed` with the name of the parameter as the path. If the server or the user has refused, it
+        /// throws `.rejected` with the server's code, such as `access_denied`.
+        public func token(redirectedTo address: String) async throws(ServiceError) -> Token {
+            let answer = RedirectAnswer(address)
+            // First of all: what another page has made up says nothing about this sign-in, not even that it has failed.
+            guard let state = try answer.value("state"), state == secrets.state else {
+                throw .unlike("state", expected: "that of this sign-in", found: "another one, or none")
+            }
+            try checkIssuer(in: answer)
+            let isFirst = isUsed.withLock { isUsed in
+                defer { isUsed = true }
+                return !isUsed
+            }
+            guard isFirst else { throw .unlike("state", expected: "one answer", found: "a second one") }
+            if let code = try answer.value("error") {
+                throw .rejected(refusal(code, try answer.value("error_description")))
+            }
+            guard let code = try answer.value("code") else { throw .unlike("code", expected: "a code", found: "none") }
+            return try await oauth.token(for: code, redirectURI: redirectURI, secrets: secrets, scopes: scopes)
+        }
+
+        /// Refuses the answer of another server (RFC 9207): a user who was led to a false one must not have its code
+        /// exchanged, or the code of the right one sent there.
+        private func checkIssuer(in answer: RedirectAnswer) throws(ServiceError) {
+            guard let metadata = oauth.metadata else { return }
+            let found = try answer.value("iss")
+            guard found != nil || metadata.namesIssuerInRedirect else { return }
+            guard let issuer = metadata.issuer else { return }
+            guard found == issuer else {
+                throw .unlike("iss", expected: issuer, found: found == nil ? "nothing" : "another issuer")
+            }
+        }
+
+        private func refusal(_ code: String, _ description: String?) -> Rejection {
+            let redactor = Redactor(hiding: secrets.all)
+            func shown(_ text: String) -> String { redactor.beginning(of: text.utf8, length: 500).text }
+            // A redirect has brought it.
+            return Rejection(status: 302, message: shown(description ?? code), code: shown(code))
+        }
+    }
+}
+
+extension OAuth.SignInRequest: CustomStringConvertible, CustomReflectable {
+    /// The server, without the parameters of the request.
+    public var description: String { "SignInRequest(\(oauth))" }
+    /// A mirror that shows only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
+}
+
+/// The values that bind the answer of a sign-in to the program that began it.
+struct SignInSecrets: Sendable {
+    /// Binds the redirect to the request.
+    let state = SystemRandom.text()
+    /// Binds the code to this program: only who knows the verifier can exchange it.
+    let verifier = SystemRandom.text()
+
+    /// Binds the ID token to the request.
+    let nonce = SystemRandom.text()
+
+    /// What goes along with the request in place of the verifier.
+    var challenge: String { Base64URL.encode(SHA256.hash(of: Data(verifier.utf8))) }
+
+    var all: [String] { [state, verifier, nonce] }
+}

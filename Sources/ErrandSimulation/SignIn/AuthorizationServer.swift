@@ -1,0 +1,126 @@
+public import Errand
+
+/// A small authorization server for tests, which can misbehave. Its only user, Ann, agrees to everything unless
+/// ``answerOfUser`` says otherwise.
+///
+///     let server = AuthorizationServer(time: clock)
+///     server.serve(on: network)
+///     let oauth = try await OAuth.discover(server.issuer, client: .public(id: "app")) { $0.transport = network }
+///     let token = try await oauth.signIn(using: server.browser)
+///
+/// It publishes its metadata, checks the app, PKCE and the address of the redirect, accepts a code once, and rotates
+/// refresh tokens. It keeps no secret: tokens have numbers, and ID tokens are not signed.
+public final class AuthorizationServer: Sendable {
+    /// What a server does wrong.
+    @nonexhaustive public enum Misbehavior: Sendable, Hashable, CaseIterable {
+        /// The redirect has no `state`.
+        case noState
+        /// The redirect has another `state`.
+        case wrongState
+        /// The redirect has no `iss`, although the metadata promises one.
+        case noIssuer
+        /// The redirect has the `iss` of another server.
+        case wrongIssuer
+        /// The metadata are those of another issuer.
+        case foreignMetadata
+        /// The metadata list only the plain method of PKCE.
+        case plainChallengesOnly
+        /// The metadata list no method of PKCE.
+        case noChallengeMethods
+        /// There is no ID token, although `openid` was requested.
+        case noIDToken
+    }
+
+    /// What the user does on the sign-in page.
+    @nonexhaustive public enum UserAnswer: Sendable, Hashable {
+        /// Agrees.
+        case agrees
+        /// Refuses.
+        case refuses
+        /// Closes the window.
+        case leaves
+    }
+
+    /// The issuer.
+    public let issuer: String
+    let clientID: String
+    let secret: String?
+    let time: any TimeSource
+    let state = Lock(State())
+
+    struct State {
+        var misbehavior: Set<Misbehavior> = []
+        var userAnswer = UserAnswer.agrees
+        var claims: [String: JSONValue] = [:]
+        /// What was agreed to, by code, device code or pushed reference.
+        var codes: [String: Agreement] = [:]
+        var devices: [String: Agreement] = [:]
+        var pushed: [String: [String: String]] = [:]
+        var refreshTokens: [String: Agreement] = [:]
+        var issued = 0
+        var revoked: [String] = []
+
+        mutating func next(_ kind: String) -> String {
+            issued += 1
+            return "\(kind)-\(issued)"
+        }
+    }
+
+    /// What the user has agreed to.
+    struct Agreement: Sendable {
+        var scopes: [String]
+        var redirectURI: String?
+        var challenge: String?
+        var nonce: String?
+    }
+
+    /// Creates a server.
+    ///
+    /// - Parameters:
+    ///   - issuer: The issuer, an https URL.
+    ///   - clientID: The id of the only app that it knows.
+    ///   - secret: The secret of the app; `nil` for a public one.
+    ///   - time: The source of time.
+    public init(
+        issuer: String = "https://login.test", clientID: String = "app", secret: String? = nil,
+        time: any TimeSource = .system
+    ) {
+        self.issuer = issuer
+        self.clientID = clientID
+        self.secret = secret
+        self.time = time
+    }
+
+    /// What the server does wrong; nothing by default.
+    public var misbehavior: Set<Misbehavior> {
+        get { state.withLock { $0.misbehavior } }
+        set { state.withLock { $0.misbehavior = newValue } }
+    }
+
+    /// What the user does; agrees by default. A user who has not agreed on another device yet is one who leaves.
+    public var answerOfUser: UserAnswer {
+        get { state.withLock { $0.userAnswer } }
+        set { state.withLock { $0.userAnswer = newValue } }
+    }
+
+    /// Claims that replace those of the ID tokens; a `null` removes one. None by default.
+    public var claims: [String: JSONValue] {
+        get { state.withLock { $0.claims } }
+        set { state.withLock { $0.claims = newValue } }
+    }
+
+    /// The tokens that were revoked.
+    public var revokedTokens: [String] { state.withLock { $0.revoked } }
+
+    /// A browser in which the user does what ``answerOfUser`` says.
+    public var browser: ScriptedBrowser {
+        ScriptedBrowser { [self] address in try visit(address) }
+    }
+
+    /// Responds to the requests that a scripted transport receives for this server's origin.
+    public func serve(on network: ScriptedTransport) {
+        for (method, path) in Self.paths {
+            network.on(method, issuer + path) { [self] request in await respond(to: request, at: path) }
+        }
+    }
+}
