@@ -33,6 +33,9 @@ public actor APIClient {
 
     /// Creates a client with that configuration.
     public init(_ configuration: Configuration) {
+        var configuration = configuration
+        // Whatever its name is, a key is hidden like a value with a well-known one.
+        if let name = configuration.credentials?.name { configuration.secretNames.insert(name) }
         self.configuration = configuration
         let limiter = configuration.limiter ?? RateLimiter(configuration.rateLimit, time: configuration.time)
         let transport: any Transport
@@ -46,7 +49,7 @@ public actor APIClient {
         }
         self.limiter = limiter
         secretNames = SecretNames(adding: configuration.secretNames)
-        let pipeline = Result { [calls] () throws(ServiceError) in
+        let pipeline = Result { [calls, configuration] () throws(ServiceError) in
             try Pipeline(configuration, limiter: limiter, transport: transport, owner: calls)
         }
         self.pipeline = pipeline

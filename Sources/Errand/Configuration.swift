@@ -28,6 +28,8 @@ public struct Configuration: Sendable {
 
     /// The token store that signs the calls; `nil`, no store, by default.
     public var tokens: TokenStore?
+    /// A key, or a name and a password, that the calls send; `nil`, none, by default. See ``APICredentials``.
+    public var credentials: APICredentials?
     /// The jar that keeps and sends cookies; `nil`, no cookies, by default. A `Cookie` header of an endpoint, or of
     /// ``headers``, is sent instead of the jar's cookies.
     public var cookies: CookieJar?
@@ -121,6 +123,10 @@ public struct Configuration: Sendable {
     var problem: String? {
         if limiter == nil, let problem = rateLimit.problem { return problem }
         if let problem = limiter?.limit.problem { return problem }
+        if let problem = credentials?.problem { return problem }
+        if tokens != nil, credentials?.isAuthorization == true {
+            return "`credentials` and `tokens`, which both set the Authorization header"
+        }
         if let problem = cookies?.sites.problem { return problem }
         if let problem = cache?.problem { return problem }
         if longestServerPause < .zero {

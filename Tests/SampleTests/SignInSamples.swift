@@ -79,6 +79,12 @@ struct SignInSamples {
         _ = token
     }
 
+    private func key(_ key: String) -> APIClient {
+        APIClient("https://api.example.com") {
+            $0.credentials = .apiKey("X-Api-Key", key)
+        }
+    }
+
     @Test("a sign-in in a test, as the article says")
     func inATest() async throws {
         let (network, clock) = (scripted(), TestClock())

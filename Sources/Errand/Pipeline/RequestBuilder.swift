@@ -46,6 +46,7 @@ final class RequestBuilder: Sendable {
     func request<Response>(
         for endpoint: Endpoint<Response>, rules: CallRules, files: BodyFiles
     ) throws(ServiceError) -> HTTPRequest {
+        try refuseExposure(of: endpoint)
         let common = commonParameters
         let target = try target(of: endpoint)
         let (query, body) = try queryAndBody(of: endpoint, at: target, adding: common, files: files)
@@ -99,17 +100,41 @@ final class RequestBuilder: Sendable {
         }
         let encodedBody = try body?.encoded(
             by: configuration.encoder, adding: common, files: files, time: configuration.time)
+        let key = credentials(of: endpoint, in: .query)
         var added: [QueryItems.Item] = []
         if !forQuery.isEmpty {
-            if query.items.isEmpty, target == nil, let fixedQuery { return (fixedQuery.text, encodedBody) }
+            if query.items.isEmpty, target == nil, key == nil, let fixedQuery { return (fixedQuery.text, encodedBody) }
             if let fixedQuery { added = fixedQuery.items } else { added = try forQuery.query().items }
             let own = query.items
             added.removeAll { item in own.contains { $0.name == item.name } }
+        }
+        if let key, !query.items.contains(where: { $0.name == key.name }) {
+            added.removeAll { $0.name == key.name }
+            added.append(QueryItems.Item(name: key.name, value: key.value))
         }
         if let target, case .page = endpoint.target { return (target.query(replacing: added), encodedBody) }
         query.items += added
         if let target { return (target.query(replacing: query.items), encodedBody) }
         return (query.items.isEmpty ? nil : query.encoded, encodedBody)
+    }
+
+    /// Returns the credentials that the endpoint's calls have there; `nil` if they have none.
+    private func credentials<Response>(
+        of endpoint: Endpoint<Response>, in place: APICredentials.Place
+    ) -> APICredentials? {
+        guard let credentials = configuration.credentials, credentials.place == place,
+            endpoint.options.authentication != .none
+        else { return nil }
+        return credentials
+    }
+
+    /// Refuses to send credentials unencrypted to another machine; `allowsCleartext` is not meant for them.
+    private func refuseExposure<Response>(of endpoint: Endpoint<Response>) throws(ServiceError) {
+        guard origin.isExposed, configuration.credentials != nil, endpoint.options.authentication != .none else {
+            return
+        }
+        let reason = "credentials are sent over https or to this machine only, not to \(origin)"
+        throw .invalidRequest(InvalidRequest(.cleartext, reason))
     }
 
     private func headers<Response>(of endpoint: Endpoint<Response>, body: EncodedBody?, key: String?)
@@ -119,6 +144,7 @@ final class RequestBuilder: Sendable {
             Response.self == Data.self || Response.self == String.self ? fixedHeaders.bytes : fixedHeaders.decoded
         if let body, headers["Content-Type"] == nil { headers.add("Content-Type", body.contentType) }
         if let key, headers["Idempotency-Key"] == nil { headers.add("Idempotency-Key", key) }
+        if let credentials = credentials(of: endpoint, in: .header) { headers[credentials.name] = credentials.value }
         if let ask = configuration.headersForEachCall { headers.merge(ask()) }
         headers.merge(endpoint.headers)
         if let body, body.needsContentType { headers["Content-Type"] = body.contentType }
