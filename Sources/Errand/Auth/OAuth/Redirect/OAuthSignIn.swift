@@ -48,7 +48,7 @@ extension OAuth {
     /// - Parameters:
     ///   - scopes: The scopes of the token; if empty, the server's default.
     ///   - redirectURI: The address to which the server leads the browser, as it is registered there.
-    ///   - parameters: Further parameters of the page, such as `prompt` or `login_hint`.
+    ///   - own: Further parameters of the page, such as `prompt` or `login_hint`.
     public func signInRequest(
         scopes: [String] = [], redirectURI: String, parameters own: QueryItems = [:]
     ) async throws(ServiceError) -> SignInRequest {

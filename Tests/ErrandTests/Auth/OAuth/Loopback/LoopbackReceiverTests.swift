@@ -28,7 +28,7 @@ struct LoopbackReceiverTests {
         func ask(_ line: String, host: String? = nil) async throws -> String {
             let connection = try #require(RawConnection(port))
             connection.send("\(line) HTTP/1.1\r\nHost: \(host ?? "127.0.0.1:\(port)")\r\nAccept: */*\r\n\r\n")
-            return await connection.readAll()
+            return try #require(await connection.readAll())
         }
 
         /// Sends the answer, and checks that nothing listens after it.
@@ -71,21 +71,21 @@ struct LoopbackReceiverTests {
     @Test("S5: a request that is too large, one that never ends, and more connections than it takes")
     func bounds() async throws {
         var limits = ReceiverLimits()
-        (limits.connections, limits.patience) = (4, .seconds(20))
+        (limits.connections, limits.patience) = (4, .seconds(3600))
         let scene = try Scene(limits: limits)
         let large = try #require(RawConnection(scene.port))
         large.send("GET /back?" + String(repeating: "x", count: limits.head))
-        #expect(await large.readAll().hasPrefix("HTTP/1.1 431"))
+        #expect(await large.readAll()?.hasPrefix("HTTP/1.1 431") == true)
         // The oldest of those that say nothing make room for the others.
         let silent = try (0..<40).map { _ in try #require(RawConnection(scene.port)) }
-        for connection in silent.prefix(30) { #expect(await connection.readAll().isEmpty) }
+        for connection in silent.prefix(30) { #expect(await connection.readAll() == "") }
         try await scene.finish()
         var hasty = limits
         hasty.patience = .milliseconds(20)
         let second = try Scene(limits: hasty)
         let slow = try #require(RawConnection(second.port))
         slow.send("GET /back?")
-        #expect(await slow.readAll().isEmpty)
+        #expect(await slow.readAll() == "")
         second.answer.cancel()
         #expect(await second.answer.value == .failure(.cancelled))
     }
@@ -99,9 +99,9 @@ struct LoopbackReceiverTests {
         for byte in "GET /back?code=x&state=good HTTP/1.1\r\nhost:127.0.0.1:\(scene.port)\r\n\r\n" {
             connection.send(String(byte))
         }
-        #expect(await connection.readAll().hasPrefix("HTTP/1.1 200"))
+        #expect(await connection.readAll()?.hasPrefix("HTTP/1.1 200") == true)
         #expect(try await scene.answer.value.get().hasSuffix("state=good"))
-        #expect(await silent.readAll().isEmpty)
+        #expect(await silent.readAll() == "")
     }
 
     @Test("S5: cancellation ends it at once, and the port is free then")
@@ -111,7 +111,7 @@ struct LoopbackReceiverTests {
         scene.answer.cancel()
         #expect(await scene.answer.value == .failure(.cancelled))
         #expect(RawConnection(scene.port) == nil)
-        #expect(await open.readAll().isEmpty)
+        #expect(await open.readAll() == "")
     }
 
     @Test("S5: a fixed port, `localhost` and `[::1]` on request; a port in use and other hosts are errors")
@@ -136,7 +136,7 @@ struct LoopbackReceiverTests {
         let connection = try #require(RawConnection(six.port, isIPv6: true))
         #expect(RawConnection(six.port) == nil)
         connection.send("GET /back?state=good HTTP/1.1\r\nHost: [::1]:\(six.port)\r\n\r\n")
-        #expect(await connection.readAll().hasPrefix("HTTP/1.1 200"))
+        #expect(await connection.readAll()?.hasPrefix("HTTP/1.1 200") == true)
         #expect(try await six.answer.value.get() == "http://[::1]:\(six.port)/back?state=good")
     }
 
@@ -158,7 +158,7 @@ struct LoopbackReceiverTests {
         let port = try #require(URLComponents(string: receiver.redirectURI)?.port)
         let connection = try #require(RawConnection(port))
         connection.send("GET /b?good HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
-        #expect(await connection.readAll().hasPrefix("HTTP/1.1 200"))
+        #expect(await connection.readAll()?.hasPrefix("HTTP/1.1 200") == true)
         #expect(try await answer.hasSuffix("/b?good"))
         try pipe.fileHandleForReading.close()
     }

@@ -39,16 +39,19 @@ final class RawConnection: Sendable {
         return Foundation.send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count
     }
 
-    /// Reads until the other side closes the connection.
-    func readAll() async -> String {
+    /// Reads until the other side closes the connection; `nil` if it does not.
+    func readAll() async -> String? {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
                 var text: [UInt8] = []
                 var chunk = [UInt8](repeating: 0, count: 4096)
-                while case let count = recv(descriptor, &chunk, chunk.count, 0), count > 0 {
-                    text += chunk.prefix(count)
-                }
-                continuation.resume(returning: String(decoding: text, as: UTF8.self))
+                var count = 0
+                repeat {
+                    count = recv(descriptor, &chunk, chunk.count, 0)
+                    text += chunk.prefix(max(0, count))
+                } while count > 0
+                let isOpen = count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)
+                continuation.resume(returning: isOpen ? nil : String(decoding: text, as: UTF8.self))
             }
         }
     }
