@@ -25,6 +25,19 @@ public struct sockaddr_in: BitwiseCopyable {
     public var sin_addr = in_addr()
     public init() {}
 }
+public struct in6_addr: BitwiseCopyable, Sendable {
+    public init() {}
+}
+public struct sockaddr_in6: BitwiseCopyable {
+    public var sin6_len: UInt8 = 0
+    public var sin6_family: sa_family_t = 0
+    public var sin6_port: in_port_t = 0
+    public var sin6_flowinfo: UInt32 = 0
+    public var sin6_addr = in6_addr()
+    public var sin6_scope_id: UInt32 = 0
+    public init() {}
+}
+public let in6addr_loopback = in6_addr()
 public struct linger: BitwiseCopyable {
     public var l_onoff: Int32 = 0
     public var l_linger: Int32 = 0
@@ -40,6 +53,7 @@ public struct pollfd: BitwiseCopyable {
 }
 
 public var AF_INET: Int32 { 2 }
+public var AF_INET6: Int32 { 30 }
 public var SOCK_STREAM: Int32 { 1 }
 public var SOL_SOCKET: Int32 { 0xffff }
 public var SO_LINGER: Int32 { 0x0080 }
@@ -52,6 +66,9 @@ public var SHUT_RD: Int32 { 0 }
 public var SHUT_WR: Int32 { 1 }
 public var SHUT_RDWR: Int32 { 2 }
 public var POLLIN: Int32 { 0x0001 }
+public var POLLOUT: Int32 { 0x0004 }
+public var F_GETFL: Int32 { 3 }
+public var F_SETFL: Int32 { 4 }
 
 @discardableResult public func socket(_ domain: Int32, _ type: Int32, _ number: Int32) -> Int32 { -1 }
 @discardableResult

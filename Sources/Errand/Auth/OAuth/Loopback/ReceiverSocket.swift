@@ -101,14 +101,13 @@ final class ReceiverSocket: Sendable {
 
     /// The port at which it listens.
     private var port: Int? {
-        var address = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        // The larger one; the port is at the same place in both.
+        var address = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
         let result = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
-        guard result == 0 else { return nil }
-        // The port is at the same place in the addresses of both versions.
-        return withUnsafeBytes(of: address) { Int(UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self))) }
+        return result == 0 ? Int(UInt16(bigEndian: address.sin6_port)) : nil
     }
 
     /// Takes the next connection; `nil` if there is none now.

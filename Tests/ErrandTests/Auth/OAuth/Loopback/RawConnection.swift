@@ -36,7 +36,12 @@ final class RawConnection: Sendable {
     @discardableResult
     func send(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
-        return Foundation.send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count
+        #if canImport(Darwin)
+        let flags: CInt = 0
+        #else
+        let flags = CInt(MSG_NOSIGNAL)
+        #endif
+        return Foundation.send(descriptor, bytes, bytes.count, flags) == bytes.count
     }
 
     /// Reads until the other side closes the connection; `nil` if it does not.
