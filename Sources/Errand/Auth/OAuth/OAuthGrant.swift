@@ -21,8 +21,7 @@ extension OAuth {
         ///   - type: The value of the parameter `grant_type`.
         ///   - parameters: The other parameters of the grant. A value is hidden in all text if its name is that of a
         ///     secret, such as `ticket_token`.
-        ///   - needsSecret: Whether only an app that proves itself may use the grant; a public app's request fails
-        ///     then.
+        ///   - needsSecret: Whether only an app that proves itself may use the grant; a public app's request fails.
         public init(_ type: String, parameters: QueryItems = [:], needsSecret: Bool = false) {
             self.parameters = QueryItems([QueryItems.Item(name: "grant_type", value: type)] + parameters.items)
             self.needsSecret = needsSecret

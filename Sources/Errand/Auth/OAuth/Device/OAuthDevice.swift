@@ -12,8 +12,9 @@ extension OAuth {
     ///     }
     ///
     /// Asks at the pace of the server whether the user has signed in, and goes on when the network or the server fails
-    /// in between. Throws `.rejected` with the code `access_denied` if the user refuses, or `expired_token` if the server
-    /// says that the code has expired, and `.timedOut` when its lifetime is over. Canceling the task ends the wait.
+    /// in between. Throws `.rejected` with the code `access_denied` if the user refuses, or `expired_token` if the
+    /// server says that the code has expired, and `.timedOut` when its lifetime is over. Canceling the task ends the
+    /// wait.
     ///
     /// - Parameters:
     ///   - scopes: The scopes of the token; if empty, the server's default.

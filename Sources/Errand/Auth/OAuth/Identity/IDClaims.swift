@@ -7,8 +7,8 @@ public import Foundation
 
 /// What an ID token says about the user who has signed in (OpenID Connect).
 ///
-/// A sign-in has checked who issued it, for which app, until when, and that it belongs to that sign-in. The signature is
-/// not checked: the token came from the server itself, over an encrypted connection (OpenID Connect Core, 3.1.3.7).
+/// A sign-in has checked who issued it, for which app, until when, and that it belongs to that sign-in. The signature
+/// is not checked: the token came from the server itself, over an encrypted connection (OpenID Connect Core, 3.1.3.7).
 public struct IDClaims: Sendable, Hashable {
     /// All claims by name.
     public let all: [String: JSONValue]

@@ -144,7 +144,8 @@ struct ReceiverLoop: Sendable {
         return true
     }
 
-    /// Reads what was pasted. Returns the answer; an inner `nil` if there is none yet, and `nil` at the end of the input.
+    /// Reads what was pasted. Returns the answer; an inner `nil` if there is none yet, and `nil` at the end of the
+    /// input.
     private func pasted(from descriptor: CInt, _ line: inout [UInt8]) -> String?? {
         var chunk = [UInt8](repeating: 0, count: 4096)
         let count = Self.read(descriptor, &chunk)

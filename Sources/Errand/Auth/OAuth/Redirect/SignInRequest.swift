@@ -8,7 +8,8 @@ extension OAuth {
     /// A sign-in that has begun: an authorization request with PKCE (RFC 7636), and the check of its answer.
     ///
     /// A server that signs in the users of its own pages needs it: one request of the browser begins the sign-in, and
-    /// another one brings the answer. Programs that wait for the user call ``OAuth/signIn(scopes:using:within:parameters:)``.
+    /// another one brings the answer. Programs that wait for the user call
+    /// ``OAuth/signIn(scopes:using:within:parameters:)``.
     ///
     ///     let request = try await oauth.signInRequest(scopes: ["read"], redirectURI: "https://example.com/signed-in")
     ///     // Keep the request with the session of the browser, and lead the browser to request.address. Then:
