@@ -1,6 +1,7 @@
 import Errand
 import ErrandTestSupport
 import ErrandTesting
+import Foundation
 import Testing
 
 extension OAuth.Grant {
@@ -42,6 +43,16 @@ struct SignInSamples {
             tokenEndpoint: "https://github.com/login/oauth/access_token")
         let oauth = OAuth(github, client: .basic(id: "pins", secret: secret))
         _ = oauth
+    }
+
+    private func readKey() throws {
+        let key = try SigningKey(pem: String(contentsOfFile: "/etc/billing/key.pem", encoding: .utf8))
+        _ = key
+    }
+
+    private func signing(_ text: String) throws {
+        let client = OAuth.Client.privateKey(id: "billing", try SigningKey(pem: text))
+        _ = client
     }
 
     private func fixed() {

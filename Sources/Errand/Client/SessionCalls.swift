@@ -7,8 +7,8 @@ import Foundation
 /// Ends the calls of a session along with it (T6, T7, T20), so that no screen receives the data of an earlier user.
 ///
 /// A call does not register for that, which would cost each of them: when a session ends, the store asks its clients,
-/// and each looks through its running calls. None escapes. A call has its session before Admission looks at that for the
-/// last time. If the session ends before, Admission fails; if it ends after, the call is among the running ones.
+/// and each looks through its running calls. None escapes. A call has its session before Admission looks at that for
+/// the last time. If the session ends before, Admission fails; if it ends after, the call is among the running ones.
 extension CallsInFlight: SessionKeeper {
     func stop(session: UUID, because reason: ServiceError) {
         let (calls, transmissions) = running

@@ -31,9 +31,8 @@ public struct SigningKey: Sendable, Hashable {
     }
 
     /// Creates a key from the text of a file: `BEGIN PRIVATE KEY` or `BEGIN EC PRIVATE KEY`, not encrypted. Other
-    /// blocks in the text, such as certificates, do not matter.
-    ///
-    ///     openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out key.pem
+    /// blocks in the text, such as certificates, do not matter. This makes one:
+    /// `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out key.pem`
     public init(pem: String) throws(ServiceError) {
         for block in PEM.blocks(in: pem) where ["PRIVATE KEY", "EC PRIVATE KEY"].contains(block.label) {
             guard let secret = try P256Keys.secret(in: block.bytes) else { break }

@@ -87,13 +87,27 @@ struct FileWatchTests {
 
     @Test("T20: a folder that is removed and made again is watched again", arguments: [1, 2])
     func removed(levels: Int) async throws {
-        let watched = await watch("a/b/file")
-        for round in 0..<4 {
-            try replace("a/b/file", with: "\(round)")
-            await watched.next()
-            try FileManager.default.removeItem(atPath: scratch.path(levels == 1 ? "a/b" : "a"))
-            await watched.next()
+        let noted = Noted(0)
+        let watched = await watch("a/b/file", noting: noted)
+        /// Waits for a change after this one, and until there can be no other one: a file that comes and goes before it
+        /// is looked at is not noticed.
+        func noticed(_ change: () throws -> Void) async throws {
+            let before = noted.value
+            try change()
+            while noted.value == before { try await Task.sleep(for: .milliseconds(2)) }
+            // The changes come in order, on one thread.
+            let sentinel = await watch("sentinel")
+            try replace("sentinel", with: "")
+            await sentinel.next()
+            await looked(at: scratch.path("a/b/file"))
         }
+        for round in 0..<4 {
+            try await noticed { try replace("a/b/file", with: "\(round)") }
+            try await noticed {
+                try FileManager.default.removeItem(atPath: scratch.path(levels == 1 ? "a/b" : "a"))
+            }
+        }
+        watched.watch.end()
     }
 
     @Test("T20: a file of a new folder is noticed, although it has the identity and the time of the old one")

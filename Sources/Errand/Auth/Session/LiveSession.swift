@@ -108,8 +108,8 @@ final class LiveSession: Sendable {
 
     // MARK: Transitions
 
-    /// Performs a transition, and stops the calls of a session that has ended with it. Returns the actions that are left
-    /// to the store.
+    /// Performs a transition, and stops the calls of a session that has ended with it. Returns the actions that are
+    /// left to the store.
     func perform(_ transition: (inout State) -> [State.Action]) -> [State.Action] {
         let (actions, ended) = state.withLock { state in
             let session = state.session?.id

@@ -12,11 +12,11 @@ import Foundation
 ///     let client = APIClient("https://api.example.com") { $0.tokens = tokens }
 ///
 /// A call is bound to the session that is current when it begins: it is never sent with the token of another user, and
-/// it ends with its session. A refresh belongs to the store and not to the call that found the token expired: it continues when a caller leaves,
-/// and its result is saved before any call uses it. Only if saving takes longer than the `refreshTimeout`, because the
-/// disk does not respond, calls use it unsaved. A call made inside the `refresh` closure is not signed by this store
-/// and goes to the front of its limiter's queue, so a refresh waits neither for itself nor for the calls that wait for
-/// it.
+/// it ends with its session. A refresh belongs to the store and not to the call that found the token expired: it
+/// continues when a caller leaves, and its result is saved before any call uses it. Only if saving takes longer than
+/// the `refreshTimeout`, because the disk does not respond, calls use it unsaved. A call made inside the `refresh`
+/// closure is not signed by this store and goes to the front of its limiter's queue, so a refresh waits neither for
+/// itself nor for the calls that wait for it.
 ///
 /// A refresh that does not come back ends after a minute, or the `refreshTimeout` that you choose: the waiting calls
 /// fail, the session continues, and the next call refreshes again. One that makes its calls in `Task.detached` can hang
@@ -141,8 +141,8 @@ public actor TokenStore {
     /// Ends the session at once, and returns when the saved session has been removed. Its calls and streams fail with
     /// `.sessionExpired`, whatever they wait for, so that no screen receives the data of an earlier user. A call whose
     /// request has been sent may have had its effect: see ``ServiceError/mayHaveReachedServer``. With
-    /// ``Endpoint/outlivingSession()``, such a call returns its response. A middleware that signs out ends its own call,
-    /// too.
+    /// ``Endpoint/outlivingSession()``, such a call returns its response. A middleware that signs out ends its own
+    /// call, too.
     ///
     /// If the saved session cannot be removed, `events` reports the reason: the next start may sign the user in again.
     /// If the task is canceled, it returns at once, and the saved session is still removed. Inside the `refresh`
