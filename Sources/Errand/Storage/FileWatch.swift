@@ -127,8 +127,8 @@ final class FileWatch: Sendable {
                 state.watched = watch.map { (place, $0) }
             }
             withExtendedLifetime(obsolete) {}
-            // The folder may have gone before it was watched; then there is another. Otherwise, without a watch, there is
-            // nothing to wait for. With one, what came before it is found in the next round.
+            // The folder may have gone before it was watched; then there is another. Otherwise, without a watch, there
+            // is nothing to wait for. With one, what came before it is found in the next round.
             if watch == nil, place.exists { return }
         }
     }
