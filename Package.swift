@@ -22,6 +22,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Errand", targets: ["Errand"]),
+        .library(name: "ErrandFleet", targets: ["ErrandFleet"]),
         .library(name: "ErrandJSON", targets: ["ErrandJSON"]),
         .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
         .library(name: "ErrandSimulation", targets: ["ErrandSimulation"]),
@@ -41,8 +42,9 @@ let package = Package(
             name: "Errand",
             dependencies: ["ErrandJSON", .target(name: "CCurl", condition: .when(platforms: [.linux]))],
             exclude: excluded, resources: resources, swiftSettings: house),
+        .target(name: "ErrandFleet", dependencies: ["Errand"], swiftSettings: house),
         // The test kit is for programs too: only ErrandTesting imports the frameworks for tests, which no app may link.
-        .target(name: "ErrandSimulation", dependencies: ["Errand"], swiftSettings: house),
+        .target(name: "ErrandSimulation", dependencies: ["Errand", "ErrandFleet"], swiftSettings: house),
         .target(name: "ErrandTesting", dependencies: ["Errand", "ErrandSimulation"], swiftSettings: house),
         // The four backends of the example services; no product, since they are not needed outside of this package.
         .target(name: "ExampleServer", dependencies: ["Errand", "ErrandSimulation"], swiftSettings: house),
@@ -69,6 +71,9 @@ let package = Package(
             swiftSettings: house),
         .testTarget(
             name: "ErrandTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport"], swiftSettings: house),
+        .testTarget(
+            name: "ErrandFleetTests", dependencies: ["Errand", "ErrandFleet", "ErrandTesting", "ErrandTestSupport"],
+            swiftSettings: house),
         .testTarget(name: "ErrandJSONTests", dependencies: ["ErrandJSON", "ErrandTestSupport"], swiftSettings: house),
         .testTarget(
             name: "SampleTests",
