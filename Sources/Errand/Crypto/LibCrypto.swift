@@ -56,9 +56,7 @@ struct LibCrypto: Sendable {
     private let sign: Sign
 
     private init?() {
-        var library: UnsafeMutableRawPointer?
-        for name in Self.names where library == nil { library = dlopen(name, RTLD_NOW | RTLD_LOCAL) }
-        guard let library else { return nil }
+        guard let library = Self.open() else { return nil }
         func find<Function>(_ name: String, as type: Function.Type = Function.self) -> Function? {
             dlsym(library, name).map { unsafeBitCast($0, to: type) }
         }
@@ -71,8 +69,17 @@ struct LibCrypto: Sendable {
         (self.decodeKey, self.encodeKey, self.encodePublicKey) = (decodeKey, encodeKey, encodePublicKey)
         (self.freeKey, self.makeContext, self.freeContext) = (freeKey, makeContext, freeContext)
         (self.sha256, self.beginSigning, self.sign) = (sha256, beginSigning, sign)
-        let initialize: Initialize? = find("OPENSSL_init_crypto")
-        _ = initialize?(Self.noCleanup, nil)
+    }
+
+    /// Opens the library, which is then never closed; `nil` if there is none.
+    static func open() -> UnsafeMutableRawPointer? {
+        var library: UnsafeMutableRawPointer?
+        for name in names where library == nil { library = dlopen(name, RTLD_NOW | RTLD_LOCAL) }
+        guard let library else { return nil }
+        if let function = dlsym(library, "OPENSSL_init_crypto") {
+            _ = unsafeBitCast(function, to: Initialize.self)(noCleanup, nil)
+        }
+        return library
     }
 
     /// Returns the private and the public part of a key, in the forms of RFC 5915 and of X.509; `nil` if the bytes are
