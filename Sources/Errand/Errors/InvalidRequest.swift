@@ -58,7 +58,7 @@ public struct InvalidRequest: Sendable, Hashable, CustomStringConvertible, Error
 
 extension ServiceError {
     /// Returns the error for a setting of the client, of an endpoint or of another part that cannot be.
-    static func badSetting(_ reason: String) -> ServiceError {
+    package static func badSetting(_ reason: String) -> ServiceError {
         .invalidRequest(InvalidRequest(.configuration, reason))
     }
 }

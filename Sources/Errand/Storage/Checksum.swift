@@ -4,7 +4,7 @@
 /// from people: who may write to a file can write its checksum too.
 ///
 /// <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>
-enum Checksum {
+package enum Checksum {
     private static let primes: (UInt64, UInt64, UInt64, UInt64, UInt64) = (
         0x9E37_79B1_85EB_CA87, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9, 0x85EB_CA77_C2B2_AE63,
         0x27D4_EB2F_1656_67C5
@@ -15,7 +15,7 @@ enum Checksum {
         return text.withUTF8 { of(UnsafeRawBufferPointer($0), seed: seed) }
     }
 
-    static func of(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
+    package static func of(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
         let count = bytes.count
         var at = 0
         var sum: UInt64

@@ -4,7 +4,7 @@
 /// itself. So deleting the lock file does not let a second process in: the protected file is still locked. Either file
 /// may have been replaced by the time its lock is acquired. Then no other process would find the locked file, so the
 /// path is opened again.
-final class FileLock: Sendable {
+package final class FileLock: Sendable {
     /// The interval between attempts to lock: 10 ms. Waiting in the kernel would block a thread that other files need.
     private static let pause = Duration.milliseconds(10)
 
@@ -18,7 +18,7 @@ final class FileLock: Sendable {
 
     /// Waits for the lock, but no longer than `timeout` for a process that holds it and does not change the file.
     /// Returns `nil` if no lock is possible: the folder is not writable, or the file system has no locks.
-    static func acquire(
+    package static func acquire(
         beside file: PrivateFile, within timeout: Duration
     ) async throws(StorageError) -> FileLock? {
         var attempt = LockAttempt(on: file)
@@ -43,7 +43,7 @@ final class FileLock: Sendable {
     }
 
     /// Releases the lock.
-    func release() async {
+    package func release() async {
         await DiskThreads.finish(by: .system, at: file.path, within: DiskThreads.shared.timeLimit) { [locked] in
             for file in locked.reversed() { file.unlockAndClose() }
         }

@@ -214,6 +214,8 @@ struct SystemError: Error, Hashable {
     static var invalidArgument: SystemError { SystemError(EINVAL) }
     static var folderNotEmpty: SystemError { SystemError(ENOTEMPTY) }
     static var readOnlyFileSystem: SystemError { SystemError(EROFS) }
+    static var noSpace: SystemError { SystemError(ENOSPC) }
+    static var quotaExceeded: SystemError { SystemError(EDQUOT) }
     static var wouldBlock: SystemError { SystemError(EWOULDBLOCK) }
     /// What `O_NOFOLLOW` reports for a symbolic link.
     static var symbolicLink: SystemError { SystemError(ELOOP) }

@@ -21,7 +21,7 @@ enum FolderChange: Sendable, Equatable {
 /// A look at the disk watches the folder that is there now, and compares the file with what it was at the last look.
 /// The first look happens at the beginning, each other one when a folder has come or gone. They run on the threads for
 /// the disk: what is handed to those for the same file after the beginning runs when the file is watched.
-final class FileWatch: Sendable {
+package final class FileWatch: Sendable {
     /// Distinguishes versions of the file.
     private struct Version: Equatable {
         let identity: FileStatus.Identity
@@ -71,15 +71,20 @@ final class FileWatch: Sendable {
 
     /// Begins to watch a file. `changed` is called for each change, and sometimes without one, on a thread that must
     /// not be blocked.
-    init(of path: String, by watcher: FolderWatcher = .shared, changed: @escaping @Sendable () -> Void) {
+    init(of path: String, by watcher: FolderWatcher, changed: @escaping @Sendable () -> Void) {
         self.path = path
         self.watcher = watcher
         self.changed = changed
         lookSoon()
     }
 
+    /// Begins to watch a file, like the other initializer.
+    package convenience init(of path: String, changed: @escaping @Sendable () -> Void) {
+        self.init(of: path, by: .shared, changed: changed)
+    }
+
     /// Ends the watch.
-    func end() {
+    package func end() {
         // Released outside the lock.
         let watched = state.withLock { state in
             state.isOver = true

@@ -1,19 +1,26 @@
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+package import FoundationEssentials
 #else
-import Foundation
+package import Foundation
 #endif
 
 /// A small file that only its owner may read: it has mode 0600, and is never reached through a symbolic link. A missing
 /// folder is created with mode 0700; an existing one is used as it is.
 ///
 /// All methods block: they are called on a thread for the disk, by `onDisk`.
-struct PrivateFile: Sendable {
-    let path: String
+package struct PrivateFile: Sendable {
+    package let path: String
     /// The name of the content, for error messages.
     var content = "the saved session"
     /// The size limit: a larger file is not read into memory. The default is 1 MiB; a session takes a few kilobytes.
     var largest = 1 << 20
+
+    /// Creates a file at that path.
+    package init(path: String, content: String = "the saved session", largest: Int = 1 << 20) {
+        self.path = path
+        self.content = content
+        self.largest = largest
+    }
 
     /// The path of the new version until it is complete.
     private var draft: String { "\(path).new" }
@@ -27,7 +34,7 @@ struct PrivateFile: Sendable {
 
     /// Reads the file; `nil` if there is none. A file that is too large is moved aside, but only if the caller holds
     /// the lock.
-    func read(isAlone: Bool = true) throws(StorageError) -> Data? {
+    package func read(isAlone: Bool = true) throws(StorageError) -> Data? {
         let file: OpenFile
         do throws(SystemError) {
             file = try OpenFile(path, .readingNoLink)
@@ -35,7 +42,7 @@ struct PrivateFile: Sendable {
             switch error {
             case .noSuchFile, .notAFolder: return nil
             case .symbolicLink, .tooManyLinks: throw failure(.symbolicLink, "is a symbolic link, which is not followed")
-            default: throw failure(.unreadable, "cannot be read: \(error.words)")
+            default: throw failure(.unreadable, "cannot be read: \(error.words)").caused(by: error)
             }
         }
         // Nothing was written to it that closing could lose.
@@ -51,7 +58,7 @@ struct PrivateFile: Sendable {
     }
 
     /// Writes the file atomically: completely or not at all.
-    func write(_ data: Data) throws(StorageError) {
+    package func write(_ data: Data) throws(StorageError) {
         try makeFolder()
         try refuseLinksAndFolders()
         // A process that was killed while writing has left its draft here. The process that holds the lock may delete
@@ -187,6 +194,7 @@ struct PrivateFile: Sendable {
             } catch {
                 guard error != .fileExists else { continue }
                 throw failure(.unwritable, "cannot be written: the folder \(made) cannot be created: \(error.words)")
+                    .caused(by: error)
             }
         }
     }
@@ -216,7 +224,7 @@ struct PrivateFile: Sendable {
         do throws(SystemError) {
             try body()
         } catch {
-            throw failure(.unwritable, "cannot be written: \(error.words)")
+            throw failure(.unwritable, "cannot be written: \(error.words)").caused(by: error)
         }
     }
 
@@ -230,7 +238,7 @@ struct PrivateFile: Sendable {
 
     /// Runs `work` on a thread for the disk. If the task is canceled, work that the disk hinders longer than is usual
     /// is left behind, or not begun.
-    func onDisk<Value: Sendable>(
+    package func onDisk<Value: Sendable>(
         _ work: @escaping @Sendable () throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
         do throws(StorageError) {
@@ -241,7 +249,7 @@ struct PrivateFile: Sendable {
         }
     }
 
-    func failure(_ kind: StorageError.Kind, _ what: String) -> StorageError {
+    package func failure(_ kind: StorageError.Kind, _ what: String) -> StorageError {
         StorageError(kind, "\(content) \(path) \(what)")
     }
 }

@@ -35,7 +35,7 @@ extension TimeSource {
     }
 
     /// A random UUID (version 4).
-    func randomUUID() -> UUID {
+    package func randomUUID() -> UUID {
         let (high, low) = (random(), random())
         func byte(_ word: UInt64, _ index: Int) -> UInt8 { UInt8(truncatingIfNeeded: word >> (8 * index)) }
         return UUID(

@@ -107,6 +107,16 @@ public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConv
         case lockLost
         /// Other processes have changed what is saved again and again.
         case conflict
+        /// A store that several machines share did not respond, or could not be reached. What was to be saved may have
+        /// been saved.
+        case unreachable
+        /// What is saved was encrypted with a key that this process does not have. It was left as it is.
+        case unknownKey
+        /// What is saved was changed, or moved to another name, by somebody without the key. It was left as it is.
+        case notAuthentic
+        /// What is saved is older than what this process has seen, such as a backup that was put back. It was left as
+        /// it is.
+        case outdated
         /// The Keychain cannot be used until the user unlocks the device.
         case deviceLocked
         /// The program lacks the entitlement for the Keychain, or for the access group.
