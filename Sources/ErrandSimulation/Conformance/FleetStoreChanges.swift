@@ -1,0 +1,94 @@
+import Errand
+import ErrandFleet
+
+extension FleetStoreConformance {
+    /// What a watch returns.
+    static let changes: [Case] = [
+        Case("S13", "a watch begins with the record as it is") { scene in
+            let key = scene.key()
+            var iterator = scene.store.changes(of: key).makeAsyncIterator()
+            try scene.expect("without a record", try await scene.next("an element", of: &iterator), is: nil)
+            let revision = try await scene.write([1], to: key, replacing: nil)
+            var second = scene.other.changes(of: key).makeAsyncIterator()
+            try scene.expect(
+                "with a record", try await scene.next("an element", of: &second),
+                is: FleetRecord(bytes: [1], revision: revision))
+        },
+        Case("S14", "a watch returns each change that another waits for: writes, removals and new records") { scene in
+            let key = scene.key()
+            var iterator = scene.store.changes(of: key).makeAsyncIterator()
+            _ = try await scene.next("the record now", of: &iterator)
+            for round in 0..<5 {
+                let first = try await scene.write([UInt8(round)], to: key, replacing: nil, at: scene.other)
+                try scene.expect(
+                    "a new record", try await scene.next("a new record", of: &iterator)?.revision, is: first)
+                let second = try await scene.write([UInt8(round)], to: key, replacing: first)
+                try scene.expect(
+                    "a changed record", try await scene.next("a change", of: &iterator)?.revision, is: second)
+                try await scene.remove(key, replacing: second, at: scene.other)
+                try scene.expect("a removed record", try await scene.next("a removal", of: &iterator), is: nil)
+            }
+        },
+        Case("S15", "a watch never goes back to an older record, and ends with the last") { scene in
+            let key = scene.key()
+            let count = 60
+            let watches = scene.nodes.map { node in
+                Task {
+                    try await scene.read(node.changes(of: key), until: "the last record") {
+                        FleetStoreScene.number(in: $0) == count
+                    }
+                }
+            }
+            try await withThrowingTaskGroup { group in
+                for node in scene.nodes {
+                    group.addTask {
+                        for _ in 0..<count / scene.nodes.count { try await scene.increment(key, at: node) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            for watch in watches {
+                let numbers = try await watch.value.map { FleetStoreScene.number(in: $0) }
+                let isInOrder = zip(numbers, numbers.dropFirst()).allSatisfy { $0 <= $1 }
+                try scene.expect("records in order", isInOrder, seen: numbers)
+            }
+        },
+        Case("S16", "a watch is silent about other keys") { scene in
+            let key = scene.key("a")
+            let others = [scene.key("a/b"), scene.key("aa"), scene.key("A")]
+            var iterator = scene.store.changes(of: key).makeAsyncIterator()
+            _ = try await scene.next("the record now", of: &iterator)
+            for other in others { try await scene.write([1], to: other, replacing: nil) }
+            let revision = try await scene.write([2], to: key, replacing: nil)
+            try scene.expect(
+                "the first change", try await scene.next("a change", of: &iterator),
+                is: FleetRecord(bytes: [2], revision: revision))
+        },
+        Case("S17", "a watch ends with the task that reads it, and others go on") { scene in
+            let key = scene.key()
+            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+            let watch = Task {
+                for try await _ in scene.store.changes(of: key) { begin.yield() }
+                begin.finish()
+            }
+            for await _ in begun { break }
+            var other = scene.store.changes(of: key).makeAsyncIterator()
+            _ = try await scene.next("the record now", of: &other)
+            watch.cancel()
+            _ = await watch.result
+            let revision = try await scene.write([1], to: key, replacing: nil)
+            try scene.expect(
+                "the change for another watch", try await scene.next("a change", of: &other)?.revision, is: revision)
+        },
+        Case("S18", "a watch of a key that no store keeps fails as invalid") { scene in
+            do {
+                for try await element in scene.store.changes(of: "a b") {
+                    throw FleetStoreScene.surprise("an error", element as Any)
+                }
+                throw FleetStoreScene.surprise("an error", "the end")
+            } catch let error as FleetStoreError {
+                try scene.expect("the error", error.kind, is: .invalid)
+            }
+        },
+    ]
+}
