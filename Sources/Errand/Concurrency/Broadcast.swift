@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A listener has a queue of its own. Several tasks may read it, and each element goes to one of them: an `AsyncStream`
 /// with a continuation would end the program.
-final class Broadcast<Element: Sendable>: Sendable {
+package final class Broadcast<Element: Sendable>: Sendable {
     private struct State {
         var listeners: [Int: Listener<Element>] = [:]
         var lastNumber = 0
@@ -14,12 +14,14 @@ final class Broadcast<Element: Sendable>: Sendable {
     private let state = Lock(State())
     private let listening = Atomic(0)
 
+    package init() {}
+
     /// Whether there are listeners: an element that no listener receives need not be created.
     var hasListeners: Bool { listening.load(ordering: .relaxed) > 0 }
 
     /// Returns a stream for a new listener. It begins with `first`; a listener that is slow misses the oldest elements
     /// beyond `capacity`.
-    func stream(first: Element? = nil, capacity: Int = .max) -> AsyncStream<Element> {
+    package func stream(first: Element? = nil, capacity: Int = .max) -> AsyncStream<Element> {
         let listener = Listener<Element>(capacity: capacity)
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -36,7 +38,7 @@ final class Broadcast<Element: Sendable>: Sendable {
         return AsyncStream { await reader.listener.next() }
     }
 
-    func send(_ element: Element) {
+    package func send(_ element: Element) {
         guard hasListeners else { return }
         send(contentsOf: CollectionOfOne(element))
     }
@@ -50,7 +52,7 @@ final class Broadcast<Element: Sendable>: Sendable {
     }
 
     /// Finishes every stream; later listeners receive an empty one.
-    func finish() {
+    package func finish() {
         state.withLock { state in
             state.isFinished = true
             for listener in state.listeners.values { listener.finish() }

@@ -6,14 +6,18 @@
 ///
 /// A limit that makes no sense (no permits, or no period) is reported by the first call that needs a permit.
 public struct RateLimit: Sendable, Hashable {
-    struct Window: Sendable, Hashable {
-        var permits: Int
-        var period: Duration
+    package struct Window: Sendable, Hashable {
+        package var permits: Int
+        package var period: Duration
         /// Whether sends are also spaced evenly within the period.
-        var isSmooth: Bool
+        package var isSmooth: Bool
     }
 
-    let windows: [Window]
+    package let windows: [Window]
+
+    package init(windows: [Window]) {
+        self.windows = windows
+    }
 
     /// No limit. A pause that the server asks for still applies; after it, all waiting calls are sent at once.
     public static let unlimited = RateLimit(windows: [])
@@ -37,7 +41,7 @@ public struct RateLimit: Sendable, Hashable {
     var largestCost: Int { windows.map(\.permits).min() ?? .max }
 
     /// A description of what is wrong with the limit; `nil` if it is valid.
-    var problem: String? {
+    package var problem: String? {
         for window in windows {
             if window.permits <= 0 {
                 return "a rate limit of \(window.permits) requests lets nothing through; it must be 1 or more"

@@ -21,6 +21,8 @@ public final class RateLimiter: Sendable {
     let serverPauses: ServerPauses
     private let problem: String?
     private let largestCost: Int
+    /// Called when calls begin to wait, and when a pause begins or ends, for a source that can get more permits.
+    private let onDemand: (@Sendable () -> Void)?
     private let state: Lock<State>
 
     /// Creates a limiter with a full bucket.
@@ -56,12 +58,13 @@ public final class RateLimiter: Sendable {
     /// Creates a limiter whose permits come from that source. No call may cost more than the limit.
     package init(
         _ limit: RateLimit, of source: any PermitSource, time: any TimeSource, within shared: RateLimiter? = nil,
-        serverPauses: ServerPauses = .own
+        serverPauses: ServerPauses = .own, onDemand: (@Sendable () -> Void)? = nil
     ) {
         self.limit = limit
         self.time = time
         self.shared = shared
         self.serverPauses = serverPauses
+        self.onDemand = onDemand
         problem = limit.problem
         largestCost = limit.largestCost
         let isSmooth = limit.windows.contains(where: \.isSmooth)
@@ -94,8 +97,10 @@ public final class RateLimiter: Sendable {
         }
         switch admission {
         case .granted: return Grant(asked: arrival, taken: arrival)
+        case .failed(let reason): throw reason
         case .refused(let wait): throw .waitTooLong(wait)
         case .waiting(let waiter):
+            onDemand?()
             return Grant(asked: arrival, taken: try await permit(for: waiter, in: scope))
         }
     }
@@ -148,6 +153,29 @@ public final class RateLimiter: Sendable {
         serve()
     }
 
+    /// What waits for permits of a source that can get more of them.
+    package struct Demand: Sendable, Hashable {
+        /// The total cost of all waiters.
+        package var waiting = 0
+        /// The cost of the first waiter; 0 without one.
+        package var next = 0
+        /// The end of the current pause; `nil` if there is none.
+        package var pausedUntil: Instant?
+    }
+
+    /// What waits now.
+    package var demand: Demand {
+        let now = time.now
+        return state.withLock { $0.demand(at: now) }
+    }
+
+    /// Fails calls that would have to wait, until it is called with `nil`. Permits that the source has are granted.
+    package func refuse(_ reason: ServiceError?) {
+        let refused = state.withLock { $0.refuse(reason) }
+        guard let reason else { return }
+        for waiter in refused { waiter.admission.complete(.failure(reason)) }
+    }
+
     /// Pauses the limiter until `instant`, by the clock of its time source: it grants no permits until then. A pause
     /// that ends before the current one changes nothing.
     ///
@@ -158,6 +186,7 @@ public final class RateLimiter: Sendable {
         let unservable = state.withLock { $0.pause(until: instant, at: now) }
         for waiter in unservable { waiter.admission.complete(.failure(.waitTooLong(now.duration(to: instant)))) }
         serve()
+        onDemand?()
     }
 
     /// Ends a pause now. Does nothing if there is none.
@@ -169,6 +198,7 @@ public final class RateLimiter: Sendable {
         let now = time.now
         state.withLock { $0.resume(at: now) }
         serve()
+        onDemand?()
     }
 
     /// The state of a limiter at one moment.

@@ -7,6 +7,8 @@ extension RateLimiter {
         var line = WaitingLine()
         /// When the first waiter can be served, and the alarm for it.
         var service: (instant: Instant, alarm: Alarm?)?
+        /// Why no permits are granted now, for a source that has none to expect.
+        private var refusal: ServiceError?
         /// The end of the pause; no waiter is served before.
         private var pausedUntil: Instant?
         /// The source as it would be without the pause, which has drained it. A pause that ends early restores it.
@@ -22,6 +24,7 @@ extension RateLimiter {
 extension RateLimiter.State {
     enum Admission {
         case granted
+        case failed(ServiceError)
         /// The permits cannot be available in time; the value is the wait they would need.
         case refused(Duration)
         case waiting(WaitingLine.Waiter)
@@ -31,6 +34,7 @@ extension RateLimiter.State {
         cost: Int, isUrgent: Bool, isReturning: Bool = false, deadline: Instant, at now: Instant
     ) -> Admission {
         if takeAtOnce(cost, isUrgent: isUrgent, isReturning: isReturning, at: now) { return .granted }
+        if let refusal { return .failed(refusal) }
         let wait = hopelessWait(for: cost, isUrgent: isUrgent || isReturning, deadline: deadline, at: now)
         if let wait { return .refused(wait) }
         return .waiting(line.join(cost: cost, isUrgent: isUrgent, isReturning: isReturning, deadline: deadline))
@@ -150,6 +154,22 @@ extension RateLimiter.State {
         return RateLimiter.Snapshot(
             available: end == nil ? available(at: now) : 0, waiters: line.count,
             nextGrant: next ?? .distantFuture, pausedUntil: end)
+    }
+
+    /// Begins or ends to refuse calls that would have to wait. Returns the waiters that are refused, and removes them.
+    mutating func refuse(_ reason: ServiceError?) -> [WaitingLine.Waiter] {
+        refusal = reason
+        guard reason != nil else { return [] }
+        let waiters = line.all
+        for waiter in waiters { line.leave(waiter) }
+        return waiters
+    }
+
+    /// What the limiter needs of a source that can get more permits.
+    func demand(at now: Instant) -> RateLimiter.Demand {
+        RateLimiter.Demand(
+            waiting: line.costAhead(ofUrgent: false), next: line.first?.cost ?? 0,
+            pausedUntil: pausedUntil.flatMap { $0 > now ? $0 : nil })
     }
 
     private func available(at now: Instant) -> Int? {

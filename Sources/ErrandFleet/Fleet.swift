@@ -1,0 +1,168 @@
+public import Errand
+
+/// The machines or processes that share rate limits and sessions.
+///
+/// Servers that use one API key share its limit, and those that use one account share its session. Each makes a fleet of
+/// the same name over the same store:
+///
+///     let fleet = Fleet(store: store, name: "billing")
+///     let client = APIClient("https://api.example.com") {
+///         $0.limiter = fleet.limiter("example-api", .requests(100, per: .seconds(1)))
+///     }
+///
+/// Each permit of a shared limit is owned by one node at a time, so a call that has one sends without asking the store.
+/// Permits move to the nodes whose calls wait. When the store cannot be reached, a node uses what it owns until its
+/// lifetime is over; the limit is never exceeded.
+///
+/// A fleet works from the creation of its first limiter until the last one is released, or until ``leave()``.
+public final class Fleet: Sendable {
+    /// What calls do when their node owns no permits because it cannot reach the store.
+    public struct Outage: Sendable, Hashable {
+        private enum Kind { case wait, fail }
+        private let kind: Kind
+
+        /// They wait until the store can be reached again, or until their deadline.
+        public static let wait = Outage(kind: .wait)
+        /// They fail with `.rateLimited` at once.
+        public static let fail = Outage(kind: .fail)
+    }
+
+    /// What happens in a fleet, as one node sees it.
+    @nonexhaustive public enum Event: Sendable, Hashable {
+        /// The store has failed. It is reported once until it changes or ends.
+        case storeFailed(FleetStoreError)
+        /// The store responds again.
+        case storeRecovered
+        /// This node has removed another one, whose record had not changed for a lifetime.
+        case removedNode(String)
+        /// Others have removed this node, which had that name, because it did not renew its record in time. It goes on
+        /// under another name.
+        case removed(String)
+    }
+
+    /// The name of the fleet.
+    public let name: String
+    private let member: Member
+    private let weight: Int
+    private let lifetime: Duration
+    private let time: any TimeSource
+
+    /// Creates one node of a fleet. Does not use the store yet.
+    ///
+    /// - Parameters:
+    ///   - store: What all nodes share.
+    ///   - name: The name of the fleet: letters, digits, `-`, `.` and `_`. Others are replaced by `_`.
+    ///   - node: A name for this node in snapshots, such as its host; the process and a random part follow it.
+    ///   - weight: This node's part of a limit that is used up, relative to the other nodes.
+    ///   - lifetime: How long a node may use what it owns after its last renewal; the least is 2 seconds. A node renews
+    ///     its record every third of it. After a node has died, its permits are free again one to two lifetimes and a
+    ///     period later.
+    ///   - time: The clocks to use.
+    public init(
+        store: any FleetStore, name: String, node: String = "", weight: Int = 1, lifetime: Duration = .seconds(12),
+        time: any TimeSource = .system
+    ) {
+        self.name = name.keyPart
+        self.weight = max(1, weight)
+        self.lifetime = max(.seconds(2), lifetime)
+        self.time = time
+        member = Member(
+            store: store, prefix: "errand/\(self.name)", label: node.keyPart, lifetime: self.lifetime, time: time)
+    }
+
+    /// Returns a limiter whose limit all nodes of the fleet share.
+    ///
+    /// All nodes give the limit the same name and period. The node that joined last decides how many permits there are.
+    /// Several limits combined with `.all` are shared each under its own name. A limit that spaces requests evenly does
+    /// so on each node, for its part of the permits.
+    ///
+    /// - Parameters:
+    ///   - limit: The limit of the whole fleet.
+    ///   - outage: What calls do when the store cannot be reached.
+    ///   - lowering: How the limit is lowered when the server refuses calls nevertheless; `nil` for not at all.
+    public func limiter(
+        _ name: String, _ limit: RateLimit, whenUnreachable outage: Outage = .wait, lowering: LimitLowering? = nil
+    ) -> RateLimiter {
+        guard limit.problem == nil, let first = limit.windows.first else { return RateLimiter(limit, time: time) }
+        var limiter: RateLimiter?
+        for (index, window) in limit.windows.enumerated().dropFirst().reversed() {
+            let key = "\(name.keyPart).\(index + 1)"
+            limiter = shared(key, window, outage: outage, lowering: lowering, within: limiter)
+        }
+        return shared(name.keyPart, first, outage: outage, lowering: lowering, within: limiter)
+    }
+
+    private func shared(
+        _ name: String, _ window: RateLimit.Window, outage: Outage, lowering: LimitLowering?, within: RateLimiter?
+    ) -> RateLimiter {
+        // Somewhat longer than the limit's period, because clocks run at different rates.
+        let period = Duration.nanoseconds(Int64((Double(window.period.wholeNanoseconds) * 1.01).rounded(.up)))
+        let settings = SharedLimitSettings(
+            permits: window.permits, period: period, isSmooth: window.isSmooth, weight: weight, lowering: lowering,
+            takeover: SharedLimitSettings.lengthened(lifetime) + SharedLimitSettings.lengthened(period))
+        let shared = SharedLimit(
+            name, key: "\(member.prefix)/limits/\(name)", settings, store: member.store, member: member,
+            outage: outage, time: time)
+        let use = LimitUse(shared)
+        let limiter = RateLimiter(
+            RateLimit(windows: [window]),
+            of: OwnedPermits(limit: window.permits, period: period, isSmooth: window.isSmooth), time: time,
+            within: within, serverPauses: within == nil ? .own : .shared
+        ) { use.limit.look() }
+        let box = WeakLimiter(limiter)
+        member.work(for: shared) { await shared.run(for: box) }
+        return limiter
+    }
+
+    /// What this node knows of the fleet.
+    public var snapshot: Snapshot {
+        Snapshot(node: member.id, limits: member.limits.map(\.snapshot))
+    }
+
+    /// What happens from now on. Each stream has a queue of its own.
+    public var events: AsyncStream<Event> { member.events.stream() }
+
+    /// Returns this node's permits to the fleet, so that others need not wait for its end. Call it when a program ends.
+    ///
+    /// Permits that were used come back one period later; it waits for them, 10 seconds at most. The limiters grant no
+    /// permits any more.
+    public func leave() async {
+        for limit in member.limits { limit.end(atMost: .seconds(10)) }
+        await member.ended()
+    }
+}
+
+/// The use of a limit by a limiter, which ends with it.
+final class LimitUse: Sendable {
+    let limit: SharedLimit
+
+    init(_ limit: SharedLimit) {
+        self.limit = limit
+    }
+
+    deinit {
+        limit.end()
+    }
+}
+
+/// A limiter that may be released at any time.
+final class WeakLimiter: Sendable {
+    private let reference: Lock<Reference>
+
+    private struct Reference {
+        weak var limiter: RateLimiter?
+    }
+
+    init(_ limiter: RateLimiter) {
+        reference = Lock(Reference(limiter: limiter))
+    }
+
+    var limiter: RateLimiter? { reference.withLock { $0.limiter } }
+}
+
+extension String {
+    /// The text with all characters replaced that a key may not contain.
+    fileprivate var keyPart: String {
+        String(map { $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0)) ? $0 : "_" }.prefix(100))
+    }
+}

@@ -1,0 +1,316 @@
+import Errand
+
+/// One node's part in a shared limit, as a value over explicit instants: it neither waits, nor reads a clock, nor talks
+/// to the store.
+///
+/// The record says who owns which permits. It is changed by compare-and-swap alone, so every permit is in one place:
+/// - A node that needs permits takes free ones. If there are none, it writes how many it wants.
+/// - A node with more than its part then gives permits away. It stops using them first, gives them one period after
+///   their last use, and never takes them back by itself: they are the other node's when the write succeeds.
+/// - What a node owned whose lifetime is over becomes free one period after the end.
+///
+/// States of a write: none; under way; unknown (its response was lost). While it is unknown, it may still be made, so
+/// the node neither uses what it was giving away, nor decides anything new. It repeats the write until the record has
+/// another revision: from then on the old write can no longer be made, and the record says what is true.
+struct LimitNode {
+    /// What the node itself needs now.
+    struct Need: Hashable, Sendable {
+        /// The permits that are out.
+        var out = 0
+        /// The permits that are not out, so that they can be given away.
+        var unused = 0
+        /// The total cost of the waiters.
+        var waiting = 0
+        /// The cost of the first waiter.
+        var cost = 1
+        /// When the next permits come back; `nil` if none are out.
+        var nextReturn: Instant?
+        /// The end of the limiter's pause; `nil` if there is none.
+        var pausedUntil: Instant?
+    }
+
+    /// What the node does next.
+    struct Step: Hashable, Sendable {
+        /// The record to write in place of the one that was seen; `nil` for none.
+        var write: LimitRecord?
+        /// How many permits the node may have out.
+        var share = Int.max
+        /// What has become of the fleet's pause.
+        var pause: SharedPause.Change?
+        /// When to look again, if nothing happens before; `nil` for never.
+        var due: Instant?
+
+        fileprivate mutating func look(at instant: Instant?) {
+            due = [due, instant].compactMap { $0 }.min()
+        }
+    }
+
+    private(set) var id: String
+    let settings: SharedLimitSettings
+
+    /// The record that was seen last; `nil` before the first, and if there is none.
+    private(set) var record: LimitRecord?
+    private(set) var revision: FleetRevision?
+    /// Whether the store has been read.
+    private(set) var hasRead = false
+    /// The write whose outcome is not known yet.
+    private var attempt: LimitRecord?
+    private var hasJoined = false
+    /// Until when the node creates no record, because it saw that the record was removed.
+    private var emptyUntil = Instant(nanoseconds: .min)
+    private var pause = SharedPause()
+    private var lowering = LoweredLimit()
+    private var lastShare = Int.max
+    /// Since when the node has had its place in the order of the nodes.
+    private var turnStart = Instant.zero
+    private var lastGift = Instant(nanoseconds: .min)
+
+    init(id: String, settings: SharedLimitSettings) {
+        self.id = id
+        self.settings = settings
+    }
+
+    /// What the node owns for certain: without what a write that is under way gives away.
+    var owned: Int {
+        let owned = record?.owned(by: id) ?? 0
+        return attempt.map { min(owned, $0.owned(by: id)) } ?? owned
+    }
+
+    /// Whether a write is under way, or may still be made.
+    var isWriting: Bool { attempt != nil }
+
+    /// Begins again under another name: what belonged to the old one is for others to release.
+    mutating func rename(to id: String) {
+        self.id = id
+        (attempt, hasJoined, lastShare) = (nil, false, .max)
+    }
+
+    /// Accepts a record that was read, or that a watch reported. One that is not newer than the record that was seen
+    /// last is ignored.
+    mutating func see(_ seen: LimitRecord, _ seenRevision: FleetRevision, at now: Instant) {
+        if let revision, seenRevision <= revision { return }
+        let before = owned
+        (hasRead, attempt) = (true, nil)
+        (record, revision) = (seen, seenRevision)
+        if before == 0, owned > 0 { turnStart = now }
+        lowering.see(seen, at: now)
+    }
+
+    /// Accepts that there was no record when the store was read, after the record that was seen last. If there was one
+    /// before, its nodes may still use their permits for a while, so this node does not create another at once.
+    mutating func seeNone(at now: Instant) {
+        if revision != nil { emptyUntil = now.advanced(by: settings.takeover) }
+        hasRead = true
+        (record, revision, attempt) = (nil, nil, nil)
+    }
+
+    /// Accepts the outcome of the write; `nil` if it is not known. `changed` is the record that another node has written.
+    mutating func wrote(_ outcome: FleetWrite?, _ changed: LimitRecord?, at now: Instant) {
+        guard let outcome, let written = attempt else { return }
+        switch outcome {
+        case .written(let newRevision?): see(written, newRevision, at: now)
+        case .changed(let other?):
+            attempt = nil
+            if let changed { see(changed, other.revision, at: now) }
+        case .written(nil), .changed(nil): seeNone(at: now)
+        }
+    }
+
+    /// Decides what to do next. A write that it returns is under way from then on, until `see` or `wrote` ends it.
+    ///
+    /// - Parameters:
+    ///   - gone: The nodes whose permits have become free, because their lifetime and a period are over.
+    ///   - random: Marks a pause that this node announces.
+    mutating func step(_ need: Need, gone: Set<String> = [], at now: Instant, random: UInt64 = 0) -> Step {
+        guard hasRead else { return Step() }
+        if let attempt { return Step(write: attempt, share: lastShare) }
+        let before = record ?? LimitRecord(permits: settings.permits, period: settings.period)
+        guard before.period == settings.period.wholeNanoseconds, before.version <= LimitRecord.currentVersion else {
+            return Step(share: 0)
+        }
+        if record == nil, now < emptyUntil { return Step(share: 0, due: emptyUntil) }
+        var next = before
+        var step = Step()
+        release(gone, in: &next)
+        let needed = min(settings.permits, need.out + need.waiting)
+        if needed > 0 { join(&next) }
+        let isNewPause = pause.step(need.pausedUntil, in: &next, &step.pause, at: now, random: random)
+        if let settings = settings.lowering {
+            step.look(at: lowering.step(settings, isNewPause: isNewPause, of: id, in: &next, at: now))
+        }
+        ask(for: min(next.permits, needed), need, in: &next)
+        share(min(next.permits, needed), need, in: &next, &step, at: now)
+        lastShare = step.share
+        let isWritten = next != before
+        pause.removePast(from: &next, isWritten: isWritten)
+        if next != before {
+            step.write = next
+            attempt = next
+        }
+        return step
+    }
+
+    /// Returns the record that a node leaves behind whose limiter is no longer used; `nil` if there is nothing to
+    /// return. What is out remains with it, until the others know that its lifetime is over.
+    mutating func leave(_ need: Need, at now: Instant) -> LimitRecord? {
+        guard hasRead, attempt == nil, var next = record, let node = next.node(id) else { return nil }
+        let unused = min(need.unused, node.owned)
+        next.free += unused
+        next.update(id) { node in
+            node.owned -= unused
+            node.wants = 0
+        }
+        guard next != record else { return nil }
+        attempt = next
+        return next
+    }
+}
+
+extension LimitNode {
+    private func release(_ gone: Set<String>, in next: inout LimitRecord) {
+        for id in gone where id != self.id {
+            next.free += next.owned(by: id)
+            next.update(id) { node in
+                node.owned = 0
+                node.wants = 0
+            }
+        }
+    }
+
+    /// The node that joined last decides how many permits there are.
+    private mutating func join(_ next: inout LimitRecord) {
+        guard !hasJoined else { return }
+        hasJoined = next.permits == settings.permits
+        next.free += settings.permits - next.permits
+        next.permits = settings.permits
+        let restored = next.aside - min(next.aside, settings.permits - 1)
+        next.aside -= restored
+        next.free += restored
+    }
+
+    /// Takes free permits, and writes how many more are needed.
+    private func ask(for needed: Int, _ need: Need, in next: inout LimitRecord) {
+        let mine = next.owned(by: id)
+        guard needed > mine else {
+            // A node that looks as if its calls waited would be given what it does not need.
+            if let node = next.node(id), node.isShort { next.update(id) { $0.wants = needed } }
+            return
+        }
+        let othersWait = next.nodes.contains { $0.id != id && $0.isShort }
+        var probe = next
+        probe.update(id) { node in
+            node.wants = needed
+            node.cost = max(1, need.cost)
+            node.weight = settings.weight
+        }
+        // Somewhat more than is needed now, so that growing demand does not ask for permits one by one.
+        var wish = min(next.permits, needed + needed / 4 + 1) - mine
+        if othersWait { wish = target(in: probe) - mine }
+        let taken = max(0, min(next.free, wish))
+        let missing = needed > mine + taken
+        guard taken > 0 || missing else { return }
+        let permits = next.permits
+        next.free -= taken
+        next.update(id) { node in
+            node.owned += taken
+            node.cost = max(1, need.cost)
+            node.weight = settings.weight
+            // Rounded, so that each further waiter does not change the record.
+            if !missing {
+                node.wants = 0
+            } else if node.wants < needed || node.wants / 4 > needed {
+                node.wants = needed.roundedUp(to: permits)
+            }
+        }
+    }
+
+    private func target(in record: LimitRecord) -> Int {
+        guard let index = record.nodes.firstIndex(where: { $0.id == id }) else { return 0 }
+        return record.targets()[index]
+    }
+
+    /// Gives away what others are to have, and finds out how much the node may use.
+    private mutating func share(
+        _ needed: Int, _ need: Need, in next: inout LimitRecord, _ step: inout Step, at now: Instant
+    ) {
+        let mine = next.owned(by: id)
+        let isOwed = next.free < 0
+        guard mine > 0, isOwed || next.nodes.contains(where: { $0.id != id && $0.isShort }) else {
+            // Waiters that leave do not report it, and the record should not say for long that there are any.
+            if next.node(id)?.isShort == true {
+                step.look(at: now.advanced(by: max(settings.period, .milliseconds(200))))
+            }
+            return
+        }
+        // What the others can have is what this node does not need.
+        var view = next
+        view.update(id) { node in
+            node.owned = min(mine, needed)
+            node.wants = needed > mine ? max(needed, node.wants) : needed
+            node.cost = max(1, need.cost)
+        }
+        let turn = turnLength(in: view)
+        let isOver = turn.map { now >= turnStart.advanced(by: $0) } ?? false
+        if isOver { view.moveToEnd(id) }
+        let mayKeep = target(in: view)
+        step.share = mayKeep
+        let surplus = mine - mayKeep
+        let giveable = min(surplus, need.unused)
+        step.look(at: surplus > 0 ? need.nextReturn : turn.map { turnStart.advanced(by: $0) })
+        guard giveable > 0 else { return }
+        // Small gifts are collected for a fifth of a period, unless somebody has nothing.
+        let rest = lastGift.advanced(by: settings.period / 5)
+        let isWorthwhile =
+            giveable == surplus || giveable > next.permits / 10 || now >= rest
+            || next.nodes.contains { $0.id != id && $0.isShort && $0.owned < $0.cost }
+        guard isWorthwhile else {
+            step.look(at: rest)
+            return
+        }
+        give(giveable, view.targets(), view, in: &next)
+        if isOver, next.node(id) != nil { next.moveToEnd(id) }
+        if next != record { (lastGift, turnStart) = (now, isOver ? now : turnStart) }
+    }
+
+    /// Returns how long this node keeps its place when others with waiters have less; `nil` if none of them do.
+    private func turnLength(in view: LimitRecord) -> Duration? {
+        let targets = view.targets()
+        guard let mine = view.nodes.firstIndex(where: { $0.id == id }), targets[mine] > 0 else { return nil }
+        let rivals = view.nodes.indices.filter { view.nodes[$0].id != id && view.nodes[$0].isShort }
+        if rivals.contains(where: { targets[$0] < min(view.nodes[$0].cost, view.nodes[$0].wants) }) { return settings.period }
+        let isAhead = rivals.contains { index in
+            view.nodes[index].weight == view.nodes[mine].weight && targets[index] < targets[mine]
+                && targets[index] < view.nodes[index].wants
+        }
+        return isAhead ? max(settings.period * 30, .seconds(30)) : nil
+    }
+
+    /// Gives permits to the nodes that have less than their targets.
+    private func give(_ count: Int, _ targets: [Int], _ view: LimitRecord, in next: inout LimitRecord) {
+        var left = count
+        func pass(_ part: Int) {
+            next.update(id) { $0.owned -= part }
+            left -= part
+        }
+        if next.free < 0 {
+            let part = min(left, -next.free)
+            next.free += part
+            pass(part)
+        }
+        for (node, target) in zip(view.nodes, targets) where node.id != id && node.isShort && left > 0 {
+            let part = min(left, max(0, min(target, node.wants) - node.owned))
+            guard part > 0 else { continue }
+            next.update(node.id) { $0.owned += part }
+            pass(part)
+        }
+    }
+}
+
+extension Int {
+    /// The number, rounded up to one of a few steps; at most `limit`.
+    fileprivate func roundedUp(to limit: Int) -> Int {
+        var step = 1
+        while step < self / 4 { step *= 2 }
+        return Swift.min(limit, (self + step - 1) / step * step)
+    }
+}

@@ -1,0 +1,160 @@
+import Errand
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Who owns the permits of a limit: the record that all nodes share.
+///
+/// Its size depends on the number of nodes alone. In every record `free`, `aside` and what the nodes own add up to
+/// `permits`.
+struct LimitRecord: Codable, Hashable, Sendable {
+    /// A node that owns permits or waits for some.
+    struct Node: Codable, Hashable, Sendable {
+        let id: String
+        /// The permits that it owns.
+        var owned = 0
+        /// The permits that it would like to own; more than `owned` while calls wait.
+        var wants = 0
+        /// The permits that its next call takes together.
+        var cost = 1
+        /// Its part of the limit, relative to other nodes.
+        var weight = 1
+
+        var isShort: Bool { wants > owned }
+    }
+
+    /// A pause that a server has asked for.
+    struct Pause: Codable, Hashable, Sendable {
+        let id: UInt64
+        /// How long it lasts from when a node first sees it.
+        var milliseconds: Int
+    }
+
+    /// The version of the format. A node leaves a record of a later version alone.
+    var version = LimitRecord.currentVersion
+    /// The permits of the limit.
+    var permits: Int
+    /// The period in nanoseconds.
+    let period: Int64
+    /// The permits that no node owns. It is negative after the limit was lowered, until nodes have returned so many.
+    var free: Int
+    /// The permits that are set aside because the server has refused calls.
+    var aside = 0
+    /// All nodes with permits or with calls that wait, those first that are next when there are too few permits.
+    var nodes: [Node] = []
+    var pause: Pause?
+
+    static let currentVersion = 1
+
+    init(permits: Int, period: Duration) {
+        self.permits = permits
+        self.period = period.wholeNanoseconds
+        free = permits
+    }
+
+    /// Returns what a node owns.
+    func owned(by id: String) -> Int { node(id)?.owned ?? 0 }
+
+    func node(_ id: String) -> Node? { nodes.first { $0.id == id } }
+
+    /// Changes the entry of a node, which is appended if there is none, and removed if it says nothing.
+    mutating func update(_ id: String, _ change: (inout Node) -> Void) {
+        let index = nodes.firstIndex { $0.id == id }
+        var node = index.map { nodes[$0] } ?? Node(id: id)
+        change(&node)
+        let isEmpty = node.owned == 0 && node.wants == 0
+        switch index {
+        case let index? where isEmpty: nodes.remove(at: index)
+        case let index?: nodes[index] = node
+        case nil: if !isEmpty { nodes.append(node) }
+        }
+    }
+
+    /// Puts a node behind all others.
+    mutating func moveToEnd(_ id: String) {
+        guard let index = nodes.firstIndex(where: { $0.id == id }) else { return }
+        nodes.append(nodes.remove(at: index))
+    }
+
+    /// Whether the numbers fit each other. A record of others' hands could be anything.
+    var isSound: Bool {
+        var sum = 0
+        for part in [free, aside] + nodes.map(\.owned) {
+            let (next, overflow) = sum.addingReportingOverflow(part)
+            if overflow { return false }
+            sum = next
+        }
+        return sum == permits && permits > 0 && period > 0 && aside >= 0
+            && nodes.allSatisfy { $0.owned >= 0 && $0.wants >= 0 && $0.cost > 0 && $0.weight > 0 }
+            && Set(nodes.map(\.id)).count == nodes.count
+    }
+
+    /// Returns how many permits each node should own, in the order of `nodes`.
+    ///
+    /// No node gets more than it wants. Each gets first what its next call takes, in order, as long as there are enough;
+    /// what is left is shared out by weight. A node whose calls do not wait counts as wanting what it has.
+    func targets() -> [Int] {
+        let demands = nodes.map { max($0.owned, $0.wants) }
+        var targets = nodes.map { _ in 0 }
+        var left = permits - aside
+        for index in nodes.indices where demands[index] > 0 {
+            let first = min(demands[index], nodes[index].cost)
+            // A node that needs more than is left is not passed over by those behind it.
+            guard first <= left else { left = 0; break }
+            targets[index] = first
+            left -= first
+        }
+        while left > 0 {
+            let hungry = nodes.indices.filter { targets[$0] < demands[$0] }
+            guard !hungry.isEmpty else { break }
+            let weight = hungry.reduce(0) { $0 + nodes[$1].weight }
+            let before = left
+            for index in hungry {
+                let part = min(before / weight * nodes[index].weight, demands[index] - targets[index])
+                targets[index] += part
+                left -= part
+            }
+            if left == before || before < weight {
+                for index in hungry.prefix(left) {
+                    targets[index] += 1
+                    left -= 1
+                }
+            }
+        }
+        return targets
+    }
+}
+
+extension LimitRecord {
+    /// Reads a record from the store. Throws if it is not one.
+    init(_ bytes: [UInt8], key: String) throws(FleetStoreError) {
+        guard let record = try? JSONDecoder().decode(LimitRecord.self, from: Data(bytes)) else {
+            throw FleetStoreError(.damaged, "What the store has under \(key) is not the record of a limit")
+        }
+        guard record.version > Self.currentVersion || record.isSound else {
+            throw FleetStoreError(.damaged, "The numbers of the limit under \(key) do not fit each other")
+        }
+        self = record
+    }
+
+    /// The record as JSON.
+    func encoded() throws(FleetStoreError) -> [UInt8] {
+        do {
+            return try [UInt8](JSONEncoder().encode(self))
+        } catch {
+            throw FleetStoreError(.invalid, "The record of a limit cannot be encoded: \(error)")
+        }
+    }
+
+    /// Returns why a node cannot share this limit; `nil` if it can.
+    func conflict(with settings: SharedLimitSettings, name: String) -> String? {
+        if version > Self.currentVersion {
+            return "a later version of Errand has written the limit \(name); update this program"
+        }
+        guard period != settings.period.wholeNanoseconds else { return nil }
+        return "the limit \(name) of the fleet has another period; all nodes must use the same, or another name"
+    }
+}

@@ -1,0 +1,85 @@
+import Errand
+
+/// The permits of a shared limit that this node owns, as a value over explicit instants.
+///
+/// The node applies the rule of a single machine to them: a permit that was taken is usable again one period later. It
+/// owns them until ``end``, and takes none after it. The number changes while calls wait: `RateLimiter` serves them
+/// then.
+struct OwnedPermits: PermitSource {
+    /// The least time between taking a permit and the end of the node's lifetime. A send that is prepared within this
+    /// time reads the clock once.
+    private static let margin = Duration.milliseconds(1)
+
+    private var window: RollingWindow
+    /// The permits of the whole limit, and its period, for bounds.
+    private let limit: Int
+    private let period: Duration
+    /// When the node no longer owns them, by its own clock; renewals move it on.
+    var end = Instant(nanoseconds: .min)
+    /// How many of the permits the node itself may have out. The rest goes to other nodes as soon as it is back.
+    var share = Int.max
+
+    init(limit: Int, period: Duration, isSmooth: Bool) {
+        window = RollingWindow(permits: 0, period: period, isSmooth: isSmooth)
+        self.limit = max(1, limit)
+        self.period = period
+    }
+
+    /// The number of permits that the node owns.
+    var owned: Int {
+        get { window.permits }
+        set { window.setPermits(newValue) }
+    }
+
+    /// Returns how many permits are out.
+    func out(at now: Instant) -> Int { window.out(at: now) }
+
+    /// Returns how many permits are not out: what may be given to another node.
+    func unused(at now: Instant) -> Int { max(0, window.permits - window.out(at: now)) }
+
+    /// Returns when the next permits come back; `nil` if none are out.
+    func nextReturn(after now: Instant) -> Instant? { window.nextReturn(after: now) }
+
+    private func isOwner(at now: Instant) -> Bool { now.advanced(by: Self.margin) < end }
+
+    /// The permits that others are to have.
+    private var owed: Int { max(0, window.permits - share) }
+
+    func available(at now: Instant) -> Int? {
+        isOwner(at: now) ? max(0, window.available(at: now) - owed) : 0
+    }
+
+    func earliest(taking cost: Int, at now: Instant) -> Instant? {
+        isOwner(at: now) ? window.earliest(taking: cost + owed, at: now) : nil
+    }
+
+    /// Other nodes may give theirs up at any moment, so the bound is that of the whole limit.
+    func earliest(taking cost: Int, after ahead: Int, at now: Instant) -> Instant {
+        let (last, overflow) = ahead.addingReportingOverflow(max(1, cost) - 1)
+        guard !overflow else { return .distantFuture }
+        let (wait, tooLong) = period.wholeNanoseconds.multipliedReportingOverflow(by: Int64(last / limit))
+        return tooLong ? .distantFuture : now.advanced(by: .nanoseconds(wait))
+    }
+
+    mutating func take(_ cost: Int, at now: Instant) -> Bool {
+        guard cost > 0 else { return cost == 0 }
+        guard let earliest = earliest(taking: cost, at: now), earliest <= now else { return false }
+        window.take(cost, at: now)
+        return true
+    }
+
+    /// A permit carries its end: one whose node has lost it in the meantime is not used.
+    mutating func renew(_ cost: Int, takenAt instant: Instant, at now: Instant) -> Bool {
+        guard isOwner(at: now), window.permits >= cost, window.holds(cost, takenAt: instant, at: now) else {
+            return false
+        }
+        window.renew(cost, takenAt: instant, at: now)
+        return true
+    }
+
+    mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
+        window.giveBack(cost, takenAt: instant)
+    }
+
+    mutating func drain(until instant: Instant) { window.drain(until: instant) }
+}

@@ -1,0 +1,68 @@
+import Errand
+
+/// A pause that all nodes keep: the node that hears of it writes it, the others apply it when they see it.
+///
+/// The record says how long the pause lasts, since clocks do not agree on instants. A node counts from when it first
+/// saw it, so it pauses somewhat longer than the server has asked for.
+struct SharedPause: Sendable {
+    /// What a node's limiter does about the fleet's pause.
+    enum Change: Hashable, Sendable {
+        case pause(until: Instant)
+        case resume
+    }
+
+    /// The pause that the node knows.
+    private var known: (id: UInt64, end: Instant)?
+    /// The last pause that the node knew, which it neither begins again nor takes for a new one.
+    private var past: UInt64?
+    /// Whether this node has written the last pause, and so removes it from the record.
+    private var isOwn = false
+
+    /// Applies the record's pause, or writes the limiter's own. Returns whether the limiter's own is a new one.
+    mutating func step(
+        _ own: Instant?, in record: inout LimitRecord, _ change: inout Change?, at now: Instant, random: UInt64
+    ) -> Bool {
+        if let known, known.end <= now { forget() }
+        let isOurs = record.pause.map { $0.id == known?.id } ?? false
+        if let known, !isOurs, record.pause == nil {
+            // Another node has ended it.
+            forget()
+            if own == known.end {
+                change = .resume
+                return false
+            }
+        }
+        if let other = record.pause, !isOurs, other.id != past {
+            let end = now.advanced(by: .milliseconds(other.milliseconds))
+            (known, isOwn) = ((other.id, end), false)
+            if end > own ?? now { change = .pause(until: end) }
+        }
+        if let own, own > known?.end ?? now {
+            let isNew = known == nil
+            record.pause = LimitRecord.Pause(id: random, milliseconds: Self.milliseconds(from: now, to: own))
+            (known, isOwn) = ((random, own), true)
+            return isNew
+        }
+        if known != nil, own == nil, change == nil {
+            // The program has ended it.
+            forget()
+            record.pause = nil
+        }
+        return false
+    }
+
+    /// Removes a pause that is over from the record, if the record is written anyway or the pause was this node's.
+    func removePast(from record: inout LimitRecord, isWritten: Bool) {
+        guard let pause = record.pause, pause.id == past, known == nil, isWritten || isOwn else { return }
+        record.pause = nil
+    }
+
+    private mutating func forget() {
+        past = known?.id ?? past
+        known = nil
+    }
+
+    private static func milliseconds(from now: Instant, to end: Instant) -> Int {
+        Int((now.duration(to: end).wholeNanoseconds + 999_999) / 1_000_000)
+    }
+}

@@ -1,0 +1,101 @@
+import Errand
+
+/// How long a node may use what it owns, and how others find out that it no longer does: a value over explicit instants.
+///
+/// A node renews its record every third of a lifetime, by compare-and-swap, and may use what it owns until one lifetime
+/// after it *sent* the last renewal that succeeded. Another node looks at the record now and then. When it has seen it
+/// unchanged for a lifetime of its own clock, it removes it: from then on no renewal can succeed, and the last one that
+/// did was sent before the record was first seen. So nothing rests on the store's clock, or on clocks that agree; only
+/// rates must differ by less than 1 %.
+struct NodeLife: Sendable {
+    /// What a node knows of another one.
+    private struct Sighting: Sendable {
+        /// The revision of its record; `nil` if it has none.
+        var revision: FleetRevision?
+        /// Since when the record has been like that.
+        var since: Instant
+    }
+
+    /// What to do about another node.
+    enum Inspection: Hashable, Sendable {
+        case none
+        /// Remove its record, if it still has that revision.
+        case remove(FleetRevision)
+    }
+
+    let lifetime: Duration
+    private(set) var revision: FleetRevision?
+    /// Until when this node may use what it owns.
+    private(set) var end = Instant(nanoseconds: .min)
+    private var sightings: [String: Sighting] = [:]
+
+    init(lifetime: Duration) {
+        self.lifetime = lifetime
+    }
+
+    /// The time between two renewals: two of them may fail.
+    var renewal: Duration { lifetime / 3 }
+    /// The time between two looks at another node.
+    var inspection: Duration { lifetime / 2 }
+    /// How long another node's record must not have changed for it to be removed.
+    var patience: Duration { SharedLimitSettings.lengthened(lifetime) }
+
+    /// Accepts that a renewal sent at that instant has succeeded.
+    mutating func renewed(_ newRevision: FleetRevision, sentAt instant: Instant) {
+        revision = newRevision
+        end = max(end, instant.advanced(by: lifetime))
+    }
+
+    /// Accepts that others have removed this node's record: it owns nothing any more.
+    mutating func removed() {
+        (revision, end) = (nil, Instant(nanoseconds: .min))
+    }
+
+    /// Accepts what another node's record was when it was read, and returns what to do about it.
+    mutating func inspected(_ id: String, _ revision: FleetRevision?, at now: Instant) -> Inspection {
+        guard let sighting = sightings[id], sighting.revision == revision else {
+            sightings[id] = Sighting(revision: revision, since: now)
+            return .none
+        }
+        guard let revision, sighting.since.advanced(by: patience) <= now else { return .none }
+        return .remove(revision)
+    }
+
+    /// Accepts that this node has removed another one's record. It was unchanged for a lifetime, which counts.
+    mutating func removedOther(_ id: String) {
+        sightings[id]?.revision = nil
+    }
+
+    /// Returns since when another node's record has been gone, or had been unchanged before it was removed.
+    func gone(_ id: String) -> Instant? {
+        sightings[id].flatMap { $0.revision == nil ? $0.since : nil }
+    }
+
+    /// Whether another node has missed a renewal, as far as this one can see.
+    func isLate(_ id: String, at now: Instant) -> Bool {
+        sightings[id].map { $0.revision == nil || $0.since.advanced(by: renewal * 2) <= now } ?? false
+    }
+
+    /// Returns when the record of another node is due to be removed, if it does not change.
+    func dueRemoval(of id: String) -> Instant? {
+        sightings[id].flatMap { $0.revision == nil ? nil : $0.since.advanced(by: patience) }
+    }
+
+    /// Forgets nodes that are in no record any more.
+    mutating func keep(_ ids: Set<String>) {
+        sightings = sightings.filter { ids.contains($0.key) }
+    }
+
+    /// Returns the nodes that this one inspects: the one before it in the order of their names, and those before that
+    /// one as long as they are late. So each node is inspected by one other.
+    func inspects(_ nodes: [String], as own: String, at now: Instant) -> [String] {
+        let sorted = nodes.filter { $0 != own }.sorted()
+        let start = sorted.firstIndex { $0 > own } ?? sorted.count
+        var found: [String] = []
+        for id in (sorted[start...] + sorted[..<start]).reversed() {
+            found.append(id)
+            guard isLate(id, at: now) else { break }
+        }
+        return found
+    }
+}
