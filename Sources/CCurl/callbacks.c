@@ -123,6 +123,10 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
         ccurl_transfer_refuse_repetition(transfer);
         return CCURL_PREREQFUNC_ABORT;
     }
+    if (transfer->request.permit_end && ccurl_now_suspended() >= transfer->request.permit_end) {
+        transfer->objection = CCURL_PERMIT_ENDED;
+        return CCURL_PREREQFUNC_ABORT;
+    }
     move(transfer, SENDING);
     bool is_new = ccurl_transfer_get_long(transfer, CCURLINFO_NUM_CONNECTS) > 0;
     connection->kind = is_new ? CCURL_ON_NEW_CONNECTION : CCURL_ON_KEPT_CONNECTION;

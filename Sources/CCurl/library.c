@@ -169,6 +169,12 @@ bool ccurl_has_descriptors(void) {
     return descriptor >= 0;
 }
 
+int64_t ccurl_now_suspended(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
 int64_t ccurl_now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);

@@ -79,6 +79,8 @@ typedef enum {
     CCURL_REPEATED,
     // There is no connection of HTTP/3 that was kept. Nothing was sent.
     CCURL_LACKING_HTTP3,
+    // The permit of the rate limit ended before there was a connection. Nothing was sent.
+    CCURL_PERMIT_ENDED,
 } ccurl_objection;
 
 // Why libcurl was about to send a request a second time.
@@ -138,7 +140,12 @@ typedef struct {
     bool has_own_proxy;
     // Whether the options of the transport allow HTTP/3.
     bool may_use_http3;
+    // When the permit of the rate limit ends, by ccurl_now_suspended; 0 if it does not.
+    int64_t permit_end;
 } ccurl_request;
+
+// Nanoseconds of a clock that also counts while the machine is suspended.
+int64_t ccurl_now_suspended(void);
 
 // Returns NULL if there is no memory.
 ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop);

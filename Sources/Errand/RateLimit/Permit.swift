@@ -29,11 +29,15 @@ final class Permit: SendPermit {
         isUnused = Atomic(taken != nil)
     }
 
+    var hasEnd: Bool { limiter.permitsEnd }
+
+    var end: Instant { limiter.permitEnd }
+
     /// Uses the permit for a send at that instant. Returns `false` if it has been used or given back, or has come back
     /// to the limiter in the meantime.
     func use(at instant: Instant) -> Bool {
         guard claim() else { return false }
-        guard instant > taken.advanced(by: Self.tolerance) else { return true }
+        guard hasEnd || instant > taken.advanced(by: Self.tolerance) else { return true }
         return limiter.renew(cost: cost, takenAt: taken, at: instant)
     }
 
@@ -60,6 +64,10 @@ final class Permit: SendPermit {
 /// whose permits come from elsewhere may have more of them or fewer at any time: ``RateLimiter/changeSource(_:)``
 /// notifies the limiter, which then serves the waiters it can.
 package protocol PermitSource: Sendable {
+    /// Whether its permits can end before they are used.
+    static var permitsEnd: Bool { get }
+    /// When the permits that were taken can no longer be used, as far as is known now.
+    var end: Instant { get }
     /// Returns the number of available permits; `nil` if it is unlimited.
     func available(at now: Instant) -> Int?
     /// Returns when `cost` permits can be taken together, if no others are taken before; `nil` if that cannot be
@@ -77,4 +85,9 @@ package protocol PermitSource: Sendable {
     mutating func giveBack(_ cost: Int, takenAt instant: Instant)
     /// Empties the source, so that its permits come back one by one from `instant` on.
     mutating func drain(until instant: Instant)
+}
+
+extension PermitSource {
+    package static var permitsEnd: Bool { false }
+    package var end: Instant { .distantFuture }
 }

@@ -19,6 +19,8 @@ public final class RateLimiter: Sendable {
     /// The limiter that this one is within; `nil` if there is none.
     let shared: RateLimiter?
     let serverPauses: ServerPauses
+    /// Whether permits can end before they are used: those of this limiter, or of one that it is within.
+    let permitsEnd: Bool
     private let problem: String?
     private let largestCost: Int
     /// Called when calls begin to wait, and when a pause begins or ends, for a source that can get more permits.
@@ -65,6 +67,7 @@ public final class RateLimiter: Sendable {
         self.shared = shared
         self.serverPauses = serverPauses
         self.onDemand = onDemand
+        permitsEnd = type(of: source).permitsEnd || shared?.permitsEnd == true
         problem = limit.problem
         largestCost = limit.largestCost
         let isSmooth = limit.windows.contains(where: \.isSmooth)
@@ -144,6 +147,11 @@ public final class RateLimiter: Sendable {
     func giveBackOwn(cost: Int, takenAt instant: Instant) {
         state.withLock { $0.giveBack(cost, takenAt: instant) }
         serve()
+    }
+
+    /// When the permits that were taken can no longer be used.
+    var permitEnd: Instant {
+        min(state.withLock { $0.end }, shared?.permitEnd ?? .distantFuture)
     }
 
     /// Changes what the source has, and serves the waiters that can be served then. The change may be made twice:

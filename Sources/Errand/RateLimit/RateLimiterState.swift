@@ -156,6 +156,9 @@ extension RateLimiter.State {
             nextGrant: next ?? .distantFuture, pausedUntil: end)
     }
 
+    /// When the permits that were taken can no longer be used.
+    var end: Instant { source.end }
+
     /// Begins or ends to refuse calls that would have to wait. Returns the waiters that are refused, and removes them.
     mutating func refuse(_ reason: ServiceError?) -> [WaitingLine.Waiter] {
         refusal = reason

@@ -75,8 +75,11 @@ final class Send: Sendable {
     func usePermit() -> Bool {
         guard let permit else { return true }
         let (start, hasQueued) = state.withLock { ($0.start, $0.hasQueued) }
-        return permit.use(at: hasQueued ? time.now : start)
+        return permit.use(at: hasQueued || permit.hasEnd ? time.now : start)
     }
+
+    /// When the permit can no longer be used; `nil` if it has no end.
+    var permitEnd: Instant? { permit.flatMap { $0.hasEnd ? $0.end : nil } }
 
     /// Takes another permit, ahead of the queue, and uses it.
     func takePermit() async throws(ServiceError) {
@@ -127,6 +130,10 @@ protocol PhaseReporter: AnyObject, Sendable {
 
 /// The permission for a send.
 protocol SendPermit: Sendable {
+    /// Whether the permission has an end, because somebody else may have it then.
+    var hasEnd: Bool { get }
+    /// The end, as it is now.
+    var end: Instant { get }
     /// Uses the permission for a send at that instant. Returns `false` if its time is over.
     func use(at instant: Instant) -> Bool
     /// Takes and uses another permission. Returns how long it waited.

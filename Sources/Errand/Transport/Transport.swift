@@ -106,6 +106,11 @@ public struct TransportContext: Sendable {
         send.usePermit()
     }
 
+    /// Returns how long the permit may still be used from the moment of the call; `nil` if it has no end.
+    package var permitEnd: (() -> Duration)? {
+        send.permitEnd.map { [time] end in { time.now.duration(to: end) } }
+    }
+
     /// Takes another permit, ahead of the calls that wait for theirs, and uses it.
     package func takePermit() async throws(ServiceError) {
         try await send.takePermit()

@@ -10,6 +10,8 @@ struct OwnedPermits: PermitSource {
     /// time reads the clock once.
     private static let margin = Duration.milliseconds(1)
 
+    static let permitsEnd = true
+
     private var window: RollingWindow
     /// The permits of the whole limit, and its period, for bounds.
     private let limit: Int

@@ -1,4 +1,4 @@
-package import Errand
+import Errand
 
 /// What every store accepts as a key and as a record.
 package enum FleetRecordRules {

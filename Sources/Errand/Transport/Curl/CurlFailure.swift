@@ -39,6 +39,9 @@ struct CurlFailure {
         case CCURL_UPGRADED:
             return failure(.malformed, "the server changed to another protocol, which was not asked for")
         case CCURL_REPEATED: return repeated
+        case CCURL_PERMIT_ENDED:
+            let message = "the permit of the rate limit ended before the connection was open; nothing was sent"
+            return .transport(TransportFailure(.reset, message, mayHaveReachedServer: false))
         default: break
         }
         guard let code else { return .transportShutDown(mayHaveReachedServer: hasSent) }

@@ -33,7 +33,7 @@ struct CurlRequest {
             origin: origin, head_limit: Self.largestHead, body_limit: context.bodyLimit,
             is_encrypted: isEncrypted, is_safe: request.method == .get || request.method == .head,
             expects_continue: request.headers["Expect"] != nil, is_plain: isPlain, has_own_proxy: ownProxy != nil,
-            may_use_http3: isEncrypted && mayUseHTTP3)
+            may_use_http3: isEncrypted && mayUseHTTP3, permit_end: context.permitEnd.map(Self.end) ?? 0)
         if ccurl_transfer_begin(transfer, &facts) {
             prepareProtocol(transfer)
             try prepareConnection(transfer)
@@ -48,6 +48,13 @@ struct CurlRequest {
             try prepareBody(transfer)
         }
         try prepareHeaders(transfer)
+    }
+
+    /// Returns an instant of the client's clock as one of the C side's. A process that is stopped in between gets an
+    /// earlier one.
+    private static func end(after wait: () -> Duration) -> Int64 {
+        let now = ccurl_now_suspended()
+        return max(1, now.addingReportingOverflow(wait().wholeNanoseconds).partialValue)
     }
 
     private func prepareProtocol(_ transfer: OpaquePointer) {

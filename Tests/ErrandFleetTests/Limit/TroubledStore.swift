@@ -1,0 +1,57 @@
+import Errand
+import ErrandFleet
+import ErrandSimulation
+
+/// A store in memory that can stop responding, and counts what it is asked.
+final class TroubledStore: FleetStore {
+    private struct State {
+        var failure: FleetStoreError?
+        var reads = 0
+        var writes = 0
+        /// Called before each write that succeeds, with its key.
+        var losesResponses = false
+    }
+
+    private let memory = MemoryFleetStore()
+    private let state = Lock(State())
+
+    /// Why every read and write fails now; `nil` if none does.
+    var failure: FleetStoreError? {
+        get { state.withLock { $0.failure } }
+        set { state.withLock { $0.failure = newValue } }
+    }
+
+    /// Whether writes are made, but their responses are lost.
+    var losesResponses: Bool {
+        get { state.withLock { $0.losesResponses } }
+        set { state.withLock { $0.losesResponses = newValue } }
+    }
+
+    var requests: Int { state.withLock { $0.reads + $0.writes } }
+
+    static let unreachable = FleetStoreError(.unreachable, "the store of the test does not respond")
+
+    func read(_ key: String) async throws(FleetStoreError) -> FleetRecord? {
+        state.withLock { $0.reads += 1 }
+        if let failure { throw failure }
+        return try await memory.read(key)
+    }
+
+    func write(
+        _ bytes: [UInt8]?, to key: String, replacing revision: FleetRevision?
+    ) async throws(FleetStoreError) -> FleetWrite {
+        state.withLock { $0.writes += 1 }
+        if let failure { throw failure }
+        let outcome = try await memory.write(bytes, to: key, replacing: revision)
+        if losesResponses { throw Self.unreachable }
+        return outcome
+    }
+
+    func changes(of key: String) -> AsyncThrowingStream<FleetRecord?, any Error> { memory.changes(of: key) }
+
+    /// Removes a record from outside.
+    func remove(_ key: String) async throws {
+        let record = try await memory.read(key)
+        _ = try await memory.write(nil, to: key, replacing: record?.revision)
+    }
+}
