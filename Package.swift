@@ -63,6 +63,8 @@ let package = Package(
         .executableTarget(
             name: "TokenSharer", dependencies: ["Errand"], path: "Tests/TokenSharer", swiftSettings: house),
         .executableTarget(
+            name: "FleetNode", dependencies: ["Errand", "ErrandFleet"], path: "Tests/FleetNode", swiftSettings: house),
+        .executableTarget(
             name: "TransportProbe", dependencies: ["Errand", "ErrandSimulation"], path: "Tests/TransportProbe",
             swiftSettings: house),
         // What the tests of several targets need.

@@ -95,19 +95,14 @@ public final class Fleet: Sendable {
     private func shared(
         _ name: String, _ window: RateLimit.Window, outage: Outage, lowering: LimitLowering?, within: RateLimiter?
     ) -> RateLimiter {
-        // Somewhat longer than the limit's period, because clocks run at different rates.
-        let period = Duration.nanoseconds(Int64((Double(window.period.wholeNanoseconds) * 1.01).rounded(.up)))
-        let settings = SharedLimitSettings(
-            permits: window.permits, period: period, isSmooth: window.isSmooth, weight: weight, lowering: lowering,
-            takeover: SharedLimitSettings.lengthened(lifetime) + SharedLimitSettings.lengthened(period))
+        let settings = SharedLimitSettings(window, weight: weight, lowering: lowering, lifetime: lifetime)
         let shared = SharedLimit(
             name, key: "\(member.prefix)/limits/\(name)", settings, store: member.store, member: member,
             outage: outage, time: time)
         let use = LimitUse(shared)
         let limiter = RateLimiter(
             RateLimit(windows: [window]),
-            of: OwnedPermits(limit: window.permits, period: period, isSmooth: window.isSmooth), time: time,
-            within: within, serverPauses: within == nil ? .own : .shared
+            of: OwnedPermits(settings), time: time, within: within, serverPauses: within == nil ? .own : .shared
         ) { use.limit.look() }
         let box = WeakLimiter(limiter)
         member.work(for: shared) { await shared.run(for: box) }

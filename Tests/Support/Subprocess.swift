@@ -42,6 +42,18 @@ package final class Subprocess: Sendable {
         self.errors = errors == .apart ? complained.fileHandleForReading : nil
     }
 
+    /// Returns the path of a program of this package, which is in the same folder as that of the tests.
+    package static func sibling(_ program: String) throws -> String {
+        let neighbours = CommandLine.arguments.prefix(1) + Bundle.allBundles.map(\.bundlePath)
+        let places = neighbours.map {
+            URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent(program).path
+        }
+        guard let place = places.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
+            throw Failure(reason: "there is no program \(program) beside the tests")
+        }
+        return place
+    }
+
     /// Waits for its end and returns its output, and its status or the signal that ended it. Call it once.
     package func outcome() async throws -> (said: Data, status: CInt) {
         try await Self.waiting { (try self.said(), self.end()) }
@@ -73,6 +85,16 @@ package final class Subprocess: Sendable {
     /// Interrupts the process, as Ctrl-C does.
     package func interrupt() {
         kill(id, SIGINT)
+    }
+
+    /// Suspends the process, as a debugger or a machine that sleeps does.
+    package func suspend() {
+        kill(id, SIGSTOP)
+    }
+
+    /// Continues a process that was suspended.
+    package func resume() {
+        kill(id, SIGCONT)
     }
 
     /// Kills the process; for the process, that is like a power cut.

@@ -11,6 +11,12 @@ public struct RateLimit: Sendable, Hashable {
         package var period: Duration
         /// Whether sends are also spaced evenly within the period.
         package var isSmooth: Bool
+
+        package init(permits: Int, period: Duration, isSmooth: Bool) {
+            self.permits = permits
+            self.period = period
+            self.isSmooth = isSmooth
+        }
     }
 
     package let windows: [Window]

@@ -277,7 +277,8 @@ extension LimitNode {
         let targets = view.targets()
         guard let mine = view.nodes.firstIndex(where: { $0.id == id }), targets[mine] > 0 else { return nil }
         let rivals = view.nodes.indices.filter { view.nodes[$0].id != id && view.nodes[$0].isShort }
-        if rivals.contains(where: { targets[$0] < min(view.nodes[$0].cost, view.nodes[$0].wants) }) { return settings.period }
+        let hasStarving = rivals.contains { targets[$0] < min(view.nodes[$0].cost, view.nodes[$0].wants) }
+        if hasStarving { return settings.period }
         let isAhead = rivals.contains { index in
             view.nodes[index].weight == view.nodes[mine].weight && targets[index] < targets[mine]
                 && targets[index] < view.nodes[index].wants

@@ -24,6 +24,10 @@ struct LimitRecord: Codable, Hashable, Sendable {
         var weight = 1
 
         var isShort: Bool { wants > owned }
+
+        init(id: String) {
+            self.id = id
+        }
     }
 
     /// A pause that a server has asked for.
@@ -125,6 +129,27 @@ struct LimitRecord: Codable, Hashable, Sendable {
             }
         }
         return targets
+    }
+}
+
+// A node is a list without the values at its end that are usual, because every node receives every change: of a hundred
+// nodes, each has some forty bytes.
+extension LimitRecord.Node {
+    init(from decoder: any Decoder) throws {
+        var list = try decoder.unkeyedContainer()
+        id = try list.decode(String.self)
+        owned = try list.decodeIfPresent(Int.self) ?? 0
+        wants = try list.isAtEnd ? 0 : list.decode(Int.self)
+        cost = try list.isAtEnd ? 1 : list.decode(Int.self)
+        weight = try list.isAtEnd ? 1 : list.decode(Int.self)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var list = encoder.unkeyedContainer()
+        try list.encode(id)
+        let values = [(owned, 0), (wants, 0), (cost, 1), (weight, 1)]
+        let count = (values.lastIndex { $0.0 != $0.1 } ?? -1) + 1
+        for value in values.prefix(count) { try list.encode(value.0) }
     }
 }
 

@@ -21,10 +21,10 @@ struct OwnedPermits: PermitSource {
     /// How many of the permits the node itself may have out. The rest goes to other nodes as soon as it is back.
     var share = Int.max
 
-    init(limit: Int, period: Duration, isSmooth: Bool) {
-        window = RollingWindow(permits: 0, period: period, isSmooth: isSmooth)
-        self.limit = max(1, limit)
-        self.period = period
+    init(_ settings: SharedLimitSettings) {
+        window = RollingWindow(permits: 0, period: settings.period, isSmooth: settings.isSmooth)
+        limit = max(1, settings.permits)
+        period = settings.period
     }
 
     /// The number of permits that the node owns.

@@ -2,16 +2,26 @@ import Errand
 
 /// What a node knows of a shared limit from its program.
 struct SharedLimitSettings: Hashable, Sendable {
-    var permits: Int
+    let permits: Int
     /// The period of a permit: somewhat longer than the limit's, because clocks run at different rates.
-    var period: Duration
-    var isSmooth = false
+    let period: Duration
+    let isSmooth: Bool
     /// The node's part, relative to others.
-    var weight = 1
-    var lowering: LimitLowering?
+    let weight: Int
+    let lowering: LimitLowering?
     /// How long another node waits from when it saw that a node's record no longer changes, until that node's permits
     /// are free: a lifetime, and a period.
-    var takeover: Duration
+    let takeover: Duration
+
+    init(_ window: RateLimit.Window, weight: Int = 1, lowering: LimitLowering? = nil, lifetime: Duration) {
+        permits = window.permits
+        // One hundredth more, for a clock that is fast by so much.
+        period = .nanoseconds(Int64((Double(window.period.wholeNanoseconds) * 1.01).rounded(.up)))
+        isSmooth = window.isSmooth
+        self.weight = max(1, weight)
+        self.lowering = lowering
+        takeover = Self.lengthened(lifetime) + Self.lengthened(period)
+    }
 
     /// What clocks may differ by, twice: the owner's may be slow while the other's is fast.
     static func lengthened(_ duration: Duration) -> Duration {

@@ -111,6 +111,32 @@ import Testing
         withExtendedLifetime(limiter) {}
     }
 
+    @Test("F3: a node that is cut off uses its permits to the end of its lifetime, and the next one a period later")
+    func cutOff() async throws {
+        let path = store.another
+        let (first, second) = (
+            fleet("a"),
+            Fleet(store: path, name: "billing", node: "b", lifetime: .seconds(6), time: clock)
+        )
+        let (one, other) = (limiter(of: first), limiter(of: second))
+        await clock.run {
+            async let early = taken(from: one, for: .seconds(4))
+            async let beside = taken(from: other, for: .seconds(4))
+            let before = await early + beside
+            path.failure = TroubledStore.unreachable
+            async let rest = taken(from: one, for: .seconds(30))
+            async let last = taken(from: other, for: .seconds(30))
+            let (kept, lost) = await (rest, last)
+            #expect(largestCount(before + kept + lost) <= 20)
+            let end = lost.max() ?? .zero
+            #expect(lost.count >= 30, "it was used to its end")
+            #expect(kept.count { $0 > end.advanced(by: .seconds(8)) } >= 150, "the other has all then")
+            await first.leave()
+            await second.leave()
+        }
+        withExtendedLifetime((one, other)) {}
+    }
+
     @Test("F5: calls fail at once while the store cannot be reached, if they are to")
     func failing() async throws {
         store.failure = TroubledStore.unreachable

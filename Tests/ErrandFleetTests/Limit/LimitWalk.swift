@@ -52,6 +52,7 @@ struct LimitWalk {
     }
 
     private let settings: Settings
+    private let limit: SharedLimitSettings
     private var random: SeededGenerator
     private var now: Int64 = 0
     private var heap = EventHeap<Event>()
@@ -71,6 +72,9 @@ struct LimitWalk {
 
     init(_ settings: Settings, seed: UInt64) {
         self.settings = settings
+        limit = SharedLimitSettings(
+            RateLimit.Window(permits: settings.permits, period: settings.period, isSmooth: false),
+            lifetime: settings.lifetime)
         random = SeededGenerator(seed: seed)
         for index in 0..<settings.nodes {
             nodes.append(start())
@@ -121,12 +125,9 @@ struct LimitWalk {
     private mutating func start() -> Node {
         names += 1
         let id = "node-\(names)"
-        var shared = SharedLimitSettings(
-            permits: settings.permits, period: settings.period * 1.01, takeover: .zero)
-        shared.takeover = SharedLimitSettings.lengthened(settings.lifetime + settings.period)
         return Node(
-            id: id, life: NodeLife(lifetime: settings.lifetime), limit: LimitNode(id: id, settings: shared),
-            permits: OwnedPermits(limit: settings.permits, period: settings.period * 1.01, isSmooth: false))
+            id: id, life: NodeLife(lifetime: settings.lifetime), limit: LimitNode(id: id, settings: limit),
+            permits: OwnedPermits(limit))
     }
 
     // MARK: Running
@@ -301,9 +302,8 @@ struct LimitWalk {
         let need = LimitNode.Need(
             out: node.permits.out(at: at), unused: node.permits.unused(at: at), waiting: node.waiting, cost: 1,
             nextReturn: node.permits.nextReturn(after: at))
-        let takeover = SharedLimitSettings.lengthened(settings.lifetime + settings.period)
         let gone = (node.limit.record?.nodes ?? []).map(\.id).filter { id in
-            node.life.gone(id).map { $0.advanced(by: takeover) <= at } ?? false
+            node.life.gone(id).map { $0.advanced(by: limit.takeover) <= at } ?? false
         }
         let step = nodes[index].limit.step(need, gone: Set(gone), at: at)
         nodes[index].permits.owned = nodes[index].limit.owned

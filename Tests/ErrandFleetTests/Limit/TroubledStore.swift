@@ -12,8 +12,15 @@ final class TroubledStore: FleetStore {
         var losesResponses = false
     }
 
-    private let memory = MemoryFleetStore()
+    private let memory: MemoryFleetStore
     private let state = Lock(State())
+
+    init(_ memory: MemoryFleetStore = MemoryFleetStore()) {
+        self.memory = memory
+    }
+
+    /// The same records, on another way.
+    var another: TroubledStore { TroubledStore(memory) }
 
     /// Why every read and write fails now; `nil` if none does.
     var failure: FleetStoreError? {

@@ -18,7 +18,7 @@ final class Child: Sendable {
         errors: Subprocess.Errors = .inherited
     ) throws {
         process = try Subprocess(
-            Self.executable(program).path, arguments,
+            Subprocess.sibling(program), arguments,
             environment: ProcessInfo.processInfo.environment
                 .filter { !$0.key.lowercased().hasSuffix("_proxy") }
                 .merging(environment) { $1 }, errors: errors)
@@ -44,14 +44,5 @@ final class Child: Sendable {
     /// Kills the process; for the process, that is like a power cut.
     func kill() {
         process.stop()
-    }
-
-    /// Returns the path of the executable, which is in the same folder as that of the tests.
-    private static func executable(_ program: String) throws -> URL {
-        let neighbours = CommandLine.arguments.prefix(1) + Bundle.allBundles.map(\.bundlePath)
-        let places = neighbours.map {
-            URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent(program)
-        }
-        return try #require(places.first { FileManager.default.isExecutableFile(atPath: $0.path) })
     }
 }

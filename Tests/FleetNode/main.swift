@@ -1,0 +1,100 @@
+import Errand
+import ErrandFleet
+import Foundation
+
+// A node of a fleet, for tests and measurements that need several processes:
+//
+//     FleetNode STORE PERMITS PERIOD LIFETIME TASKS SECONDS FILE
+//
+// It calls with as many tasks as TASKS for SECONDS, under a limit of PERMITS per PERIOD milliseconds, and writes a line
+// to FILE for each call: the instants directly before and after its permit was used, in nanoseconds. STORE is a folder,
+// or the address of an etcd. A line of input "TASKS" changes the number of tasks. It prints "ready", and at its end the
+// number of its calls.
+
+func now() -> Instant {
+    let time: any TimeSource = .system
+    return time.now
+}
+
+/// Prints at once.
+func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
+
+/// Stamps each send where its permit is used.
+final class Stamper: StoppableTransport {
+    private let file: FileHandle
+    private let count = Lock(0)
+
+    init(file: FileHandle) {
+        self.file = file
+    }
+
+    var sends: Int { count.withLock { $0 } }
+    var notice: Notice? { nil }
+    var usesPermits: Bool { true }
+
+    func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
+        var before = now()
+        while !context.usePermit() {
+            try await context.takePermit()
+            // Another was taken and used somewhere in between.
+            before = now().advanced(by: .milliseconds(-1))
+            break
+        }
+        let after = now()
+        // At once: a process that is killed cannot flush a buffer.
+        try file.write(contentsOf: Data("\(before.nanoseconds) \(after.nanoseconds)\n".utf8))
+        count.withLock { $0 += 1 }
+        return HTTPResponse(status: 204)
+    }
+
+    func shutdown() async {}
+}
+
+/// The number of tasks that call now.
+final class Load: Sendable {
+    private let tasks: Lock<Int>
+
+    init(_ tasks: Int) { self.tasks = Lock(tasks) }
+
+    var count: Int {
+        get { tasks.withLock { $0 } }
+        set { tasks.withLock { $0 = newValue } }
+    }
+}
+
+let arguments = CommandLine.arguments.dropFirst().map { $0 }
+guard arguments.count == 7 else { exit(64) }
+let numbers = arguments[1...5].map { Int($0) ?? 1 }
+guard FileManager.default.createFile(atPath: arguments[6], contents: nil),
+    let file = FileHandle(forWritingAtPath: arguments[6])
+else { exit(66) }
+let stamper = Stamper(file: file)
+let fleet = Fleet(
+    store: FileFleetStore(folder: arguments[0]), name: "test", lifetime: .milliseconds(numbers[2]))
+let client = APIClient("https://api.example.com") {
+    $0.transport = stamper
+    $0.limiter = fleet.limiter("api", .requests(numbers[0], per: .milliseconds(numbers[1])))
+    $0.timeout = nil
+}
+let load = Load(numbers[3])
+let end = now().advanced(by: .seconds(numbers[4]))
+Thread.detachNewThread {
+    while let line = readLine() { load.count = Int(line) ?? 0 }
+}
+say("ready")
+await withTaskGroup { group in
+    for number in 0..<max(64, load.count) {
+        group.addTask {
+            while now() < end {
+                if number < load.count {
+                    let left = now().duration(to: end)
+                    _ = try? await client.run(Endpoint<NoContent>.get("/").deadline(left))
+                } else {
+                    try? await Task.sleep(for: .milliseconds(20))
+                }
+            }
+        }
+    }
+}
+await fleet.leave()
+say("\(stamper.sends)")
