@@ -40,6 +40,9 @@ import Darwin
 //     TransportProbe leftovers URL shutdown|drop
 //         calls with ten clients and ends them; prints how many descriptors and threads there were before, during them
 //         and at the end
+//     TransportProbe receivers TIMES cancelled|late|failed
+//         begins so many sign-ins with a receiver, some with connections that stay silent, and ends them; prints how many
+//         descriptors there were before, during them and at the end, and how many ports still listen
 //     TransportProbe ending URL AUTHORITIES
 //         calls URL, prints the status, and ends while further calls are made
 //     TransportProbe download BASE PATH [LIMIT]
@@ -131,6 +134,8 @@ case "starving" where arguments.count == 3:
     try await Starving(attacked: arguments[1], authorities: arguments[2]).report()
 case "leftovers" where arguments.count == 3:
     try await Leftovers(url: arguments[1], isShutDown: arguments[2] == "shutdown").report()
+case "receivers" where arguments.count == 3:
+    try await Receivers(count: Int(arguments[1]) ?? 0, ending: arguments[2]).report()
 case "ending" where arguments.count == 3:
     try await Ending(url: arguments[1], authorities: arguments[2]).run()
 case "download" where arguments.count >= 3:

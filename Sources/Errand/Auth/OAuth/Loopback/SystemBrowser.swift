@@ -52,6 +52,7 @@ public struct SystemBrowser: Browser {
     public func redirect(from page: SignInPage) async throws -> String {
         let receiver = try LoopbackReceiver(redirectURI, input: acceptsPastedAddress ? 0 : nil, limits: limits)
         let address = try await page.address(redirectingTo: receiver.redirectURI)
+        try Task.checkCancellation()
         if let announce { announce(address) } else { Self.print(address, andPaste: acceptsPastedAddress) }
         let open = open ?? Self.openBySystem
         return try await receiver.answer(isAnswer: page.isAnswered) { open(address) }

@@ -17,6 +17,8 @@ extension OAuth {
         scopes: [String] = [], using browser: some Browser, within limit: Duration = .seconds(600),
         parameters: QueryItems = [:]
     ) async throws(ServiceError) -> Token {
+        // A page that opens although the user has given up is one that nobody expects.
+        guard !Task.isCancelled else { throw .cancelled }
         let page = SignInPage { (redirectURI: String) async throws(ServiceError) in
             try await signInRequest(scopes: scopes, redirectURI: redirectURI, parameters: parameters)
         }
