@@ -41,8 +41,8 @@ import Darwin
 //         calls with ten clients and ends them; prints how many descriptors and threads there were before, during them
 //         and at the end
 //     TransportProbe receivers TIMES cancelled|late|failed
-//         begins so many sign-ins with a receiver, some with connections that stay silent, and ends them; prints how many
-//         descriptors there were before, during them and at the end, and how many ports still listen
+//         begins so many sign-ins with a receiver, some with connections that stay silent, and ends them; prints how
+//         many descriptors there were before, during them and at the end, and how many ports still listen
 //     TransportProbe ending URL AUTHORITIES
 //         calls URL, prints the status, and ends while further calls are made
 //     TransportProbe download BASE PATH [LIMIT]

@@ -19,7 +19,7 @@ struct SignInRefusalTests {
     }
 
     @Test(
-        "S4: an error in the redirect is rejected with its code and words, also beside a code, and nothing is exchanged",
+        "S4: an error in the redirect is rejected with its code and words, also beside a code",
         arguments: [
             (["error": "access_denied", "error_description": "Ann said no"], "access_denied", "Ann said no"),
             (["error": "access_denied"], "access_denied", "access_denied"),

@@ -19,7 +19,9 @@ struct TwoSignInsTests {
                 opened.complete(.success(address))
             }
             token = Task {
-                await Result { () async throws(ServiceError) in try await oauth.signIn(scopes: ["read"], using: browser) }
+                await Result { () async throws(ServiceError) in
+                    try await oauth.signIn(scopes: ["read"], using: browser)
+                }
             }
             page = try await opened.value()
         }
