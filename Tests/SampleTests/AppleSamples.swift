@@ -46,6 +46,21 @@ private func kept(_ persistence: some TokenPersistence) -> some TokenPersistence
 }
 #endif
 
+#if canImport(AuthenticationServices)
+import AuthenticationServices
+
+private func signedIn(_ oauth: OAuth, _ tokens: TokenStore) async throws {
+    let browser = AppBrowser(redirectURI: "com.example.app:/signed-in")
+    let token = try await oauth.signIn(scopes: ["read"], using: browser)
+    await tokens.signIn(token)
+}
+
+private func associated() {
+    let browser = AppBrowser(redirectURI: "https://example.com/signed-in")
+    _ = browser
+}
+#endif
+
 #if canImport(Darwin)
 private func sharedSession() -> TokenStore {
     let login = APIClient("https://login.example.com")

@@ -28,3 +28,8 @@ open class OperationQueue: NSObject, @unchecked Sendable {
 
 // https://developer.apple.com/documentation/foundation/inputstream
 open class InputStream: NSObject {}
+
+// https://developer.apple.com/documentation/foundation/nslocalizedfailurereasonerrorkey
+public let NSLocalizedFailureReasonErrorKey = "NSLocalizedFailureReason"
+// https://developer.apple.com/documentation/foundation/nsdebugdescriptionerrorkey
+public let NSDebugDescriptionErrorKey = "NSDebugDescription"

@@ -24,7 +24,7 @@ struct SignInRefusalTests {
             (["error": "access_denied", "error_description": "Ann said no"], "access_denied", "Ann said no"),
             (["error": "access_denied"], "access_denied", "access_denied"),
             (["error": "server_error", "error_description": ""], "server_error", "server_error"),
-            (["error": "temporarily_unavailable", "code": "c-1"], "temporarily_unavailable", "temporarily_unavailable"),
+            (["error": "invalid_scope", "code": "c-1"], "invalid_scope", "invalid_scope"),
             (["error_description": "Später + mehr", "error": "x"], "x", "Später + mehr"),
             (["error": "x", "error_description": "a\r\nb\u{1B}[31m"], "x", #"a b\u{1B}[31m"#),
         ] as [(QueryItems, String, String)])
