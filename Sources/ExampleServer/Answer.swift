@@ -12,7 +12,7 @@ struct Answer: Sendable {
     /// The body; `nil` if there is none.
     var json: JSON?
     var headers: HTTPHeaders = [:]
-    /// A file or a part of it, in place of everything else.
+    /// A file or a part of it, or a page, in place of everything else.
     private var file: LoopbackReply?
 
     /// Creates an answer with a JSON body.
@@ -41,6 +41,18 @@ struct Answer: Sendable {
     static func file(_ file: LoopbackFile, for request: ExampleRequest) -> Answer {
         var answer = Answer()
         answer.file = file.reply(to: request.original)
+        return answer
+    }
+
+    /// Creates an answer that leads a browser elsewhere, which nobody may keep.
+    static func redirect(to address: String) -> Answer {
+        Answer(status: 302, headers: ["Location": address, "Cache-Control": "no-store"])
+    }
+
+    /// Creates an answer with a page of HTML.
+    static func page(_ html: String, status: Int = 200) -> Answer {
+        var answer = Answer(status: status)
+        answer.file = .status(status, headers: ["Content-Type": "text/html; charset=utf-8"], body: Data(html.utf8))
         return answer
     }
 

@@ -33,8 +33,15 @@ public enum ExampleData {
     public static let clientID = "pins-app"
     /// The client secret of Pins.
     public static let clientSecret = "pins-secret"
+    /// The address of Pins to which its server leads a browser. Addresses of 127.0.0.1 are accepted, too.
+    public static let redirectURI = "com.example.pins:/signed-in"
     /// The user of Social whose list of friends is private.
     public static let shyUserID = 4
+
+    /// Returns the account with that name and password.
+    static func account(_ userName: String?, _ password: String?) -> Account? {
+        accounts.first { $0.userName == userName && $0.password == password }
+    }
 
     struct User: Sendable {
         var id: Int

@@ -11,6 +11,8 @@ struct Scene: Sendable {
     let central: Central
     let movies: Movies.Service
     let pins: Pins.Service
+    /// The user's browser, as far as the server can see. It shares the limit of the pins.
+    let visitor: APIClient
     private let catalog: APIClient
     /// The tasks that print the events of all calls, if that was asked for.
     private let logs: [Task<Void, Never>]
@@ -28,9 +30,18 @@ struct Scene: Sendable {
         catalog = Movies.client(
             ServerEnvironment(name: "movies", baseURL: base + "/movies/3/movie"), apiKey: ExampleData.apiKey, configure)
         movies = Movies.Service(catalog)
+        let limiter = RateLimiter(.requests(5, per: .seconds(1)))
         pins = Pins.Service(
             ServerEnvironment(name: "pins", baseURL: base + "/pins"), clientID: ExampleData.clientID,
-            clientSecret: ExampleData.clientSecret, persistence: .memory, time: .system, configure)
+            clientSecret: ExampleData.clientSecret, persistence: .memory, time: .system
+        ) {
+            configure(&$0)
+            $0.limiter = limiter
+        }
+        visitor = APIClient(base + "/pins") {
+            configure(&$0)
+            $0.limiter = limiter
+        }
         guard isVerbose else {
             logs = []
             return
@@ -53,6 +64,7 @@ struct Scene: Sendable {
         await central.shutdown()
         await catalog.shutdown()
         await pins.shutdown()
+        await visitor.shutdown()
         for log in logs { await log.value }
     }
 

@@ -161,6 +161,10 @@ struct ServiceSamples {
         return shown
     }
 
+    private func signInOnPage(_ pins: Pins.Service, welcome: (Pins.User) -> Void) async throws {
+        welcome(try await pins.signIn(using: .systemBrowser).user)
+    }
+
     private func events(_ pins: Pins.Service, showSignIn: () -> Void) async {
         for await event in pins.tokens.events {
             if case .expired = event { showSignIn() }  // once, however many calls were under way

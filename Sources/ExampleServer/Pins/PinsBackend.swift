@@ -6,6 +6,7 @@ import ErrandSimulation
 /// | request | parameters | answer |
 /// |---|---|---|
 /// | `POST oauth/access_token` | see `TokenEndpoint` | `{"access_token", "expires_in", "refresh_token", …}` |
+/// | `GET oauth/authorize`, `POST oauth/authorize` | see `AuthorizationPage` | a page, or 302 to the app |
 /// | `GET users/self`, `GET users/#` | | `{"user_id", "user_name", "full_name", "created_at", "nav_link", …}` |
 /// | `PUT users/#/follow`, `DELETE users/#/follow` | | 204; a second request changes nothing |
 /// | `GET users/#/followers`, `GET users/#/following` | `count`, `max_id` | `{"users": […], "next_max_id": 126}` |
@@ -18,7 +19,7 @@ import ErrandSimulation
 /// | `POST pins/#/comments` | `text` | 201 and the comment |
 /// | `DELETE pins/#/comments/#` | | 204 |
 ///
-/// Every request but the first has `Authorization: Bearer …`; without a valid token the response is 401. Changes need
+/// Every request but those to `oauth` has `Authorization: Bearer …`; without a valid token the response is 401. Changes need
 /// the scope `write` and a token of a user: a token of a client alone can only read. Errors have the format of OAuth:
 /// `{"error": "invalid_token", "error_description": …}`.
 struct PinsBackend: Backend {
@@ -34,6 +35,9 @@ struct PinsBackend: Backend {
 
     mutating func answer(_ request: ExampleRequest) throws(Refusal) -> Answer {
         if request.route == "POST oauth/access_token" { return try tokens.answer(request) }
+        if ["GET oauth/authorize", "POST oauth/authorize"].contains(request.route) {
+            return try tokens.page.answer(request)
+        }
         guard let token = request.credentials("Bearer") else {
             throw Refusal(401, "Sign in first", code: "unauthorized", headers: ["WWW-Authenticate": "Bearer"])
         }

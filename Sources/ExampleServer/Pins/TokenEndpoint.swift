@@ -5,22 +5,28 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// `POST oauth/access_token`: the token endpoint of RFC 6749 for the grants `password`, `refresh_token` and
-/// `client_credentials`.
+/// `POST oauth/access_token`: the token endpoint of RFC 6749 for the grants `authorization_code`, `password`,
+/// `refresh_token` and `client_credentials`.
 ///
 /// The parameters are a form. The client sends its id and its secret in a Basic header or in the form, not in both.
 /// Errors are those of section 5.2: `{"error": "invalid_grant", "error_description": …}`.
 struct TokenEndpoint: Sendable {
-    private static let scopes = ["read", "write"]
+    static let scopes = ["read", "write"]
 
     var mint: TokenMint
+    /// The page that issues codes.
+    var page = AuthorizationPage()
 
     mutating func answer(_ request: ExampleRequest) throws(Refusal) -> Answer {
         let form = try form(of: request)
         try checkClient(request, form)
-        let scopes = try scopes(form)
+        let scopes = try Self.scopes(form)
         let issued: TokenMint.Issued
         switch form["grant_type"] {
+        case "authorization_code":
+            let agreement = try page.take(form, at: request.now, revoking: &mint)
+            issued = mint.issue(for: agreement.user, scopes: agreement.scopes, at: request.now)
+            page.spend(form["code"], for: issued.access)
         case "password":
             let user = try user(form)
             issued = mint.issue(for: user, scopes: scopes ?? Self.scopes, at: request.now)
@@ -65,12 +71,14 @@ struct TokenEndpoint: Sendable {
         guard let name = form["username"], let password = form["password"], !name.isEmpty, !password.isEmpty else {
             throw .invalid("username and password are needed")
         }
-        guard let account = ExampleData.accounts.first(where: { $0.userName == name && $0.password == password })
-        else { throw .invalidGrant("The user name or the password is wrong") }
+        guard let account = ExampleData.account(name, password) else {
+            throw .invalidGrant("The user name or the password is wrong")
+        }
         return account.id
     }
 
-    private func scopes(_ form: [String: String]) throws(Refusal) -> [String]? {
+    /// The scopes of a request; `nil` if it names none.
+    static func scopes(_ form: [String: String]) throws(Refusal) -> [String]? {
         guard let text = form["scope"], !text.isEmpty else { return nil }
         let scopes = text.split(separator: " ").map(String.init)
         guard scopes.allSatisfy(Self.scopes.contains) else {

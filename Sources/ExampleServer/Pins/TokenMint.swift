@@ -68,6 +68,11 @@ struct TokenMint: Sendable {
         return holder
     }
 
+    /// Refuses the tokens of that access token's family from now on.
+    mutating func revoke(_ token: String) {
+        if let (holder, _) = access[token] { families.remove(holder.family) }
+    }
+
     /// Refuses all existing tokens from now on.
     mutating func revokeAll() {
         families = []

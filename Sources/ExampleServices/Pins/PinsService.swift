@@ -26,6 +26,8 @@ extension Pins {
         /// The client that requests tokens, for sign-ins and refreshes.
         private let login: APIClient
         private let oauth: OAuth
+        /// The same server with its sign-in page.
+        private let pages: OAuth
         private let feed: Feed<ClientEvent>
 
         /// Creates the service for that server. Both clients share one limit, and the settings of `configure`.
@@ -49,6 +51,10 @@ extension Pins {
             let login = APIClient(configuration)
             let oauth = OAuth(
                 server: login, tokenPath: "oauth/access_token", clientID: clientID, clientSecret: clientSecret)
+            let base = configuration.environment.baseURL
+            let metadata = OAuth.ServerMetadata(
+                authorizationEndpoint: "\(base)/oauth/authorize", tokenEndpoint: "\(base)/oauth/access_token")
+            pages = OAuth(metadata, client: .basic(id: clientID, secret: clientSecret)) { $0 = configuration }
             let tokens = TokenStore(persistence: persistence, time: time) { try await oauth.refresh($0) }
             configuration.tokens = tokens
             client = APIClient(configuration)
@@ -62,8 +68,9 @@ extension Pins {
         /// `shutdown()`. A listener that falls 10,000 events behind loses the oldest.
         public var diagnostics: AsyncStream<ClientEvent> { feed.stream(keeping: .bufferingNewest(10_000)) }
 
-        /// Ends all calls, a sign-in included; later calls fail. The saved session is kept: a refresh that has begun
-        /// finishes, and its token is saved, because the server may have replaced the old one already.
+        /// Ends all calls, a sign-in included; later calls fail. A page that is open in a browser stays open, but signs
+        /// nobody in any more. The saved session is kept: a refresh that has begun finishes, and its token is saved,
+        /// because the server may have replaced the old one already.
         public func shutdown() async {
             await client.shutdown()
             await login.shutdown()
@@ -75,7 +82,18 @@ extension Pins {
         /// other refusal is `.rejected` too, and failures of the network are separate errors. Only a complete sign-in
         /// begins a session and ends the previous one.
         public func signIn(name: String, password: String) async throws(ServiceError) -> Account {
-            let token = try await oauth.token(.password(username: name, password: password))
+            try await begin(with: try await oauth.token(.password(username: name, password: password)))
+        }
+
+        /// Signs in on the server's page, which the browser shows, and loads the user: the app never sees the password.
+        ///
+        /// Throws `.cancelled` if the user closes the page, and `.rejected` with the code `access_denied` if they refuse.
+        public func signIn(using browser: some Browser) async throws(ServiceError) -> Account {
+            try await begin(with: try await pages.signIn(scopes: ["read", "write"], using: browser))
+        }
+
+        /// Loads the user of that token, and begins their session.
+        private func begin(with token: Token) async throws(ServiceError) -> Account {
             // This request uses the new token itself: until the user is known, the previous session stays.
             let authorization: HTTPHeaders = ["Authorization": "\(token.type) \(token.accessToken)"]
             let user = try await client.run(
