@@ -18,6 +18,19 @@ func fetch(_ client: APIClient, to place: String) async -> Int32 {
     }
 }
 
+/// Signs in: `friends login`, or `friends login --code`.
+func logIn(_ oauth: OAuth, _ tokens: TokenStore, withCode: Bool) async throws(ServiceError) {
+    let token: Token
+    if withCode {
+        token = try await oauth.signInOnAnotherDevice(scopes: ["read"]) { prompt in
+            print("Open \(prompt.address) and enter \(prompt.code)")
+        }
+    } else {
+        token = try await oauth.signIn(scopes: ["read"], using: .systemBrowser)
+    }
+    await tokens.signIn(token)
+}
+
 /// Shows the progress in one line of the terminal. Unlike `print`, this shows a line that has no end yet.
 @Sendable func showProgress(_ progress: TransferProgress) {
     let done = progress.fraction.map { "\(Int($0 * 100)) %" } ?? "\(progress.bytes) bytes"
@@ -83,9 +96,14 @@ struct CommandLineSamples {
         return client
     }
 
-    private func session(_ login: APIClient, home: String) -> TokenStore {
-        let tokens = TokenStore(persistence: .file("\(home)/.config/friends/session")) { old in
-            try await login.run(.refresh(old)).token
+    private func session(home: String) -> TokenStore {
+        let server = OAuth.ServerMetadata(
+            issuer: "https://login.example.com", authorizationEndpoint: "https://login.example.com/authorize",
+            tokenEndpoint: "https://login.example.com/token",
+            deviceAuthorizationEndpoint: "https://login.example.com/device")
+        let oauth = OAuth(server, client: .public(id: "friends"))
+        let tokens = TokenStore(persistence: .file("\(home)/.config/friends/session")) {
+            try await oauth.refresh($0)
         }
         return tokens
     }

@@ -5,6 +5,8 @@ import Foundation
 //
 //     TokenSharer rewrite FILE                 writes newer and newer sessions until it is killed
 //     TokenSharer replace FILE SERVER TIMES    replaces the token TIMES times, beside others; prints the last one
+//     TokenSharer run FILE SERVER              uses the session as a tool does that a script starts; prints its token.
+//                                              SERVER is a file, or the URL of an authorization server
 //     TokenSharer die FILE                     replaces the token for ten waiters; the first to continue kills it
 //     TokenSharer hold FILE                    locks the file, and stops like a process in a debugger
 //     TokenSharer save FILE                    saves one session
@@ -40,6 +42,23 @@ case "replace":
     _ = readLine()
     for _ in 0..<(Int(arguments[3]) ?? 1) { token = try await tokens.replacement(for: token) }
     say(token.accessToken)
+case "run" where arguments.count == 3:
+    let tokens: TokenStore
+    if arguments[2].hasPrefix("http") {
+        let metadata = OAuth.ServerMetadata(tokenEndpoint: "\(arguments[2])/token")
+        let oauth = OAuth(metadata, client: .public(id: "tool"))
+        tokens = TokenStore(persistence: file) { try await oauth.refresh($0) }
+    } else {
+        let server = RevokingServer(path: arguments[2])
+        tokens = TokenStore(persistence: file) { try await server.refresh($0) }
+    }
+    do {
+        say(try await tokens.token().accessToken)
+        await tokens.waitUntilSaved()
+    } catch {
+        say("\(error)")
+        exit(1)
+    }
 case "die":
     let tokens = TokenStore(persistence: file) { _ in Token(accessToken: "rotated", refreshToken: "rotated") }
     let old = try await tokens.token()
