@@ -9,8 +9,8 @@ import Foundation
 ///
 /// The parameters of the app are in the query, with PKCE (`S256`) among them. The page is a form with `username` and
 /// `password`, or `refuse`, which the browser sends to the same address. Then the server leads it to the app's address,
-/// with a code that is valid once and for a minute. If a code comes a second time, the tokens that were issued for it are
-/// revoked. An app or an address that is not registered gets an error, and no redirect.
+/// with a code that is valid once and for a minute. If a code comes a second time, the tokens that were issued for it
+/// are revoked. An app or an address that is not registered gets an error, and no redirect.
 struct AuthorizationPage: Sendable {
     /// What a user has agreed to.
     struct Agreement: Sendable {
@@ -27,7 +27,8 @@ struct AuthorizationPage: Sendable {
     // It contains nothing of the request.
     private static let form = """
         <!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Pins</title><h1>Sign in to Pins</h1>
-        <form method="post"><input name="username"><input name="password" type="password"><button>Sign in</button></form>
+        <form method="post"><input name="username"><input name="password" type="password">
+        <button>Sign in</button></form>
         <form method="post"><button name="refuse" value="yes">Refuse</button></form></html>
         """
 

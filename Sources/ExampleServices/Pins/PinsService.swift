@@ -87,7 +87,8 @@ extension Pins {
 
         /// Signs in on the server's page, which the browser shows, and loads the user: the app never sees the password.
         ///
-        /// Throws `.cancelled` if the user closes the page, and `.rejected` with the code `access_denied` if they refuse.
+        /// Throws `.cancelled` if the user closes the page, and `.rejected` with the code `access_denied` if they
+        /// refuse.
         public func signIn(using browser: some Browser) async throws(ServiceError) -> Account {
             try await begin(with: try await pages.signIn(scopes: ["read", "write"], using: browser))
         }

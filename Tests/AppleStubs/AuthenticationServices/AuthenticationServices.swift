@@ -1,6 +1,8 @@
 // Declarations of Apple's, without a behavior: see Tests/AppleStubs/README.md.
 // swift-format-ignore-file
 
+// In the addresses of members, … stands for that of ASWebAuthenticationSession.
+
 public import Foundation
 
 #if os(macOS)
@@ -34,17 +36,17 @@ open class ASWebAuthenticationSession: NSObject {
     // https://developer.apple.com/documentation/authenticationservices/aswebauthenticationsession/callback
     open class Callback: NSObject {
         override required public init() {}
-        // https://developer.apple.com/documentation/authenticationservices/aswebauthenticationsession/callback/customscheme(_:)
+        // …/callback/customscheme(_:)
         open class func customScheme(_ customScheme: String) -> Self { Self() }
-        // https://developer.apple.com/documentation/authenticationservices/aswebauthenticationsession/callback/https(host:path:)
+        // …/callback/https(host:path:)
         open class func https(host: String, path: String) -> Self { Self() }
     }
 
-    // https://developer.apple.com/documentation/authenticationservices/aswebauthenticationsession/init(url:callback:completionhandler:)
+    // …/init(url:callback:completionhandler:)
     public init(url URL: URL, callback: Callback, completionHandler: @escaping CompletionHandler) {}
-    // https://developer.apple.com/documentation/authenticationservices/aswebauthenticationsession/presentationcontextprovider
+    // …/presentationcontextprovider
     open weak var presentationContextProvider: (any ASWebAuthenticationPresentationContextProviding)?
-    // https://developer.apple.com/documentation/authenticationservices/aswebauthenticationsession/prefersephemeralwebbrowsersession
+    // …/prefersephemeralwebbrowsersession
     open var prefersEphemeralWebBrowserSession: Bool { get { false } set {} }
     // https://developer.apple.com/documentation/authenticationservices/aswebauthenticationsession/start()
     @discardableResult open func start() -> Bool { false }
@@ -54,7 +56,7 @@ open class ASWebAuthenticationSession: NSObject {
 
 // https://developer.apple.com/documentation/authenticationservices/aswebauthenticationsessionerror-swift.struct
 public struct ASWebAuthenticationSessionError: Error {
-    // https://developer.apple.com/documentation/authenticationservices/aswebauthenticationsessionerror-swift.struct/code
+    // …error-swift.struct/code
     public enum Code: Int, Sendable {
         case canceledLogin = 1
         case presentationContextNotProvided = 2

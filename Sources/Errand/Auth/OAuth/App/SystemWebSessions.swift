@@ -15,7 +15,7 @@ struct SystemWebSessions: WebSessions {
             onEnd(.notStarted)
             return {}
         }
-        // Without `@Sendable` it would belong to the main actor, and end the program when the system calls it elsewhere.
+        // Without `@Sendable` it would belong to the main actor, and end the program if the system calls it elsewhere.
         let session = ASWebAuthenticationSession(url: url, callback: callback.systemCallback) {
             @Sendable (found: URL?, error: (any Error)?) in
             onEnd(WebSessionEnd(found, error))
