@@ -28,7 +28,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     var isAddress: Bool { host.utf8.first == UInt8(ascii: "[") || host.utf8.allSatisfy(Self.isPartOfAddress) }
 
     /// Whether others could read what is sent there: plain http to another machine.
-    var isExposed: Bool { scheme == "http" && !isLoopback }
+    package var isExposed: Bool { scheme == "http" && !isLoopback }
 
     /// Returns whether the schemes, the hosts and the ports are equal.
     public static func == (left: Origin, right: Origin) -> Bool { left.description == right.description }

@@ -1,0 +1,165 @@
+import Errand
+
+/// One watch of a record: a read, then the events after it, and reads beside them.
+///
+/// - The read says the revision of the whole store, and the watch begins with the next: nothing lies between.
+/// - Events come in order. What is older than what was passed on is left out.
+/// - A watch that ends is followed by another read: the member was stopped, or the cluster has compacted what the watch
+///   has missed (`compact_revision`).
+/// - A watch that is dead looks like an idle one. So the record is read beside it; if that finds what the watch has not
+///   brought a moment later, the watch is dead and begins again.
+struct EtcdWatch: Sendable {
+    /// How long an event may take longer than a read.
+    private static let delay = Duration.seconds(2)
+    /// The pauses before the next watch, if one after the other ends at once.
+    private static let pauses: [Duration] = [.milliseconds(100), .milliseconds(500), .seconds(2), .seconds(5)]
+
+    /// Why a watch is over.
+    private enum End: Sendable {
+        case again
+        case failed(FleetStoreError)
+    }
+
+    private struct Passed: Sendable {
+        /// The record that was passed on last; the outer `nil` before the first.
+        var record: FleetRecord??
+        /// The store's revision up to which all is known.
+        var revision: UInt64 = 0
+        /// Whether the watch of now has begun.
+        var isOpen = false
+    }
+
+    private final class State: Sendable {
+        let passed = Lock(Passed())
+    }
+
+    private let key: String
+    private let gateway: EtcdGateway
+    private let timeout: Duration
+    /// The interval of the reads beside the watch.
+    private let interval: Duration
+    private let pass: RecordStream.Pass
+    private let state = State()
+
+    init(
+        of key: String, by gateway: EtcdGateway, within timeout: Duration, readingEvery interval: Duration,
+        pass: @escaping RecordStream.Pass
+    ) {
+        self.key = key
+        self.gateway = gateway
+        self.timeout = timeout
+        self.interval = interval
+        self.pass = pass
+    }
+
+    /// Passes on the record's versions until the task is canceled, or the cluster cannot be reached.
+    func run() async throws(FleetStoreError) {
+        var failures = 0
+        while true {
+            if Task.isCancelled { throw .cancelled }
+            let (record, revision) = try await gateway.read(key)
+            guard revision >= state.passed.withLock({ $0.revision }) else {
+                throw FleetStoreError(.other, "the revisions of etcd have gone back, as after a backup was put back")
+            }
+            note(record, at: revision)
+            let start = SystemTime.system.now
+            try await follow(from: revision + 1)
+            let isShort = start.duration(to: SystemTime.system.now) < Self.delay
+            failures = isShort ? failures + 1 : 0
+            try await sleep(for: Self.pauses[min(failures, Self.pauses.count - 1)])
+        }
+    }
+
+    /// Passes on a version, unless it is known.
+    private func note(_ record: FleetRecord?, at revision: UInt64) {
+        state.passed.withLock { passed in
+            guard revision > passed.revision || passed.record == nil else { return }
+            passed.revision = max(revision, passed.revision)
+            guard passed.record != .some(record) else { return }
+            passed.record = .some(record)
+            // Under the lock, so that versions stay in order. The stream only keeps what it is given.
+            pass(record)
+        }
+    }
+
+    /// Reads events until the watch is over. Throws if another would be refused.
+    private func follow(from revision: UInt64) async throws(FleetStoreError) {
+        state.passed.withLock { $0.isOpen = false }
+        let end = await withTaskGroup(of: End.self) { group in
+            group.addTask { await readEvents(from: revision) }
+            group.addTask { await readBeside() }
+            defer { group.cancelAll() }
+            return await group.next() ?? .again
+        }
+        if case .failed(let error) = end { throw error }
+    }
+
+    private func readEvents(from revision: UInt64) async -> End {
+        let stream: StreamedResponse
+        do throws(FleetStoreError) {
+            stream = try await gateway.watch(key, from: revision)
+        } catch {
+            // The next read finds another member, or fails.
+            return error.kind == .unreachable ? .again : .failed(error)
+        }
+        var lines = stream.decoded(EtcdWatchLine.self).makeAsyncIterator()
+        while true {
+            let line: EtcdWatchLine?
+            do throws(ServiceError) {
+                line = try await lines.next()
+            } catch {
+                if case .cancelled = error { return .failed(.cancelled) }
+                return .again
+            }
+            guard let result = line?.result else { return .again }
+            if result.canceled == true { return await end(because: result) }
+            if result.created == true { state.passed.withLock { $0.isOpen = true } }
+            for event in result.events ?? [] {
+                guard let pair = event.kv, let revision = pair.modRevision?.value else { continue }
+                note(event.type == "DELETE" ? nil : pair.record(), at: revision)
+            }
+        }
+    }
+
+    private func end(because result: EtcdWatchLine.Result) async -> End {
+        // Compacted: what the watch has missed is not there any more.
+        guard result.compactRevision == nil, let reason = result.cancelReason else { return .again }
+        switch EtcdRefusal(reason: reason) {
+        case .unavailable: return .again
+        case .final(let error): return .failed(error)
+        case .token:
+            do throws(FleetStoreError) {
+                try await gateway.replaceToken()
+                return .again
+            } catch {
+                return .failed(error)
+            }
+        }
+    }
+
+    /// Reads beside the watch, and returns if the watch is dead.
+    private func readBeside() async -> End {
+        do throws(FleetStoreError) {
+            try await sleep(for: timeout)
+            guard state.passed.withLock({ $0.isOpen }) else {
+                gateway.abandonMember()
+                return .again
+            }
+            while true {
+                try await sleep(for: interval)
+                let (record, _) = try await gateway.read(key)
+                let last = state.passed.withLock { $0.record }
+                if last == .some(record) { continue }
+                try await sleep(for: Self.delay)
+                if state.passed.withLock({ $0.record }) == last { return .again }
+            }
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func sleep(for pause: Duration) async throws(FleetStoreError) {
+        let time = SystemTime.system
+        try await time.sleep(until: time.now.advanced(by: pause), in: StopScope<FleetStoreError>())
+    }
+}

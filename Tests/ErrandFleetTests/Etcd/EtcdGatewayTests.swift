@@ -1,0 +1,177 @@
+import Errand
+import ErrandFleet
+import ErrandSimulation
+import Foundation
+import Testing
+
+/// What the store does with answers that a real cluster gives seldom.
+@Suite("The gateway of etcd", .timeLimit(.minutes(2))) struct EtcdGatewayTests {
+    private static let header = #""header":{"revision":"7"}"#
+    private static let empty = LoopbackReply.json("{\(header)}").always
+
+    private func range(_ text: String, revision: Int, header: Int? = nil) -> LoopbackReply {
+        let value = Data(text.utf8).base64EncodedString()
+        return .json(
+            #"{"header":{"revision":"\#(header ?? revision)"},"#
+                + #""kvs":[{"key":"YQ==","mod_revision":"\#(revision)","value":"\#(value)"}]}"#)
+    }
+
+    private func lines(_ lines: String..., last: LoopbackReply.Step = .silence) -> LoopbackReply {
+        let text = lines.map { "\($0)\n" }.joined()
+        return LoopbackReply([
+            .readBody, .write(LoopbackReply.head(200, ["Content-Type": "application/json", "Connection": "close"])),
+            .write(Data(text.utf8)), last,
+        ])
+    }
+
+    private func text(_ record: FleetRecord??) -> String? {
+        (record ?? nil).map { String(decoding: $0.bytes, as: UTF8.self) }
+    }
+
+    @Test(
+        "a write whose answer is lost is sent to one member, once",
+        arguments: [
+            LoopbackReply([.readBody, .close]), LoopbackReply([.readBody, .reset]),
+            .json(
+                #"{"error":"etcdserver: leader changed","message":"etcdserver: leader changed","code":14}"#, status: 503
+            ),
+            .json(#"{"message":"etcdserver: request timed out","code":14}"#, status: 503), .status(502), .status(504),
+        ])
+    func lostAnswer(reply: LoopbackReply) async throws {
+        let (first, second) = (try LoopbackServer(), try LoopbackServer())
+        first.onAny(reply.always)
+        second.onAny(Self.empty)
+        let store = EtcdFleetStore([first.baseURL, second.baseURL])
+        #expect(await storeProblem { try await store.write([1], to: "a", replacing: nil) } == .unreachable)
+        #expect(first.received.count == 1)
+        #expect(second.received.isEmpty)
+        // The next call finds the other member.
+        #expect(try await store.read("a") == nil)
+        #expect(first.received.count == 1)
+    }
+
+    @Test("a read, and a write that has not been sent, go to the next member")
+    func failover() async throws {
+        let (failing, good) = (try LoopbackServer(), try LoopbackServer())
+        failing.onAny(.status(503).always)
+        good.on(.post, "/v3/kv/range", Self.empty)
+        good.on(.post, "/v3/kv/txn", .json("{\(Self.header),\"succeeded\":true}"))
+        let refusing = "http://127.0.0.1:1"
+        #expect(try await EtcdFleetStore([refusing, failing.baseURL, good.baseURL]).read("a") == nil)
+        let store = EtcdFleetStore([refusing, good.baseURL])
+        #expect(try await store.write([1], to: "a", replacing: nil) == .written(FleetRevision(7)))
+        #expect(good.received.count == 2)
+    }
+
+    @Test("no member answers, or there is none")
+    func nobody() async throws {
+        let silent = try LoopbackServer()
+        silent.onAny(LoopbackReply.silence.always)
+        let store = EtcdFleetStore([silent.baseURL], timeout: .milliseconds(200))
+        #expect(await storeProblem { try await store.read("a") } == .unreachable)
+        #expect(await storeProblem { try await store.write([1], to: "a", replacing: nil) } == .unreachable)
+        #expect(await storeProblem { try await EtcdFleetStore([]).read("a") } == .invalid)
+        let task = Task {
+            await storeProblem { try await EtcdFleetStore([silent.baseURL]).write([1], to: "a", replacing: nil) }
+        }
+        await silent.received(atLeast: 3)
+        task.cancel()
+        #expect(await task.value == .cancelled)
+    }
+
+    @Test(
+        "an answer that is none of etcd's is damage", arguments: ["", "<html>", "[]", #"{"header":{"revision":"x"}}"#])
+    func damaged(answer: String) async throws {
+        let server = try LoopbackServer()
+        server.onAny(LoopbackReply.json(answer).always)
+        let store = EtcdFleetStore([server.baseURL])
+        #expect(await storeProblem { try await store.read("a") } == .damaged)
+        #expect(await storeProblem { try await store.write([1], to: "a", replacing: nil) } == .damaged)
+    }
+
+    @Test("a password does not travel unencrypted to another machine")
+    func cleartext() async throws {
+        let store = EtcdFleetStore(["http://10.1.2.3:2379"], credentials: .user("node", password: "secret"))
+        #expect(await storeProblem { try await store.read("a") } == .invalid)
+        #expect("\(EtcdCredentials.user("node", password: "secret"))" == "EtcdCredentials(node)")
+        var dumped = ""
+        dump(EtcdCredentials.user("node", password: "secret"), to: &dumped)
+        #expect(!dumped.contains("secret"))
+    }
+
+    @Test("F5: a watch that was compacted reads the record again, and goes on from there")
+    func compacted() async throws {
+        let server = try LoopbackServer()
+        server.on(.post, "/v3/kv/range", range("one", revision: 5), range("two", revision: 9))
+        server.on(
+            .post, "/v3/watch",
+            lines(
+                #"{"result":{"header":{},"created":true}}"#,
+                #"{"result":{"header":{},"canceled":true,"compact_revision":"8"}}"#),
+            lines(
+                #"{"result":{"header":{},"created":true}}"#,
+                #"{"result":{"header":{"revision":"10"},"events":[{"type":"DELETE","kv":{"mod_revision":"10"}}]}}"#))
+        var watch = EtcdFleetStore([server.baseURL]).changes(of: "a").makeAsyncIterator()
+        #expect(text(try await watch.next()) == "one")
+        #expect(text(try await watch.next()) == "two")
+        #expect(try await watch.next() == .some(nil))
+        let bodies = server.received.filter { $0.path == "/v3/watch" }.map { String(decoding: $0.body, as: UTF8.self) }
+        #expect(bodies.map { $0.contains(#""start_revision":"6""#) } == [true, false])
+        #expect(bodies.last?.contains(#""start_revision":"10""#) == true)
+    }
+
+    @Test("F5: a watch that is dead looks idle; a read beside it finds the change")
+    func deadWatch() async throws {
+        let server = try LoopbackServer()
+        server.on(
+            .post, "/v3/kv/range", range("one", revision: 5), range("two", revision: 9),
+            range("two", revision: 9).always)
+        server.on(.post, "/v3/watch", lines(#"{"result":{"header":{},"created":true}}"#).always)
+        let store = EtcdFleetStore(
+            [server.baseURL], credentials: nil, timeout: .milliseconds(500), transport: nil,
+            readingEvery: .milliseconds(500))
+        var watch = store.changes(of: "a").makeAsyncIterator()
+        #expect(text(try await watch.next()) == "one")
+        #expect(text(try await watch.next()) == "two")
+    }
+
+    @Test("F5: a watch that a member does not begin is begun at another")
+    func silentMember() async throws {
+        let (silent, good) = (try LoopbackServer(), try LoopbackServer())
+        silent.on(.post, "/v3/kv/range", range("one", revision: 5).always)
+        silent.on(.post, "/v3/watch", LoopbackReply([.readBody, .silence]).always)
+        good.on(.post, "/v3/kv/range", range("one", revision: 5).always)
+        good.on(
+            .post, "/v3/watch",
+            lines(
+                #"{"result":{"header":{},"created":true}}"#,
+                #"{"result":{"events":[{"kv":{"mod_revision":"6","value":"dHdv"}}]}}"#))
+        let store = EtcdFleetStore([silent.baseURL, good.baseURL], timeout: .milliseconds(500))
+        var watch = store.changes(of: "a").makeAsyncIterator()
+        #expect(text(try await watch.next()) == "one")
+        #expect(text(try await watch.next()) == "two")
+    }
+
+    @Test("revisions that go back end the watch")
+    func goneBack() async throws {
+        let server = try LoopbackServer()
+        server.on(.post, "/v3/kv/range", range("new", revision: 9), range("old", revision: 5).always)
+        server.on(.post, "/v3/watch", lines(#"{"result":{"created":true}}"#, last: .close).always)
+        var watch = EtcdFleetStore([server.baseURL]).changes(of: "a").makeAsyncIterator()
+        #expect(text(try await watch.next()) == "new")
+        #expect(await endProblem(of: &watch) == .other)
+    }
+
+    @Test("an idle node sends the cluster less than a request in two seconds for each watch")
+    func load() async throws {
+        let server = try LoopbackServer()
+        server.on(.post, "/v3/kv/range", range("one", revision: 5).always)
+        server.on(.post, "/v3/watch", lines(#"{"result":{"created":true}}"#).always)
+        let store = EtcdFleetStore([server.baseURL])
+        var watch = store.changes(of: "a").makeAsyncIterator()
+        #expect(text(try await watch.next()) == "one")
+        await server.received(atLeast: 2)
+        try await Task.sleep(for: .seconds(6))
+        #expect(server.received.count == 2)
+    }
+}
