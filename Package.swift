@@ -61,7 +61,8 @@ let package = Package(
         .executableTarget(name: "wire-peer"),
         .executableTarget(name: "wire-urlsession", swiftSettings: house),
         .executableTarget(
-            name: "TokenSharer", dependencies: ["Errand"], path: "Tests/TokenSharer", swiftSettings: house),
+            name: "TokenSharer", dependencies: ["Errand", "ErrandFleet"], path: "Tests/TokenSharer",
+            swiftSettings: house),
         .executableTarget(
             name: "FleetNode", dependencies: ["Errand", "ErrandFleet"], path: "Tests/FleetNode", swiftSettings: house),
         .executableTarget(

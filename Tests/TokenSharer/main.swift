@@ -1,4 +1,5 @@
 import Errand
+import ErrandFleet
 import Foundation
 
 // A separate process for the tests that need several processes, or one that dies:
@@ -12,6 +13,7 @@ import Foundation
 //     TokenSharer save FILE                    saves one session
 //     TokenSharer remove FILE                  removes the saved session
 //     TokenSharer fill FILE                    replaces a token when nothing more can be written
+//     TokenSharer fleet FOLDER KEY URL MS      replaces the token of a session in a fleet's store, beside others
 
 /// Prints at once: a process that is killed cannot flush a buffer.
 func say(_ line: String) {
@@ -101,6 +103,9 @@ case "fill":
         if case .notSaved(let error) = event { say("notSaved \(error.kind.rawValue)") }
         if case .refreshed = event { break }
     }
+case "fleet":
+    await shareFleetSession(
+        folder: arguments[1], key: arguments[2], server: arguments[3], milliseconds: Int(arguments[4]) ?? 1000)
 default:
     exit(64)
 }

@@ -129,6 +129,8 @@ struct Sender: Sendable {
     ) async throws(ServiceError) -> HTTPResponse {
         let (transmission, settings) = (context.transmission, context.transmission.settings)
         if !usesPermits, !send.usePermit() { try await send.takePermit() }
+        // As late as possible: the process may have been stopped, or the call may have waited for a permit.
+        try TokenStore.refreshing?.checkLock()
         noteSent(request, signedWith: context.accessToken, in: transmission)
         let context = TransportContext(
             delivery: settings.delivery, bodyLimit: settings.delivery == .stream ? .max : bodyLimit, send: send,

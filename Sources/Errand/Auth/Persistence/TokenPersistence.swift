@@ -164,12 +164,24 @@ extension TokenPersistenceError {
 /// ``TokenPersistence/replace(_:with:)``.
 public final class SessionLock: Sendable {
     private let lost = Lock<TokenPersistenceError?>(nil)
+    private let end: (instant: Instant, time: any TimeSource)?
 
     /// Creates a lock that is held.
-    public init() {}
+    public init() {
+        end = nil
+    }
+
+    /// Creates a lock that is held until an instant. A process that is stopped until then, and continues, finds it lost
+    /// with the next look.
+    public init(until instant: Instant, time: any TimeSource = .system) {
+        end = (instant, time)
+    }
 
     /// Why the lock was lost; `nil` while it is held.
-    public var loss: TokenPersistenceError? { lost.withLock { $0 } }
+    public var loss: TokenPersistenceError? {
+        if let end, end.time.now >= end.instant { lose("the lock on the saved session was held until its end") }
+        return lost.withLock { $0 }
+    }
 
     /// Notes that the lock was lost. Call it before another process can acquire the lock, if that can be known. Only
     /// the first call counts.

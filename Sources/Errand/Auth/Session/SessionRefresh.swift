@@ -82,7 +82,7 @@ final class SessionRefresh: Sendable {
                 continue
             }
             // A late token does not keep the store.
-            let outcome = await exchange.newToken(for: session, of: store) { [weak store] token in
+            let outcome = await exchange.newToken(for: session, of: store, under: lock) { [weak store] token in
                 await store?.takeLate(token, of: session)
             }
             switch outcome {

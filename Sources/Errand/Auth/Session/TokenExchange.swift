@@ -37,12 +37,13 @@ final class TokenExchange: Sendable {
     /// Returns the late token for that session, or the result of the closure; at once if the task is canceled, because
     /// the refresh is given up or its session ends. Calls `takeLate` with a token that comes after that.
     func newToken(
-        for session: SavedSession, of store: TokenStore, takeLate: @escaping @Sendable (Token) async -> Void
+        for session: SavedSession, of store: TokenStore, under lock: SessionLock? = nil,
+        takeLate: @escaping @Sendable (Token) async -> Void
     ) async -> Result<Token, ServiceError> {
         let isLate = hasLate(for: session)
         // One of a session that has ended, or was refreshed since, is of no use.
         if let token = late.withLock({ $0.take() })?.token, isLate { return .success(token) }
-        let run = RefreshRun(of: store, for: session.id)
+        let run = RefreshRun(of: store, for: session.id, under: lock)
         let result = Promise<Token, ServiceError>()
         // No child of this task, which would have to wait for a closure that ignores its cancellation.
         let work = TokenStore.$refreshing.withValue(run) {
@@ -110,11 +111,18 @@ final class RefreshRun: Sendable {
     private let store: ObjectIdentifier
     /// The session whose token is exchanged; `nil` if the run is none's.
     let session: UUID?
+    private let lock: SessionLock?
     private let over = Promise<Void, Never>()
 
-    init(of store: TokenStore, for session: UUID? = nil) {
+    init(of store: TokenStore, for session: UUID? = nil, under lock: SessionLock? = nil) {
         self.store = ObjectIdentifier(store)
         self.session = session
+        self.lock = lock
+    }
+
+    /// Throws if the lock was lost under which the closure runs: another process may be using the refresh token by now.
+    func checkLock() throws(ServiceError) {
+        if isUnderWay, let loss = lock?.loss { throw .storage(loss) }
     }
 
     var isUnderWay: Bool { over.outcome == nil }

@@ -1,0 +1,123 @@
+import Errand
+import ErrandFleet
+import ErrandSimulation
+import ErrandTestSupport
+import Foundation
+import Testing
+
+/// A process that shares a session: a `TokenSharer`.
+private final class FleetProcess: Sendable {
+    private let process: Subprocess
+
+    init(_ arguments: [String]) throws {
+        let neighbours = CommandLine.arguments.prefix(1) + Bundle.allBundles.map(\.bundlePath)
+        let places = neighbours.map {
+            URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent("TokenSharer")
+        }
+        let program = try #require(places.first { FileManager.default.isExecutableFile(atPath: $0.path) })
+        process = try Subprocess(program.path, ["fleet"] + arguments)
+    }
+
+    /// Waits until it has the first token.
+    func isReady() async throws {
+        _ = try await Subprocess.waiting { [process] in process.output.availableData }
+    }
+
+    func go() { process.input.write(Data("go\n".utf8)) }
+    func kill() { process.stop() }
+    func suspend() { process.suspend() }
+    func resume() { process.resume() }
+
+    /// Waits for the end, and returns what it has printed since it was ready.
+    func end() async throws -> String {
+        let said = try await process.outcome().said
+        return String(decoding: said, as: UTF8.self).split(separator: "\n").last.map(String.init) ?? ""
+    }
+}
+
+/// A server with the tokens of ``RotatingServer``.
+private final class TokenServer: Sendable {
+    let loopback: LoopbackServer
+    let tokens = RotatingServer()
+
+    init() throws {
+        loopback = try LoopbackServer()
+        loopback.on(.post, "/token") { [tokens] request in
+            struct Question: Decodable { var refresh: String }
+            let refresh = try? JSONDecoder().decode(Question.self, from: request.body).refresh
+            guard let next = try? tokens.refresh(Token(accessToken: "", refreshToken: refresh)) else {
+                return .json(#"{"error":"invalid_grant"}"#, status: 400)
+            }
+            let answer = #"{"access":"\#(next.accessToken)","refresh":"\#(next.refreshToken ?? "")"}"#
+            return LoopbackReply.json(answer).after(.milliseconds(20))
+        }
+    }
+}
+
+@Suite("Processes that share a session in a fleet's store", .serialized, .timeLimit(.minutes(10)))
+struct FleetProcessTests {
+    private static let lifetime = 1000
+    private let scratch: FleetScratch
+    private let server: TokenServer
+    private let key: FleetKey
+
+    init() throws {
+        scratch = try FleetScratch()
+        server = try TokenServer()
+        key = try FleetKey(id: "k1")
+    }
+
+    /// Starts processes that all have the first token.
+    private func processes(_ count: Int, in folder: String, of server: TokenServer) async throws -> [FleetProcess] {
+        let store = FileFleetStore(folder: folder)
+        let sessions = FleetSessions(in: store, under: "errand/test", name: "api", key: key)
+        try await sessions.save(SavedSession(id: UUID(), token: RotatingServer.first, received: Date()))
+        let processes = try (0..<count).map { _ in
+            try FleetProcess(
+                [
+                    folder, key.rawRepresentation.base64EncodedString(), server.loopback.baseURL, "\(Self.lifetime)",
+                ])
+        }
+        for process in processes { try await process.isReady() }
+        return processes
+    }
+
+    @Test("F6: twenty processes on an expired token: one refresh")
+    func once() async throws {
+        let processes = try await processes(20, in: scratch.path("fleet"), of: server)
+        for process in processes { process.go() }
+        for process in processes { #expect(try await process.end() == "access.1") }
+        #expect(server.tokens.refreshes == 1)
+        #expect(server.tokens.refusals == 0)
+    }
+
+    @Test(
+        "F6: processes that are killed or stopped at any instant leave the session, or one clear sign-in",
+        arguments: [true, false])
+    func interrupted(isKill: Bool) async throws {
+        for round in 0..<8 {
+            let server = try TokenServer()
+            let processes = try await processes(5, in: scratch.path("\(round)"), of: server)
+            for process in processes { process.go() }
+            try await Task.sleep(for: .milliseconds(12 * round))
+            // All but two: so the one that refreshes is among them more often than not.
+            let victims = processes.prefix(3)
+            for victim in victims { isKill ? victim.kill() : victim.suspend() }
+            if !isKill {
+                try await Task.sleep(for: .milliseconds(3 * Self.lifetime))
+                for victim in victims { victim.resume() }
+            }
+            var said: [String] = []
+            for process in isKill ? processes.dropFirst(3) : processes[...] { said.append(try await process.end()) }
+            if isKill { for victim in victims { _ = try await victim.end() } }
+            // A process may end with the new token before the session ends by another.
+            #expect(said.allSatisfy { $0 == "access.1" || $0 == "sign-in" }, "round \(round): \(said)")
+            #expect(server.tokens.refreshes == 1, "round \(round)")
+            if server.tokens.refusals == 0 { #expect(!said.contains("sign-in"), "round \(round): \(said)") }
+            let sessions = FleetSessions(
+                in: FileFleetStore(folder: scratch.path("\(round)")), under: "errand/test", name: "api", key: key)
+            let saved = try await sessions.load()?.token.accessToken
+            #expect(saved == (said.contains("sign-in") ? nil : "access.1"), "round \(round): \(said)")
+        }
+    }
+}
