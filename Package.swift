@@ -50,14 +50,22 @@ let package = Package(
         .target(name: "ExampleServer", dependencies: ["Errand", "ErrandSimulation"], swiftSettings: house),
         .target(name: "ExampleServices", dependencies: ["Errand"], swiftSettings: house),
         .executableTarget(
-            name: "errand-demo", dependencies: ["Errand", "ErrandSimulation", "ExampleServer", "ExampleServices"],
-            swiftSettings: house),
+            name: "errand-demo",
+            dependencies: [
+                "ChildProcess", "Errand", "ErrandFleet", "ErrandSimulation", "ExampleServer", "ExampleServices",
+            ], swiftSettings: house),
         // The programs that it measures the wire against are built with it; nothing of them is linked.
         .executableTarget(
             name: "errand-bench",
-            dependencies: ["Errand", "ErrandSimulation", "CAllocations", "wire-peer", "wire-urlsession"],
+            dependencies: [
+                "CAllocations", "ChildProcess", "Errand", "ErrandFleet", "ErrandSimulation", "FleetNode", "wire-peer",
+                "wire-urlsession",
+            ],
             swiftSettings: house),
         .target(name: "CAllocations"),
+        // Processes that the demo and the benchmark start.
+        .target(
+            name: "ChildProcess", dependencies: ["Errand", "ErrandFleet", "ErrandSimulation"], swiftSettings: house),
         .executableTarget(name: "wire-peer"),
         .executableTarget(name: "wire-urlsession", swiftSettings: house),
         .executableTarget(
@@ -80,8 +88,9 @@ let package = Package(
         .testTarget(name: "ErrandJSONTests", dependencies: ["ErrandJSON", "ErrandTestSupport"], swiftSettings: house),
         .testTarget(
             name: "SampleTests",
-            dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport", "ExampleServer", "ExampleServices"],
-            swiftSettings: house),
+            dependencies: [
+                "Errand", "ErrandFleet", "ErrandTesting", "ErrandTestSupport", "ExampleServer", "ExampleServices",
+            ], swiftSettings: house),
         .testTarget(
             name: "ExampleTests",
             dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport", "ExampleServer", "ExampleServices"],

@@ -70,6 +70,31 @@ public final class Fleet: Sendable {
             store: store, prefix: "errand/\(self.name)", label: node.keyPart, lifetime: self.lifetime, time: time)
     }
 
+    /// Creates one node of a fleet that shares an etcd cluster. Does not use the cluster yet.
+    ///
+    /// - Parameters:
+    ///   - addresses: The URLs of the members' client ports.
+    ///   - name: The name of the fleet.
+    ///   - credentials: The user of the cluster; `nil`, the default, for a cluster without authentication.
+    ///   - node: A name for this node in snapshots.
+    public convenience init(
+        etcd addresses: [String], name: String, credentials: EtcdCredentials? = nil, node: String = ""
+    ) {
+        self.init(store: EtcdFleetStore(addresses, credentials: credentials), name: name, node: node)
+    }
+
+    /// Returns a persistence for a session that all nodes of the fleet share: one of them refreshes its token.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the session, the same on all nodes.
+    ///   - key: The key with which the session is encrypted.
+    ///   - oldKeys: Further keys with which it can be read, while keys are replaced.
+    public func sessions(_ name: String, key: FleetKey, oldKeys: [FleetKey] = []) -> FleetSessions {
+        FleetSessions(
+            in: member.store, under: member.prefix, name: name.keyPart, key: key, oldKeys: oldKeys, node: member.id,
+            time: time)
+    }
+
     /// Returns a limiter whose limit all nodes of the fleet share.
     ///
     /// All nodes give the limit the same name and period. The node that joined last decides how many permits there are.

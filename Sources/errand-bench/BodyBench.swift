@@ -1,3 +1,4 @@
+import ChildProcess
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else

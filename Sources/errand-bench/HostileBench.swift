@@ -1,3 +1,4 @@
+import ChildProcess
 import Errand
 import ErrandSimulation
 #if canImport(FoundationEssentials)

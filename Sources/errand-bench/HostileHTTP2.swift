@@ -1,3 +1,4 @@
+import ChildProcess
 #if os(Linux)
 import Errand
 #if canImport(FoundationEssentials)

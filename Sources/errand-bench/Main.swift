@@ -1,3 +1,4 @@
+import ChildProcess
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -19,6 +20,7 @@ enum Main {
         --cache           only what the cache costs
         --wire            only calls over real connections
         --tls             only calls over TLS
+        --fleet           only a limit that processes share, over etcd
         --decode          only decoding
         --events          only event streams
         --url <url>       measures the wire against that server
@@ -68,6 +70,8 @@ enum Main {
             #endif
         } else if arguments.contains("--cache") {
             try await CacheBench.run(into: &report)
+        } else if arguments.contains("--fleet") {
+            try await FleetBench.run(into: &report)
         } else if arguments.contains("--events") {
             try await EventBench.run(into: &report)
         } else if arguments.contains("--decode") {
@@ -88,7 +92,7 @@ enum Main {
         var rest = arguments[...]
         while let option = rest.popFirst() {
             switch option {
-            case "--json", "--core", "--cache", "--wire", "--tls", "--decode", "--events": break
+            case "--json", "--core", "--cache", "--wire", "--tls", "--decode", "--events", "--fleet": break
             case "--url", "--known", "--only", "--without", "--http2", "--server":
                 if rest.popFirst() == nil { return false }
             case "--faults", "--soak", "--hostile", "--from":
@@ -108,6 +112,7 @@ enum Main {
             try await CacheBench.run(into: &report)
             try await TokenBench.run(into: &report)
             try await LimiterBench.run(into: &report)
+            try await FleetBench.run(into: &report)
             try await SharingBench.run(into: &report)
             try await CancelBench.run(into: &report)
             try await DecodeBench.run(into: &report)

@@ -1,3 +1,4 @@
+import ChildProcess
 import Errand
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,3 +1,5 @@
+import ChildProcess
+
 /// From the start of a process to its first answer, beside a process that uses bare libcurl, and one of Swift that does
 /// nothing: no answer can come sooner than both together.
 enum StartBench {

@@ -1,3 +1,4 @@
+import ChildProcess
 #if os(Linux)
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -24,6 +24,7 @@ enum Main {
     static func main() async throws {
         var arguments = CommandLine.arguments.dropFirst()
         if arguments.elementsEqual(["--serve"]) { return try await serve() }
+        if arguments.first == "--node" { return try await FleetDemoNode.run(Array(arguments.dropFirst())) }
         var (base, isVerbose): (String?, Bool) = (nil, false)
         while let argument = arguments.popFirst() {
             switch argument {

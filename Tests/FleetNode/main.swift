@@ -8,8 +8,8 @@ import Foundation
 //
 // It calls with as many tasks as TASKS for SECONDS, under a limit of PERMITS per PERIOD milliseconds, and writes a line
 // to FILE for each call: the instants directly before and after its permit was used, in nanoseconds. STORE is a folder,
-// or the address of an etcd. A line of input "TASKS" changes the number of tasks. It prints "ready", and at its end the
-// number of its calls.
+// or the address of an etcd. TASKS may be several numbers with commas between them, which apply one after the other. It
+// prints "ready", and at its end the number of its calls.
 
 func now() -> Instant {
     let time: any TimeSource = .system
@@ -50,43 +50,37 @@ final class Stamper: StoppableTransport {
     func shutdown() async {}
 }
 
-/// The number of tasks that call now.
-final class Load: Sendable {
-    private let tasks: Lock<Int>
-
-    init(_ tasks: Int) { self.tasks = Lock(tasks) }
-
-    var count: Int {
-        get { tasks.withLock { $0 } }
-        set { tasks.withLock { $0 = newValue } }
-    }
-}
-
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
 guard arguments.count == 7 else { exit(64) }
-let numbers = arguments[1...5].map { Int($0) ?? 1 }
+let numbers = arguments.map { Int($0) ?? 1 }
+let loads = arguments[4].split(separator: ",").compactMap { Int($0) }
 guard FileManager.default.createFile(atPath: arguments[6], contents: nil),
     let file = FileHandle(forWritingAtPath: arguments[6])
 else { exit(66) }
 let stamper = Stamper(file: file)
 let fleet = Fleet(
-    store: FileFleetStore(folder: arguments[0]), name: "test", lifetime: .milliseconds(numbers[2]))
+    store: arguments[0].hasPrefix("http") ? EtcdFleetStore([arguments[0]]) : FileFleetStore(folder: arguments[0]),
+    name: "test", lifetime: .milliseconds(numbers[3]))
 let client = APIClient("https://api.example.com") {
     $0.transport = stamper
-    $0.limiter = fleet.limiter("api", .requests(numbers[0], per: .milliseconds(numbers[1])))
+    $0.limiter = fleet.limiter("api", .requests(numbers[1], per: .milliseconds(numbers[2])))
     $0.timeout = nil
 }
-let load = Load(numbers[3])
-let end = now().advanced(by: .seconds(numbers[4]))
-Thread.detachNewThread {
-    while let line = readLine() { load.count = Int(line) ?? 0 }
+let start = now()
+let end = start.advanced(by: .seconds(numbers[5]))
+
+/// Returns how many tasks call now.
+func tasks() -> Int {
+    let part = Int(start.duration(to: now()) / .milliseconds(1)) * loads.count / max(1, numbers[5] * 1000)
+    return loads[min(loads.count - 1, part)]
 }
+
 say("ready")
 await withTaskGroup { group in
-    for number in 0..<max(64, load.count) {
+    for number in 0..<(loads.max() ?? 0) {
         group.addTask {
             while now() < end {
-                if number < load.count {
+                if number < tasks() {
                     let left = now().duration(to: end)
                     _ = try? await client.run(Endpoint<NoContent>.get("/").deadline(left))
                 } else {

@@ -3,6 +3,6 @@ extension Step {
     static let all = [
         signIn, signInWithBrowser, loadFriends, tapTwice, keepTheLimit, refreshOnce, tryAgain, meetTheDeadline,
         noticeNoNetwork, readPages, secondLoad, staleAnswer, sharedCalls, sendPicture, downloadFile, followEvents,
-        oneAlert, changeSettings, outliveTheView, signOut,
+        oneAlert, changeSettings, outliveTheView, shareTheLimit, signOut,
     ]
 }

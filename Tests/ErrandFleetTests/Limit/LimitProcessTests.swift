@@ -2,7 +2,7 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("A limit that processes share", .serialized, .timeLimit(.minutes(5))) struct FleetProcessTests {
+@Suite("A limit that processes share", .serialized, .timeLimit(.minutes(5))) struct LimitProcessTests {
     private let scratch: FleetScratch
 
     init() throws {
@@ -13,9 +13,6 @@ import Testing
     private struct Node {
         let process: Subprocess
         let file: String
-
-        /// Changes how many tasks call.
-        func setTasks(_ count: Int) { process.input.write(Data("\(count)\n".utf8)) }
 
         /// The instants directly before and after each use of a permit.
         var uses: [(before: Int64, after: Int64)] {

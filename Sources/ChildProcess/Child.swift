@@ -11,29 +11,33 @@ import Musl
 import Darwin
 #endif
 
-/// A child process; the bench reads its first line of output and its processor time.
-struct Child {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+/// A child process whose first line of output and whose processor time are read.
+package struct Child: Sendable {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) {
+            self.description = description
+        }
     }
 
     /// This program.
-    static let own =
+    package static let own =
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
 
     /// The path of a program that was built beside this one.
-    static func sibling(_ name: String) -> String {
+    package static func sibling(_ name: String) -> String {
         own.lastIndex(of: "/").map { own[...$0] + name } ?? name
     }
 
     /// Writes a line for the parent process, which waits for it.
-    static func tellParent(_ line: String) {
+    package static func tellParent(_ line: String) {
         let bytes = Array("\(line)\n".utf8)
         _ = write(1, bytes, bytes.count)
     }
 
     /// Waits until the parent process has exited, for whatever reason.
-    static func waitForParentsEnd() async throws {
+    package static func waitForParentsEnd() async throws {
         let parent = getppid()
         while getppid() == parent { try await Task.sleep(for: .milliseconds(500)) }
     }
@@ -43,7 +47,7 @@ struct Child {
     private let output: CInt
 
     /// Starts a program with its arguments.
-    init(_ program: String, _ arguments: [String]) throws {
+    package init(_ program: String, _ arguments: [String]) throws {
         var ends: [CInt] = [0, 0]
         guard pipe(&ends) == 0 else { throw Failure(description: "no pipe") }
         #if canImport(Darwin)
@@ -72,7 +76,7 @@ struct Child {
     }
 
     /// Returns the words of its first line of output.
-    func line() -> [String] {
+    package func line() -> [String] {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
         while read(output, &byte, 1) == 1, byte != UInt8(ascii: "\n") { bytes.append(byte) }
@@ -80,7 +84,7 @@ struct Child {
     }
 
     /// Waits for its end and returns the processor time that it used, in seconds.
-    func end() throws -> Double {
+    package func end() throws -> Double {
         close(output)
         var (status, usage): (CInt, rusage) = (0, rusage())
         guard wait4(process, &status, 0, &usage) == process, status == 0 else {
@@ -92,7 +96,7 @@ struct Child {
 
     /// Kills the process with SIGKILL: a process that is started from a thread of Dispatch inherits a signal mask that
     /// blocks SIGTERM.
-    func kill() {
+    package func kill() {
         #if canImport(Darwin)
         _ = Darwin.kill(process, SIGKILL)
         #elseif canImport(Glibc)

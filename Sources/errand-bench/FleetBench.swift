@@ -1,0 +1,122 @@
+import ChildProcess
+import Errand
+import ErrandFleet
+import Foundation
+
+/// What a shared limit costs, over an etcd that the bench starts; nothing is measured where it is not installed.
+enum FleetBench {
+    private static let lifetime = 3000
+
+    static func run(into report: inout Report) async throws {
+        guard LocalEtcd.isInstalled else { return }
+        let etcd = try await LocalEtcd()
+        defer { etcd.end() }
+        try await measureSends(etcd, into: &report)
+        try await measureUse(etcd, into: &report)
+    }
+
+    /// A node, and the file with its stamps.
+    private struct Node {
+        let process: Child
+        let file: String
+
+        var uses: [(before: Int64, after: Int64)] {
+            let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+            return text.split(separator: "\n").compactMap { line in
+                let numbers = line.split(separator: " ").compactMap { Int64($0) }
+                return numbers.count == 2 ? (numbers[0], numbers[1]) : nil
+            }
+        }
+    }
+
+    private static func start(
+        _ store: String, permits: Int, tasks: String, seconds: Int, below folder: String
+    ) throws -> Node {
+        let file = "\(folder)/\(UUID())"
+        return Node(
+            process: try Child(
+                Child.sibling("FleetNode"),
+                [store, "\(permits)", "1000", "\(lifetime)", tasks, "\(seconds)", file]), file: file)
+    }
+
+    private static func folder() throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        return folder
+    }
+
+    /// Calls under a limit that never binds: over a fleet, and with the limiter of each process.
+    private static func measureSends(_ etcd: LocalEtcd, into report: inout Report) async throws {
+        var rates: [Bool: [Double]] = [:]
+        for _ in 0..<3 {
+            for isShared in [true, false] {
+                let fleet = Fleet(etcd: [etcd.address], name: "speed")
+                let client = client(isShared ? fleet.limiter("speed", large) : RateLimiter(large))
+                let calls = 20_000
+                try await client.run(Endpoint<NoContent>.get("/"))
+                let time = try await seconds {
+                    for _ in 0..<calls { try await client.run(Endpoint<NoContent>.get("/")) }
+                }
+                await fleet.leave()
+                rates[isShared, default: []].append(Double(calls) / time)
+            }
+        }
+        let ratio = median(rates[true] ?? []) / median(rates[false] ?? [])
+        report.add(
+            "fleet.sends_per_second", .number(ratio),
+            "times the calls per second with a limiter of the process, under a limit that never binds")
+    }
+
+    private static let large = RateLimit.requests(1_000_000, per: .seconds(1))
+
+    private static func client(_ limiter: RateLimiter) -> APIClient {
+        APIClient("https://api.example.com") {
+            $0.transport = EmptyTransport()
+            $0.limiter = limiter
+        }
+    }
+
+    /// Three processes whose load moves from one to the next, one of which is killed.
+    private static func measureUse(_ etcd: LocalEtcd, into report: inout Report) async throws {
+        let (permits, length, folder) = (50, 32, try folder())
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let nodes = try ["40,4,4,40", "4,40,4,40", "4,4,40,40"].map {
+            try start(etcd.address, permits: permits, tasks: $0, seconds: length, below: folder)
+        }
+        for node in nodes { _ = node.process.line() }
+        try await Task.sleep(for: .seconds(length * 3 / 4))
+        nodes[2].process.kill()
+        for node in nodes.prefix(2) { _ = try node.process.end() }
+        let uses = nodes.flatMap(\.uses).sorted { $0.before < $1.before }
+        let killed = nodes[2].uses.last?.before ?? 0
+        let begin = (nodes.compactMap { $0.uses.first?.before }.max() ?? 0) + 1_000_000_000
+        let used = uses.count { (begin..<killed).contains($0.before) }
+        report.add(
+            "fleet.utilization", .number(Double(used) / (Double(permits) * Double(killed - begin) / 1e9)),
+            "of the limit that three processes use, while the load moves from one to the next")
+        var (first, most) = (0, 0)
+        for (index, use) in uses.enumerated() {
+            while use.after - uses[first].before >= 1_000_000_000 { first += 1 }
+            most = max(most, index - first + 1)
+        }
+        report.add(
+            "fleet.max_in_any_period", .count(most), "permits that were used in the fullest second; the limit is 50")
+        // The first second after the death in which the other two use the whole limit but a tenth.
+        let later = uses.map(\.before).filter { $0 > killed }
+        let back = later.first { instant in
+            later.count { (instant..<(instant + 1_000_000_000)).contains($0) } >= permits * 9 / 10
+        }
+        report.add(
+            "fleet.takeover_seconds", .number(back.map { Double($0 - killed) / 1e9 } ?? .nan),
+            "seconds from a kill until the others use all its permits, with a lifetime of 3 s")
+    }
+}
+
+/// Responds at once.
+private struct EmptyTransport: Transport {
+    func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
+        HTTPResponse(status: 204)
+    }
+
+    func shutdown() async {}
+}
