@@ -117,6 +117,56 @@ struct SignInSecretsTests {
         }
     }
 
+    @Test(
+        "S10: the codes of a sign-in on another device are in no error, event or log line",
+        arguments: [
+            #"{"device_code":"d-61ff02","user_code":"WDJB-MJHT","verification_uri":7,"expires_in":60}"#,
+            #"{"device_code":"d-61ff02","user_code":["WDJB-MJHT"],"verification_uri":"https://a.test"}"#,
+            #"{"device_code":"d-61ff02","user_code":"WDJB-MJHT","expires_in":60,"verification_uri":"https://a.test"}"#,
+        ], [200, 400, 500])
+    func device(begin: String, status: Int) async throws {
+        let (clock, network) = (TestClock(), scripted())
+        let lines = Noted<[String]>([])
+        network.on(.post, "/device", .json(begin))
+        // It echoes what it was sent.
+        network.on(.post, "/token") { _ in
+            let text = #"{"error":"access_denied","error_description":"no d-61ff02"}"#
+            return HTTPResponse(
+                status: status, headers: ["Content-Type": "application/json"], body: .bytes(Data(text.utf8)))
+        }
+        let metadata = OAuth.ServerMetadata(
+            tokenEndpoint: "https://login.test/token", deviceAuthorizationEndpoint: "https://login.test/device")
+        let oauth = OAuth(metadata, client: .public(id: "tool")) {
+            $0.transport = network
+            $0.time = clock
+            $0.observe = { event in
+                lines.update { $0.append(printed(event) + LogFormatter().line(for: event)) }
+            }
+        }
+        let error = await clock.run {
+            await failure { () async throws(ServiceError) in
+                try await oauth.signInOnAnotherDevice { lines.value.append(printed($0)) }
+            }
+        }
+        let text = lines.value.joined() + printed(try #require(error)) + printed(oauth)
+        #expect(!text.contains("d-61ff02") && !text.contains("WDJB"), "\(text)")
+    }
+
+    @Test("S10: an app that signs shows no key")
+    func key() async throws {
+        let key = try SigningKey()
+        let client = OAuth.Client.privateKey(id: "app", key)
+        let oauth = OAuth(OAuth.ServerMetadata(issuer: "https://login.test"), client: client)
+        // A dump has each byte on a line of its own.
+        let text = (printed(key) + printed(client) + printed(oauth)).filter { !$0.isWhitespace }
+        let raw = key.rawRepresentation
+        let bytes = [",", "-"].map { raw.map(String.init).joined(separator: $0) }
+        for form in bytes + [raw.base64EncodedString(), Base64URL.encode(raw)] {
+            #expect(!text.contains(form))
+        }
+        #expect(text.contains(key.thumbprint))
+    }
+
     @Test("S10: the parts of a sign-in that a browser is given print no state, and a prompt no code")
     func parts() async throws {
         let scene = try await SignInScene()
