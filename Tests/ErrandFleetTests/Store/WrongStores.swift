@@ -26,6 +26,8 @@ final class WrongStore: FleetStore {
         var stale: [String: FleetRecord] = [:]
         var last: UInt64 = 0
         var won: Set<FleetRevision> = []
+        /// All records that were written, by their keys.
+        var history: [String: [FleetRecord]] = [:]
     }
 
     private let fault: Fault
@@ -70,7 +72,13 @@ final class WrongStore: FleetStore {
                 state.records[key] = bytes.map { FleetRecord(bytes: $0, revision: next) }
                 return .written(bytes == nil ? nil : next)
             }
-        case .reordersChanges, .dropsLastChange, .readsStaleRecords:
+        case .reordersChanges:
+            let written = try await right.write(bytes, to: key, replacing: revision)
+            if case .written(let revision?) = written, let bytes {
+                state.withLock { $0.history[key, default: []].append(FleetRecord(bytes: bytes, revision: revision)) }
+            }
+            return written
+        case .dropsLastChange, .readsStaleRecords:
             return try await right.write(bytes, to: key, replacing: revision)
         }
     }
@@ -83,6 +91,14 @@ final class WrongStore: FleetStore {
         }
     }
 
+    /// Returns the two records before that one. A slow watch may not have seen them.
+    private func past(of key: String, before record: FleetRecord?) -> [FleetRecord] {
+        guard let revision = record?.revision else { return [] }
+        return state.withLock { state in
+            (state.history[key] ?? []).filter { $0.revision < revision }.sorted { $0.revision < $1.revision }.suffix(2)
+        }
+    }
+
     func changes(of key: String) -> AsyncThrowingStream<FleetRecord?, any Error> {
         guard fault == .reordersChanges || fault == .dropsLastChange else { return right.changes(of: key) }
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: FleetRecord?.self, throwing: (any Error).self)
@@ -90,8 +106,8 @@ final class WrongStore: FleetStore {
             var earlier: FleetRecord??
             for try await record in right.changes(of: key) {
                 if fault == .reordersChanges {
+                    for old in past(of: key, before: record).reversed() { continuation.yield(old) }
                     continuation.yield(record)
-                    if let earlier { continuation.yield(earlier) }
                 } else if let earlier {
                     continuation.yield(earlier)
                 }
