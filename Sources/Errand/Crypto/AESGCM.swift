@@ -1,10 +1,10 @@
 #if canImport(CryptoKit)
 import CryptoKit
+#endif
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
 import Foundation
-#endif
 #endif
 
 /// Encryption that also shows whether a text was changed: AES with a key of 256 bits in Galois/Counter Mode (NIST SP
@@ -69,7 +69,7 @@ package enum AESGCM {
             throw .notAuthentic
         }
     }
-    #elseif os(Linux)
+    #else
     static func seal(
         _ text: [UInt8], with key: [UInt8], nonce: [UInt8], context: [UInt8],
         by library: LibCryptoCipher? = .shared
@@ -97,18 +97,6 @@ package enum AESGCM {
                 parts.bytes, tag: parts.tag, key: key, nonce: parts.nonce, context: context)
         else { throw .notAuthentic }
         return text
-    }
-    #else
-    static func seal(
-        _ text: [UInt8], with key: [UInt8], nonce: [UInt8], context: [UInt8]
-    ) throws(Failure) -> [UInt8] {
-        throw .unavailable
-    }
-
-    package static func open(
-        _ sealed: [UInt8], with key: [UInt8], context: [UInt8]
-    ) throws(Failure) -> [UInt8] {
-        throw .unavailable
     }
     #endif
 

@@ -8,7 +8,7 @@ import Foundation
 /// Keeps a session in the store of a fleet, so that many machines share it and one of them refreshes its token.
 ///
 ///     let sessions = FleetSessions(in: store, under: "errand/billing", name: "example-api", key: key)
-///     let tokens = TokenStore(persistence: sessions) { old in try await login.run(.refresh(old)).token }
+///     let tokens = TokenStore(persistence: sessions) { old in try await oauth.refresh(old) }
 ///
 /// The session is one record, encrypted and authenticated with AES-GCM. A wrong key, a changed record, one that was
 /// moved to another name, and an older one that was put back are typed errors, and nothing overwrites such a record;

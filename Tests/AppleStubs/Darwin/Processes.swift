@@ -71,6 +71,7 @@ public typealias sig_t = @convention(c) (Int32) -> Void
 public var SIG_IGN: sig_t! { { _ in } }
 public var SIGINT: Int32 { 2 }
 public var SIGKILL: Int32 { 9 }
+public var SIGCONT: Int32 { 19 }
 public var SIGPIPE: Int32 { 13 }
 public var SIGTERM: Int32 { 15 }
 public var SIGSTOP: Int32 { 17 }
