@@ -1,0 +1,64 @@
+#if os(Linux)
+@testable import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Testing
+
+/// Permits that end, as those do that others can own after a while.
+private final class EndingPermits: PermitSource {
+    static let permitsEnd = true
+
+    /// The end of each permit in turn: the first is over when the connection is open.
+    let ends = Lock([Instant.zero, .distantFuture])
+
+    var end: Instant {
+        ends.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+    }
+
+    func available(at now: Instant) -> Int? { 1 }
+    func earliest(taking cost: Int, at now: Instant) -> Instant? { now }
+    func earliest(taking cost: Int, after ahead: Int, at now: Instant) -> Instant { now }
+    func take(_ cost: Int, at now: Instant) -> Bool { true }
+    func renew(_ cost: Int, takenAt instant: Instant, at now: Instant) -> Bool { true }
+    func giveBack(_ cost: Int, takenAt instant: Instant) {}
+    func drain(until instant: Instant) {}
+}
+
+@Suite("Permits that end", .timeLimit(.minutes(1))) struct PermitEndTests {
+    @Test(
+        "F4: a request whose permit ended while the connection was opened is not sent, and the next attempt is",
+        .enabled(if: InstalledLibrary.announcesRequests, InstalledLibrary.announcesNothing))
+    func endsWhileConnecting() async throws {
+        let server = try LoopbackServer()
+        defer { server.close() }
+        server.on(.post, "/a") { _ in .status(204) }
+        let limiter = RateLimiter(.requests(5, per: .seconds(1)), of: EndingPermits(), time: .system)
+        let failures = Noted<[ServiceError]>([])
+        let client = APIClient(server.baseURL) {
+            $0.transport = CurlTransport()
+            $0.limiter = limiter
+            $0.retry = RetryPolicy(attempts: 2)
+            $0.attemptMiddlewares = [NoteFailures(failures: failures)]
+        }
+        try await client.run(Endpoint<NoContent>.post("/a"))
+        #expect(server.received.count == 1)
+        let failure = try #require(failures.value.first)
+        #expect("\(failure)".contains("permit of the rate limit ended"))
+        #expect(!failure.mayHaveReachedServer)
+        await client.shutdown()
+    }
+}
+
+private struct NoteFailures: Middleware {
+    let failures: Noted<[ServiceError]>
+
+    func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+        do throws(ServiceError) {
+            return try await next(request, context)
+        } catch {
+            failures.update { $0.append(error) }
+            throw error
+        }
+    }
+}
+#endif
