@@ -2,8 +2,8 @@ public import Errand
 
 /// The machines or processes that share rate limits and sessions.
 ///
-/// Servers that use one API key share its limit, and those that use one account share its session. Each makes a fleet of
-/// the same name over the same store:
+/// Servers that use one API key share its limit, and those that use one account share its session. Each makes a fleet
+/// of the same name over the same store:
 ///
 ///     let fleet = Fleet(store: store, name: "billing")
 ///     let client = APIClient("https://api.example.com") {

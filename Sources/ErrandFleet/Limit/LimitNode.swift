@@ -104,7 +104,8 @@ struct LimitNode {
         (record, revision, attempt) = (nil, nil, nil)
     }
 
-    /// Accepts the outcome of the write; `nil` if it is not known. `changed` is the record that another node has written.
+    /// Accepts the outcome of the write; `nil` if it is not known. `changed` is the record that another node has
+    /// written.
     mutating func wrote(_ outcome: FleetWrite?, _ changed: LimitRecord?, at now: Instant) {
         guard let outcome, let written = attempt else { return }
         switch outcome {

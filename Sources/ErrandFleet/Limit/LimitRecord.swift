@@ -98,8 +98,8 @@ struct LimitRecord: Codable, Hashable, Sendable {
 
     /// Returns how many permits each node should own, in the order of `nodes`.
     ///
-    /// No node gets more than it wants. Each gets first what its next call takes, in order, as long as there are enough;
-    /// what is left is shared out by weight. A node whose calls do not wait counts as wanting what it has.
+    /// No node gets more than it wants. Each gets first what its next call takes, in order, as long as there are
+    /// enough; what is left is shared out by weight. A node whose calls do not wait counts as wanting what it has.
     func targets() -> [Int] {
         let demands = nodes.map { max($0.owned, $0.wants) }
         var targets = nodes.map { _ in 0 }

@@ -34,8 +34,8 @@ public struct LimitLowering: Sendable, Hashable {
     let factor: Double
     let recovery: Duration
 
-    /// Multiplies the limit by `factor` when a server asks for a pause, and restores a tenth of the limit each time that
-    /// `recovery` has passed.
+    /// Multiplies the limit by `factor` when a server asks for a pause, and restores a tenth of the limit each time
+    /// that `recovery` has passed.
     ///
     /// - Parameters:
     ///   - factor: The part of the limit that remains, at least one permit: from 0.1 to 0.9.

@@ -1,6 +1,7 @@
 import Errand
 
-/// How long a node may use what it owns, and how others find out that it no longer does: a value over explicit instants.
+/// How long a node may use what it owns, and how others find out that it no longer does: a value over explicit
+/// instants.
 ///
 /// A node renews its record every third of a lifetime, by compare-and-swap, and may use what it owns until one lifetime
 /// after it *sent* the last renewal that succeeded. Another node looks at the record now and then. When it has seen it
