@@ -41,9 +41,11 @@ final class EtcdMembers: Sendable {
         to endpoint: Endpoint<Data>, isRepeatable: Bool, token: String?
     ) async throws -> Data {
         let first = preferred.withLock { $0 }
+        var last = first
         var failure: any Error = FleetStoreError(.invalid, "a store in etcd needs the address of at least one member")
         for offset in clients.indices {
             let index = (first + offset) % clients.count
+            last = index
             do {
                 let answer = try await answer(to: endpoint, from: index, token: token)
                 preferred.withLock { $0 = index }
@@ -60,7 +62,7 @@ final class EtcdMembers: Sendable {
             }
         }
         // Whoever tries again finds another member.
-        fail(first)
+        if !clients.isEmpty { preferred.withLock { $0 = (last + 1) % clients.count } }
         throw failure
     }
 

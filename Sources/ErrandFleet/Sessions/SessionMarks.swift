@@ -71,7 +71,7 @@ final class SessionMarks: Sendable {
                     continue
                 }
             }
-            if let held = try await write(over: found) { return held }
+            if let held = try await finishing(over: found) { return held }
         }
     }
 
@@ -117,6 +117,19 @@ final class SessionMarks: Sendable {
 
     private func isAbandoned(_ mark: SessionRecord.Mark) -> Bool {
         state.withLock { $0.abandoned == mark.id }
+    }
+
+    /// Writes a mark over that record, even if the task is canceled: a write that is given up may leave a mark that
+    /// others outwait.
+    private func finishing(over found: SessionArchive.Found?) async throws(TokenPersistenceError) -> Held? {
+        let outcome = await Task(executorPreference: time.executor) { () -> Result<Held?, TokenPersistenceError> in
+            do throws(TokenPersistenceError) {
+                return .success(try await self.write(over: found))
+            } catch {
+                return .failure(error)
+            }
+        }.value
+        return try outcome.get()
     }
 
     /// Writes a mark over that record. Returns `nil` if the record has changed.

@@ -128,7 +128,7 @@ import Testing
             range("two", revision: 9).always)
         server.on(.post, "/v3/watch", lines(#"{"result":{"header":{},"created":true}}"#).always)
         let store = EtcdFleetStore(
-            [server.baseURL], credentials: nil, timeout: .milliseconds(500), transport: nil,
+            [server.baseURL], credentials: nil, timeout: .seconds(4), transport: nil,
             readingEvery: .milliseconds(500))
         var watch = store.changes(of: "a").makeAsyncIterator()
         #expect(text(try await watch.next()) == "one")
@@ -146,7 +146,7 @@ import Testing
             lines(
                 #"{"result":{"header":{},"created":true}}"#,
                 #"{"result":{"events":[{"kv":{"mod_revision":"6","value":"dHdv"}}]}}"#))
-        let store = EtcdFleetStore([silent.baseURL, good.baseURL], timeout: .milliseconds(500))
+        let store = EtcdFleetStore([silent.baseURL, good.baseURL], timeout: .seconds(4))
         var watch = store.changes(of: "a").makeAsyncIterator()
         #expect(text(try await watch.next()) == "one")
         #expect(text(try await watch.next()) == "two")
@@ -167,7 +167,7 @@ import Testing
         let server = try LoopbackServer()
         server.on(.post, "/v3/kv/range", range("one", revision: 5).always)
         server.on(.post, "/v3/watch", lines(#"{"result":{"created":true}}"#).always)
-        let store = EtcdFleetStore([server.baseURL])
+        let store = EtcdFleetStore([server.baseURL], timeout: .seconds(30))
         var watch = store.changes(of: "a").makeAsyncIterator()
         #expect(text(try await watch.next()) == "one")
         await server.received(atLeast: 2)

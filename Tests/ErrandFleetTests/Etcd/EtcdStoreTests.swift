@@ -47,7 +47,7 @@ struct EtcdStoreTests {
     @Test("F5: while etcd is stopped, reads and writes fail; when it is back, its records are, and watches begin again")
     func restart() async throws {
         let cluster = try await EtcdCluster()
-        let store = EtcdFleetStore(cluster.addresses, timeout: .seconds(2))
+        let store = EtcdFleetStore(cluster.addresses, timeout: .seconds(10))
         try await cluster.isReady(for: store)
         let revision = try await written([1], to: "a", in: store)
         var watch = store.changes(of: "a").makeAsyncIterator()
@@ -68,7 +68,7 @@ struct EtcdStoreTests {
     @Test("F5: when the leader of three is killed, no confirmed write is lost, none is made twice, and watches go on")
     func killedLeader() async throws {
         let cluster = try await EtcdCluster(3)
-        let store = EtcdFleetStore(cluster.addresses, timeout: .seconds(2))
+        let store = EtcdFleetStore(cluster.addresses, timeout: .seconds(5))
         for address in cluster.addresses { try await cluster.isReady(for: EtcdFleetStore([address])) }
         var (confirmed, uncertain) = (0, 0)
         let watched = Task {
@@ -238,6 +238,28 @@ struct EtcdStoreTests {
         #expect(try await store.read("a")?.revision == revision)
         let strict = EtcdFleetStore(cluster.addresses)
         #expect(await storeProblem { try await strict.read("a") } == .unreachable)
+    }
+
+    @Test("F6, F13: nodes that share a session in etcd refresh it once, and learn of the new token by themselves")
+    func sessions() async throws {
+        let cluster = try await EtcdCluster()
+        let store = EtcdFleetStore(cluster.addresses, timeout: .seconds(20))
+        try await cluster.isReady(for: store)
+        let scene = try SessionScene(store)
+        try await scene.seed()
+        let idle = scene.node(in: EtcdFleetStore(cluster.addresses))
+        var events = idle.events.makeAsyncIterator()
+        #expect(try await idle.token().accessToken == "access.0")
+        let nodes = (0..<10).map { _ in scene.node(in: EtcdFleetStore(cluster.addresses, timeout: .seconds(20))) }
+        for node in nodes { _ = try await node.token() }
+        let tokens = await withTaskGroup { group in
+            for node in nodes { group.addTask { await SessionScene.replacement(in: node) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(tokens == Array(repeating: .success("access.1"), count: 10))
+        #expect(scene.server.refreshes == 1)
+        while let event = await events.next() { if case .refreshed = event { break } }
+        #expect(try await idle.token().accessToken == "access.1")
     }
 
     @Test("an old version is warned of, and a member that does not answer")

@@ -56,6 +56,7 @@ private final class TokenServer: Sendable {
 
 @Suite("Processes that share a session in a fleet's store", .serialized, .timeLimit(.minutes(10)))
 struct FleetProcessTests {
+    /// How long the others wait for a process that has died, in milliseconds.
     private static let lifetime = 1000
     private let scratch: FleetScratch
     private let server: TokenServer
@@ -68,14 +69,16 @@ struct FleetProcessTests {
     }
 
     /// Starts processes that all have the first token.
-    private func processes(_ count: Int, in folder: String, of server: TokenServer) async throws -> [FleetProcess] {
+    private func processes(
+        _ count: Int, in folder: String, of server: TokenServer, lifetime: Int = lifetime
+    ) async throws -> [FleetProcess] {
         let store = FileFleetStore(folder: folder)
         let sessions = FleetSessions(in: store, under: "errand/test", name: "api", key: key)
         try await sessions.save(SavedSession(id: UUID(), token: RotatingServer.first, received: Date()))
         let processes = try (0..<count).map { _ in
             try FleetProcess(
                 [
-                    folder, key.rawRepresentation.base64EncodedString(), server.loopback.baseURL, "\(Self.lifetime)",
+                    folder, key.rawRepresentation.base64EncodedString(), server.loopback.baseURL, "\(lifetime)",
                 ])
         }
         for process in processes { try await process.isReady() }
@@ -84,7 +87,7 @@ struct FleetProcessTests {
 
     @Test("F6: twenty processes on an expired token: one refresh")
     func once() async throws {
-        let processes = try await processes(20, in: scratch.path("fleet"), of: server)
+        let processes = try await processes(20, in: scratch.path("fleet"), of: server, lifetime: 60_000)
         for process in processes { process.go() }
         for process in processes { #expect(try await process.end() == "access.1") }
         #expect(server.tokens.refreshes == 1)

@@ -121,12 +121,16 @@ final class FaultyStore: FleetStore {
 
     private let store: any FleetStore
     private let gate: Gate
+    private let isMute: Bool
     private let faults = Lock<[Fault]>([])
     private let isCut = Lock(false)
+    private let cutAfterWrite = Lock(false)
 
-    init(_ store: any FleetStore, gate: Gate = Gate()) {
+    /// Creates a store; one that is mute reports no changes.
+    init(_ store: any FleetStore, gate: Gate = Gate(), isMute: Bool = false) {
         self.store = store
         self.gate = gate
+        self.isMute = isMute
     }
 
     /// Has the next writes fail, one after the other.
@@ -137,6 +141,11 @@ final class FaultyStore: FleetStore {
     /// Cuts the connection, or restores it.
     func cut(_ isCut: Bool = true) {
         self.isCut.withLock { $0 = isCut }
+    }
+
+    /// Cuts the connection as soon as a write was made.
+    func cutAfterNextWrite() {
+        cutAfterWrite.withLock { $0 = true }
     }
 
     private func check() throws(FleetStoreError) {
@@ -161,10 +170,19 @@ final class FaultyStore: FleetStore {
         let written = try await store.write(bytes, to: key, replacing: revision)
         if fault == .loseAnswer { throw FleetStoreError(.unreachable, "the answer was lost") }
         await gate.pass()
+        // The write was made, but nobody learns of it.
+        if Task.isCancelled { throw .cancelled }
+        cutAfterWrite.withLock { cut in
+            if cut { isCut.withLock { $0 = true } }
+            cut = false
+        }
         return written
     }
 
-    func changes(of key: String) -> AsyncThrowingStream<FleetRecord?, any Error> { store.changes(of: key) }
+    func changes(of key: String) -> AsyncThrowingStream<FleetRecord?, any Error> {
+        guard isMute else { return store.changes(of: key) }
+        return AsyncThrowingStream { _ in }
+    }
 }
 
 /// Nodes that share a session.

@@ -44,6 +44,44 @@ import Testing
         #expect(clock.elapsed < .seconds(1))
     }
 
+    @Test("F13: a node that has missed the news finds the new token when it needs one")
+    func missedNews() async throws {
+        let clock = TestClock()
+        let scene = try SessionScene(time: clock)
+        let token = try await clock.run { () async throws -> Result<String, ServiceError> in
+            try await scene.seed()
+            let (one, other) = (scene.node(), scene.node(in: FaultyStore(scene.store, isMute: true)))
+            _ = try await other.token()
+            _ = await SessionScene.replacement(in: one)
+            return await SessionScene.replacement(in: other)
+        }
+        #expect(token == .success("access.1"))
+        #expect(scene.server.refreshes == 1)
+    }
+
+    @Test("F6: a refresh that ends while its mark is written leaves no mark")
+    func canceledMark() async throws {
+        let clock = TestClock()
+        let scene = try SessionScene(time: clock)
+        let gate = Gate(at: 4)
+        let waited = try await clock.run { () async throws -> Duration in
+            try await scene.seed()
+            let sessions = scene.sessions(in: FaultyStore(scene.store, gate: gate))
+            // A read is two steps, and the write of the mark is held after it was made.
+            let task = Task(executorPreference: clock.executor) { try await sessions.exclusively { _ in } }
+            while !gate.isHolding {
+                try await clock.sleep(until: clock.now.advanced(by: .milliseconds(1)), in: StopScope<FleetStoreError>())
+            }
+            task.cancel()
+            gate.open()
+            _ = await task.result
+            let start = clock.elapsed
+            try await scene.sessions().exclusively { _ in }
+            return clock.elapsed - start
+        }
+        #expect(waited == .zero)
+    }
+
     /// What happens when a node stops at a step, and goes on later if `resumes`.
     private func stop(at step: Int, resumes: Bool) async throws -> (wasHeld: Bool, isSignedOut: Bool) {
         let clock = TestClock()
@@ -192,6 +230,31 @@ import Testing
         #expect(failure.kind == .storage)
         #expect(outcomes[1...] == [.success("access.0"), .success("access.1")])
         #expect(scene.server.refreshes == 1)
+    }
+
+    @Test("F6: a store that fails between the mark and the refresh keeps the token unspent")
+    func lostStore() async throws {
+        let clock = TestClock()
+        let scene = try SessionScene(time: clock)
+        let store = FaultyStore(scene.store)
+        let node = scene.node(in: store)
+        let (failed, spent, later) = try await clock.run {
+            () async throws -> (Result<String, ServiceError>, Int, Result<String, ServiceError>) in
+            try await scene.seed()
+            _ = try await node.token()
+            store.cutAfterNextWrite()
+            let failed = await SessionScene.replacement(in: node)
+            let spent = scene.server.refreshes + scene.server.refusals
+            store.cut(false)
+            return (failed, spent, await SessionScene.replacement(in: node))
+        }
+        guard case .failure(.transport(let failure)) = failed else {
+            Issue.record("\(failed)")
+            return
+        }
+        #expect(failure.kind == .storage)
+        #expect(spent == 0)
+        #expect(later == .success("access.1"))
     }
 
     @Test("F6: a mark whose answer was lost keeps no other node longer than the lifetime, and its own not at all")
