@@ -84,6 +84,26 @@ struct SignInSamples {
         print("Hello \(token.claims?.name ?? "you")")
     }
 
+    private func fromTheAPI(secret: String) async throws {
+        do {
+            let oauth = try await OAuth.discover(for: "https://api.example.com/v1", client: .public(id: "tool"))
+            _ = oauth
+        }
+        let oauth = try await OAuth.discover(for: "https://api.example.com/v1") { issuer in
+            issuer == "https://login.example.com" ? .basic(id: "pins", secret: secret) : nil
+        }
+        _ = oauth
+    }
+
+    private func stepUp(
+        _ rejection: Rejection, _ tokens: TokenStore, _ token: Token, _ oauth: OAuth, _ browser: ScriptedBrowser
+    ) async throws {
+        if let missing = rejection.requiredScopes {
+            let scopes = Set(token.scopes).union(missing)
+            await tokens.signIn(try await oauth.signIn(scopes: scopes.sorted(), using: browser))
+        }
+    }
+
     private func scriptedBrowser(_ server: AuthorizationServer, _ oauth: OAuth) async throws {
         let browser = ScriptedBrowser { address in try server.visit(address) }
         let token = try await oauth.signIn(using: browser)

@@ -105,9 +105,17 @@ struct ResponseInterpreter: Sendable {
         }
         var headers = response.headers
         headers.hide(by: redactor)
+        // Errors of the token are often in the headers only.
+        let error = headers.tokenError.flatMap { HTTPHeaders.errorsBesideToken.contains($0.code) ? $0 : nil }
+        func shown(_ name: String) -> String? {
+            guard let text = error?.challenge[name], !text.isEmpty else { return nil }
+            return redactor.beginning(of: text.utf8, length: Self.pathLength).text
+        }
         var rejection = Rejection(
-            status: response.status, message: words.message, code: words.code, fieldErrors: words.fieldErrors,
-            headers: headers, body: body, retryAfter: wait)
+            status: response.status, message: words.message ?? shown("error_description"),
+            code: words.code ?? error?.code, fieldErrors: words.fieldErrors, headers: headers, body: body,
+            retryAfter: wait)
+        if error?.code == HTTPHeaders.insufficientScope { rejection.shownScopes.value = shown("scope") }
         rejection.decode.value = { [decoder] type, body in try decoder.decode(type, from: body, below: []) }
         rejection.shownPath.value = { redactor.beginning(of: $0.utf8, length: Self.pathLength).text }
         rejection.details.value = rejectionDetails?(rejection)

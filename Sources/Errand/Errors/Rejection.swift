@@ -21,11 +21,28 @@ public struct Rejection: Sendable, Hashable {
     public let body: Data
     /// How long the server asks the client to wait; `nil` if it does not.
     public let retryAfter: Duration?
+    /// The scopes that the request needs, if the server has refused the token because it has too few (RFC 6750, 3.1);
+    /// empty if the server does not name them, and `nil` if that is not the reason.
+    ///
+    /// Sign the user in again with these scopes and those of the old token:
+    ///
+    ///     if let missing = rejection.requiredScopes {
+    ///         let scopes = Set(token.scopes).union(missing)
+    ///         await tokens.signIn(try await oauth.signIn(scopes: scopes.sorted(), using: browser))
+    ///     }
+    ///
+    /// Such a refusal starts no refresh: a new token would have the same scopes.
+    public var requiredScopes: [String]? {
+        guard let found = headers.tokenError, found.code == HTTPHeaders.insufficientScope else { return nil }
+        return found.challenge["scope"]?.split(separator: " ").map(String.init) ?? []
+    }
     var call = FailedCall(mayHaveReachedServer: true)
     /// Decodes with the decoder of the client that received the response.
     var decode = Uncompared<@Sendable (any Decodable.Type, Data) throws -> any Decodable>()
     /// Makes a path in the body safe to show: its names may repeat what the call has sent.
     var shownPath = Uncompared<@Sendable (String) -> String>()
+    /// The scopes that the request needs, safe to show; `nil` if there are none.
+    var shownScopes = Uncompared<String>()
     /// The result of the client's `rejectionDetails`.
     var details = Uncompared<any Sendable>()
 
@@ -72,7 +89,8 @@ public struct Rejection: Sendable, Hashable {
 extension Rejection: ErrorPayload, CustomStringConvertible, CustomReflectable {
     /// What happened, in words for developers: the server's message if there is one.
     public var description: String {
-        if let message { return message.printable }
+        let scopes = shownScopes.value.map { "; the token needs the scopes \($0)" } ?? ""
+        if let message { return "\(message)\(scopes)".printable }
         let response = "The server responded with \(status) (\(HTTPStatus.reason(status)))"
         if HTTPStatus.isTransient(status) || status >= 500 {
             return "\(response); try again \(retryAfter.map { "in \($0.displayText)" } ?? "later")"
@@ -80,8 +98,12 @@ extension Rejection: ErrorPayload, CustomStringConvertible, CustomReflectable {
         switch status {
         case 304: return "\(response); the resource has not changed"
         case 300..<400: return "\(response), a redirect that was not followed"
-        case 401: return "\(response); sign in, or check the credentials"
-        case 403: return "\(response); you are not allowed to do this"
+        case 401, 403:
+            if requiredScopes != nil {
+                return "\(response)\(scopes.isEmpty ? "; the token has too few scopes" : scopes)".printable
+            }
+            let advice = status == 401 ? "sign in, or check the credentials" : "you are not allowed to do this"
+            return "\(response); \(advice)"
         case 404: return "\(response); there is no such resource"
         case 410: return "\(response); the resource no longer exists"
         default: return response

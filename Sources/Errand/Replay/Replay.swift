@@ -13,7 +13,8 @@ struct Replay: Layer {
     {
         let response = try await next(request, context)
         // A 401 after a redirect to another origin says nothing about our token, because that request did not carry it.
-        guard response.status == 401, let refused = response.provenance.accessToken,
+        guard response.status == 401, !response.headers.refusesNotToken,
+            let refused = response.provenance.accessToken,
             let session = context.transmission.session, tokens.isRefreshable, request.body?.isReplayable ?? true
         else {
             return response
@@ -34,7 +35,9 @@ struct Replay: Layer {
         replay.isUrgent = true
         // The replay is not replayed, even after a second 401: whatever is wrong, another token would not help.
         let final = try await next(request, replay)
-        if final.status == 401, let refused = final.provenance.accessToken { tokens.refuseReplay(with: refused) }
+        if final.status == 401, !final.headers.refusesNotToken, let refused = final.provenance.accessToken {
+            tokens.refuseReplay(with: refused)
+        }
         return final
     }
 }

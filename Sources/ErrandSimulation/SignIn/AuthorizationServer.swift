@@ -1,4 +1,9 @@
 public import Errand
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A small authorization server for tests, which can misbehave. Its only user, Ann, agrees to everything unless
 /// ``answerOfUser`` says otherwise.
@@ -55,7 +60,8 @@ public final class AuthorizationServer: Sendable {
         /// What was agreed to, by code, device code or pushed reference.
         var codes: [String: Agreement] = [:]
         var devices: [String: Agreement] = [:]
-        var pushed: [String: [String: String]] = [:]
+        var pushed: [String: Pushed] = [:]
+        var requiresPushedParameters = false
         var refreshTokens: [String: Agreement] = [:]
         var issued = 0
         var revoked: [String] = []
@@ -64,6 +70,12 @@ public final class AuthorizationServer: Sendable {
             issued += 1
             return "\(kind)-\(issued)"
         }
+    }
+
+    /// Parameters that were pushed.
+    struct Pushed: Sendable {
+        var form: [String: String]
+        var expiry: Date
     }
 
     /// What the user has agreed to.
@@ -107,6 +119,12 @@ public final class AuthorizationServer: Sendable {
     public var claims: [String: JSONValue] {
         get { state.withLock { $0.claims } }
         set { state.withLock { $0.claims = newValue } }
+    }
+
+    /// Whether a sign-in has to push its parameters (RFC 9126); `false` by default. They are kept for a minute.
+    public var requiresPushedParameters: Bool {
+        get { state.withLock { $0.requiresPushedParameters } }
+        set { state.withLock { $0.requiresPushedParameters = newValue } }
     }
 
     /// The tokens that were revoked.

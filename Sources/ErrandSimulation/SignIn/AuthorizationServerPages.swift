@@ -11,15 +11,22 @@ extension AuthorizationServer {
     /// Throws a `CancellationError` if the user closes the window.
     public func visit(_ address: String) throws -> String {
         var query = Self.parameters(address.split(separator: "?", maxSplits: 1).dropFirst().joined())
+        let date = time.date
         return try state.withLock { state -> Result<String, CancellationError> in
-            if let reference = query["request_uri"], let pushed = state.pushed.removeValue(forKey: reference) {
-                query = pushed
+            var problem = state.requiresPushedParameters ? "invalid_request" : nil
+            if let reference = query["request_uri"], let pushed = state.pushed.removeValue(forKey: reference),
+                pushed.form["client_id"] == query["client_id"]
+            {
+                query = pushed.form
+                problem = pushed.expiry <= date ? "invalid_request_uri" : nil
             }
             guard state.userAnswer != .leaves, query["client_id"] == clientID, let target = query["redirect_uri"] else {
                 return .failure(CancellationError())
             }
             var answer: QueryItems = [:]
-            if query["response_type"] != "code" || query["code_challenge_method"] != "S256" {
+            if let problem {
+                answer.add("error", problem)
+            } else if query["response_type"] != "code" || query["code_challenge_method"] != "S256" {
                 answer.add("error", "invalid_request")
             } else if state.userAnswer == .refuses {
                 answer.add("error", "access_denied")
@@ -62,6 +69,7 @@ extension AuthorizationServer {
             "pushed_authorization_request_endpoint": .string("\(issuer)/par"),
             "authorization_response_iss_parameter_supported": true,
         ]
+        if requiresPushedParameters { document["require_pushed_authorization_requests"] = true }
         if !wrong.contains(.noChallengeMethods) {
             document["code_challenge_methods_supported"] =
                 wrong.contains(.plainChallengesOnly) ? ["plain"] : ["plain", "S256"]

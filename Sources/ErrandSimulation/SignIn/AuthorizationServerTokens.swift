@@ -24,7 +24,7 @@ extension AuthorizationServer {
         let form = Self.parameters(String(decoding: body, as: UTF8.self))
         do throws(Refusal) {
             try checkApp(form, request.headers["Authorization"])
-            return Self.json(.object(try members(for: form, at: path)))
+            return Self.json(.object(try members(for: form, at: path)), status: path == "/par" ? 201 : 200)
         } catch {
             return Self.json(["error": .string(error.code)], status: error.status)
         }
@@ -59,9 +59,10 @@ extension AuthorizationServer {
                 "verification_uri_complete": .string("\(issuer)/activate?user_code=WDJB-MJHT"),
             ]
         case "/par":
+            let pushed = Pushed(form: form, expiry: time.date.addingTimeInterval(60))
             let reference = state.withLock { state in
                 let reference = "urn:ietf:params:oauth:request_uri:\(state.next("pushed"))"
-                state.pushed[reference] = form
+                state.pushed[reference] = pushed
                 return reference
             }
             return ["request_uri": .string(reference), "expires_in": 60]

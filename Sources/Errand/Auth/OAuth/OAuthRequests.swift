@@ -88,7 +88,8 @@ extension OAuth {
             for: Client.Request(issuer: metadata?.issuer, endpoint: place.url), at: server.time.date)
         var form = form
         if !scopes.isEmpty { form.add("scope", scopes.joined(separator: " ")) }
-        form.items += proof.parameters.items
+        // The parameters of a sign-in name the app already.
+        form.items += proof.parameters.items.filter { !form.items.contains($0) }
         try form.addFurther(own, over: parameters)
         var endpoint: Endpoint<Answer> = place.post(form, headers: proof.headers)
         if let retry { endpoint = endpoint.retry(retry) }

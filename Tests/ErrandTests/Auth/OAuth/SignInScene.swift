@@ -9,8 +9,11 @@ struct SignInScene: Sendable {
     let server: AuthorizationServer
     let oauth: OAuth
 
-    init(misbehavior: Set<AuthorizationServer.Misbehavior> = [], secret: String? = nil) async throws {
+    init(
+        misbehavior: Set<AuthorizationServer.Misbehavior> = [], secret: String? = nil, requiresPush: Bool = false
+    ) async throws {
         let server = AuthorizationServer(secret: secret, time: clock)
+        server.requiresPushedParameters = requiresPush
         server.misbehavior = misbehavior
         server.serve(on: network)
         self.server = server

@@ -8,7 +8,9 @@ extension OAuth {
     ///
     /// The document is read once and kept with the result. It must name the same issuer, character by character, and
     /// endpoints that are encrypted like it; otherwise this throws `.decodingFailed`, with the name of the member as
-    /// the path. A server without a document is `.rejected`, with the status of its last response.
+    /// the path. A server without a document is `.rejected`, with the status of its first response.
+    ///
+    /// If you know only the API, let it name the server: ``discover(for:client:tokenType:parameters:_:)``.
     ///
     /// - Parameters:
     ///   - issuer: The issuer, an https URL without a query. Plain http is accepted on this machine only.
@@ -33,11 +35,11 @@ extension OAuth {
 /// Reads the document that an authorization server publishes about itself.
 struct Discovery: Sendable {
     /// Documents have a few kilobytes; 1 MiB is none.
-    private static let largestDocument = 1 << 20
+    static let largestDocument = 1 << 20
 
     let configuration: Configuration
     private let issuer: String
-    private let url: HTTPURL
+    let url: HTTPURL
 
     init(_ issuer: String, _ configuration: Configuration) throws(ServiceError) {
         url = try HTTPURL(issuer)
@@ -86,9 +88,7 @@ struct Discovery: Sendable {
     /// Refuses a document that another server has written (RFC 8414, 3.3), or that leads to an endpoint that is less
     /// protected than the issuer.
     private func check(_ metadata: OAuth.ServerMetadata) throws(ServiceError) -> OAuth.ServerMetadata {
-        guard metadata.issuer == issuer else {
-            throw .unlike("issuer", expected: issuer, found: metadata.issuer ?? "nothing")
-        }
+        guard metadata.issuer == issuer else { throw .unlike("issuer", asked: issuer, found: metadata.issuer) }
         for (name, text) in metadata.endpoints {
             let endpoint = try? HTTPURL(text)
             guard let endpoint else { throw .unlike(name, expected: "an https URL", found: "no URL") }
@@ -108,6 +108,17 @@ extension ServiceError {
     static func unlike(_ path: String, expected: String, found: String) -> ServiceError {
         let shown = Redactor.standard.beginning(of: found.utf8, length: 200).text
         return .decodingFailed(DecodingFailure(path: path, expected: expected, found: shown))
+    }
+
+    /// Returns the error for a document that another server has written, or that is about another one. Identifiers are
+    /// compared character by character (RFC 8414, 3.3, and RFC 9728, 3.3).
+    static func unlike(_ path: String, asked: String, found: String?) -> ServiceError {
+        let error = unlike(path, expected: asked, found: found ?? "nothing")
+        guard let found, found + "/" == asked || asked + "/" == found, case .decodingFailed(var failure) = error else {
+            return error
+        }
+        failure.advice.value = "only the slash at the end differs: pass \(failure.found), as the server writes it"
+        return .decodingFailed(failure)
     }
 
     /// Whether a server has no document at that path, or a page for people that it has at every path.

@@ -13,14 +13,17 @@ extension OAuth {
     ///   - browser: Shows the page to the user.
     ///   - limit: How long the user may take; 10 minutes by default.
     ///   - parameters: Further parameters of the page, such as `prompt` or `login_hint`.
+    ///   - pushesParameters: Whether the parameters go to the server itself, before the page is opened (RFC 9126), even
+    ///     if the server does not require that. Nobody can read or change them in the browser then.
     public func signIn(
         scopes: [String] = [], using browser: some Browser, within limit: Duration = .seconds(600),
-        parameters: QueryItems = [:]
+        parameters: QueryItems = [:], pushesParameters: Bool = false
     ) async throws(ServiceError) -> Token {
         // A page that opens although the user has given up is one that nobody expects.
         guard !Task.isCancelled else { throw .cancelled }
         let page = SignInPage { (redirectURI: String) async throws(ServiceError) in
-            try await signInRequest(scopes: scopes, redirectURI: redirectURI, parameters: parameters)
+            try await signInRequest(
+                scopes: scopes, redirectURI: redirectURI, parameters: parameters, pushesParameters: pushesParameters)
         }
         let scope = StopScope<ServiceError>()
         let time = server.time
@@ -51,8 +54,10 @@ extension OAuth {
     ///   - scopes: The scopes of the token; if empty, the server's default.
     ///   - redirectURI: The address to which the server leads the browser, as it is registered there.
     ///   - own: Further parameters of the page, such as `prompt` or `login_hint`.
+    ///   - pushesParameters: Whether the parameters go to the server itself (RFC 9126), even if the server does not
+    ///     require that. The address expires soon then: see ``SignInRequest/expiry``.
     public func signInRequest(
-        scopes: [String] = [], redirectURI: String, parameters own: QueryItems = [:]
+        scopes: [String] = [], redirectURI: String, parameters own: QueryItems = [:], pushesParameters: Bool = false
     ) async throws(ServiceError) -> SignInRequest {
         if app.id.isEmpty { throw .badSetting("the client id is empty") }
         let endpoint = try server.url(metadata?.authorizationEndpoint, named: "authorization endpoint")
@@ -69,10 +74,18 @@ extension OAuth {
         ]
         if !scopes.isEmpty { query.add("scope", scopes.joined(separator: " ")) }
         if scopes.contains(Self.identityScope) { query.add("nonce", secrets.nonce) }
-        try query.addFurther(own, over: parameters)
+        var pushed: PushedParameters?
+        if pushesParameters || metadata?.requiresPushedAuthorizationRequests == true {
+            let found = try await push(query, parameters: own)
+            query = ["client_id": app.id, "request_uri": found.reference]
+            pushed = found
+        } else {
+            try query.addFurther(own, over: parameters)
+        }
         let page = HTTPURL(origin: endpoint.origin, path: endpoint.path, query: endpoint.query(replacing: query.items))
         return SignInRequest(
-            self, scopes: scopes, redirectURI: redirectURI, secrets: secrets, address: page.absoluteString)
+            self, scopes: scopes, redirectURI: redirectURI, secrets: secrets, address: page.absoluteString,
+            pushed: pushed)
     }
 
     /// Refuses a server that has PKCE only with the plain method, in which the challenge is the verifier. A server that

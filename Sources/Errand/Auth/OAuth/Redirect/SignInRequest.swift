@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+public import FoundationEssentials
 #else
-import Foundation
+public import Foundation
 #endif
 
 extension OAuth {
@@ -9,7 +9,7 @@ extension OAuth {
     ///
     /// A server that signs in the users of its own pages needs it: one request of the browser begins the sign-in, and
     /// another one brings the answer. Programs that wait for the user call
-    /// ``OAuth/signIn(scopes:using:within:parameters:)``.
+    /// ``OAuth/signIn(scopes:using:within:parameters:pushesParameters:)``.
     ///
     ///     let request = try await oauth.signInRequest(scopes: ["read"], redirectURI: "https://example.com/signed-in")
     ///     // Keep the request with the session of the browser, and lead the browser to request.address. Then:
@@ -20,18 +20,27 @@ extension OAuth {
         /// The address of the page on which the user signs in.
         public let address: String
 
+        /// When the address expires, because the server has received the parameters of the sign-in already and keeps
+        /// them for a short time (RFC 9126); `nil` if it does not expire. Begin another sign-in after that.
+        public var expiry: Date? { pushed?.end?.date }
+
         private let oauth: OAuth
         private let scopes: [String]
         private let redirectURI: String
         private let secrets: SignInSecrets
+        private let pushed: PushedParameters?
         private let isUsed = Lock(false)
 
-        init(_ oauth: OAuth, scopes: [String], redirectURI: String, secrets: SignInSecrets, address: String) {
+        init(
+            _ oauth: OAuth, scopes: [String], redirectURI: String, secrets: SignInSecrets, address: String,
+            pushed: PushedParameters?
+        ) {
             self.oauth = oauth
             self.scopes = scopes
             self.redirectURI = redirectURI
             self.secrets = secrets
             self.address = address
+            self.pushed = pushed
         }
 
         /// Returns whether an address has the answer to this request: whether its `state` is that of the request.
@@ -79,7 +88,11 @@ extension OAuth {
             let redactor = Redactor(hiding: secrets.all)
             func shown(_ text: String) -> String { redactor.beginning(of: text.utf8, length: 500).text }
             // A redirect has brought it.
-            return Rejection(status: 302, message: shown(description ?? code), code: shown(code))
+            var message = shown(description ?? code)
+            if let pushed, pushed.haveExpired(at: oauth.server.time.date, says: code) {
+                message += ": \(pushed.expiryText)"
+            }
+            return Rejection(status: 302, message: message, code: shown(code))
         }
     }
 }
