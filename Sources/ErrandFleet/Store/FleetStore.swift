@@ -68,7 +68,7 @@ public struct FleetStoreError: Error, Sendable, Hashable, CustomStringConvertibl
         case unreachable
         /// The store refused the user or the permission.
         case refused
-        /// The store has no space left.
+        /// The store has no space left. A write may have been made.
         case full
         /// The store's answer could not be read.
         case damaged

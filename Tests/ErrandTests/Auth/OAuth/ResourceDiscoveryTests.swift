@@ -90,8 +90,10 @@ struct ResourceDiscoveryTests {
         network.on(
             .get, "/.well-known/oauth-protected-resource/v1",
             Self.document(servers: ["https://one.test", "https://two.test"]).always)
-        network.on(.get, "https://one.test/*", .status(404).always)
-        network.on(.get, "https://two.test/*", .status(503).always)
+        for path in ["oauth-authorization-server", "openid-configuration"] {
+            network.on(.get, "https://one.test/.well-known/\(path)", .status(404))
+            network.on(.get, "https://two.test/.well-known/\(path)", .status(400))
+        }
         let error = await failure { () async throws(ServiceError) in try await discover(on: network) }
         #expect(error?.status == 404)
         let unknown = await failure { () async throws(ServiceError) in

@@ -51,10 +51,8 @@ struct StepUpTests {
         let client = await client(network, refreshes: refreshes)
         await #expect(throws: Never.self) { try await client.run(Endpoint<NoContent>.get("/a")) }
         #expect(refreshes.value == 1)
-        for (path, scopes) in [("/b", nil), ("/c", [])] as [(String, [String]?)] {
-            let error = await failure { () async throws(ServiceError) in
-                try await client.run(Endpoint<NoContent>.get("\(path)"))
-            }
+        for (call, scopes) in [(.get("/b"), nil), (.get("/c"), [])] as [(Endpoint<NoContent>, [String]?)] {
+            let error = await failure { () async throws(ServiceError) in try await client.run(call) }
             guard case .rejected(let rejection) = error else {
                 Issue.record("\(String(describing: error))")
                 continue

@@ -54,13 +54,13 @@ private struct PushedAnswer: Decodable, Sendable {
 
     init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: MemberName.self)
-        let key: MemberName = members.contains("request_uri") ? "request_uri" : "requestUri"
+        let key: MemberName = members.contains("requestUri") ? "requestUri" : "request_uri"
         reference = try members.decode(String.self, forKey: key)
         guard !reference.isEmpty else {
             throw DecodingError.typeMismatch(
                 String.self, DecodingError.Context(codingPath: [key], debugDescription: "an empty text"))
         }
-        let lifetimeKey: MemberName = members.contains("expires_in") ? "expires_in" : "expiresIn"
+        let lifetimeKey: MemberName = members.contains("expiresIn") ? "expiresIn" : "expires_in"
         let seconds = try members.decodeIfPresent(Double.self, forKey: lifetimeKey)
         lifetime = seconds.flatMap { $0 > 0 ? min($0, OAuthAnswer.longest) : nil }
     }

@@ -120,7 +120,8 @@ struct PushedParametersTests {
         }
         #expect(rejection.code == "invalid_scope")
         for answer in ["{}", #"{"request_uri":""}"#, #"{"request_uri":7}"#] {
-            #expect(await outcome(.json(answer, status: 201))?.refusedPath == "request_uri")
+            let error = await outcome(.json(answer, status: 201))
+            #expect(error?.refusedPath == "request_uri", "\(answer): \(String(describing: error))")
         }
         #expect("\(String(describing: await outcome(nil)))".contains("pushed authorization request endpoint"))
     }
