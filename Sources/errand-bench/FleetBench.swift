@@ -12,7 +12,35 @@ enum FleetBench {
         let etcd = try await LocalEtcd()
         defer { etcd.end() }
         try await measureSends(etcd, into: &report)
+        try await measureRequests(etcd, into: &report)
         try await measureUse(etcd, into: &report)
+    }
+
+    /// What three nodes ask of etcd while each of them uses its part of a limit up.
+    private static func measureRequests(_ etcd: LocalEtcd, into report: inout Report) async throws {
+        let (transport, length) = (CountingTransport(), 15)
+        let nodes = (0..<3).map { index in
+            let store = EtcdFleetStore([etcd.address], transport: transport)
+            let fleet = Fleet(store: store, name: "steady", node: "\(index)")
+            return (fleet: fleet, limiter: fleet.limiter("steady", .requests(60, per: .seconds(1))))
+        }
+        let work = Task {
+            await withTaskGroup { group in
+                for number in 0..<30 {
+                    group.addTask { while (try? await nodes[number % 3].limiter.acquire()) != nil {} }
+                }
+            }
+        }
+        try await Task.sleep(for: .seconds(4))
+        let before = transport.requests
+        try await Task.sleep(for: .seconds(length))
+        let requests = transport.requests - before
+        work.cancel()
+        await work.value
+        for node in nodes { await node.fleet.leave() }
+        report.add(
+            "fleet.etcd_requests_per_second_per_node", .number(Double(requests) / Double(length) / 3),
+            "requests to etcd while three nodes use a limit up, in a steady state")
     }
 
     /// A node, and the file with its stamps.
@@ -78,7 +106,7 @@ enum FleetBench {
 
     /// Three processes whose load moves from one to the next, one of which is killed.
     private static func measureUse(_ etcd: LocalEtcd, into report: inout Report) async throws {
-        let (permits, length, folder) = (50, 32, try folder())
+        let (permits, length, folder) = (50, 24, try folder())
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let nodes = try ["40,4,4,40", "4,40,4,40", "4,4,40,40"].map {
             try start(etcd.address, permits: permits, tasks: $0, seconds: length, below: folder)
@@ -119,4 +147,23 @@ private struct EmptyTransport: Transport {
     }
 
     func shutdown() async {}
+}
+
+/// Counts what is sent.
+private final class CountingTransport: Transport {
+    #if os(Linux)
+    private let transport: any Transport = CurlTransport()
+    #else
+    private let transport: any Transport = URLSessionTransport()
+    #endif
+    private let count = Lock(0)
+
+    var requests: Int { count.withLock { $0 } }
+
+    func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
+        count.withLock { $0 += 1 }
+        return try await transport.send(request, context: context)
+    }
+
+    func shutdown() async { await transport.shutdown() }
 }

@@ -104,7 +104,8 @@ package struct RollingWindow: Sendable {
     /// Returns whether permits that were taken at `instant` have not come back yet.
     package func holds(_ cost: Int, takenAt instant: Instant, at now: Instant) -> Bool {
         let due = instant.advanced(by: period, times: 1)
-        return due > now && entries.contains { $0.at == due && $0.count >= cost }
+        // What was taken last is at the end.
+        return due > now && entries.last { $0.at <= due }.map { $0.at == due && $0.count >= cost } == true
     }
 
     /// Counts permits that were taken at `instant`, and are held, as taken now.

@@ -204,8 +204,9 @@ extension LimitNode {
             node.cost = max(1, need.cost)
             node.weight = settings.weight
         }
-        // Somewhat more than is needed now, so that growing demand does not ask for permits one by one.
-        var wish = min(next.permits, needed + needed / 4 + 1) - mine
+        // More than is needed now, so that growing demand does not ask for permits one by one. Others get what they
+        // need when they need it.
+        var wish = max(needed * 2 - mine, next.free / 4)
         if othersWait { wish = target(in: probe) - mine }
         let taken = max(0, min(next.free, wish))
         let missing = needed > mine + taken
