@@ -102,6 +102,7 @@ public final class Fleet: Sendable {
     /// so on each node, for its part of the permits.
     ///
     /// - Parameters:
+    ///   - name: The name of the limit, the same on all nodes.
     ///   - limit: The limit of the whole fleet.
     ///   - outage: What calls do when the store cannot be reached.
     ///   - lowering: How the limit is lowered when the server refuses calls nevertheless; `nil` for not at all.

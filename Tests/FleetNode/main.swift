@@ -52,7 +52,7 @@ guard arguments.count == 7 else { exit(64) }
 let numbers = arguments.map { Int($0) ?? 1 }
 let loads = arguments[4].split(separator: ",").compactMap { Int($0) }
 guard FileManager.default.createFile(atPath: arguments[6], contents: nil),
-    let file = FileHandle(forWritingAtPath: arguments[6])
+    let file = try? FileHandle(forWritingTo: URL(fileURLWithPath: arguments[6]))
 else { exit(66) }
 let stamper = Stamper(file: file)
 let fleet = Fleet(
