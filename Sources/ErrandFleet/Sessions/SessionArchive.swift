@@ -20,7 +20,7 @@ final class SessionArchive: Sendable {
     enum Outcome: Sendable {
         case written(FleetRevision?)
         case changed
-        /// The store's answer was lost, or the store cannot be reached: the write may have been made, or may be made
+        /// The store's answer was lost, the store cannot be reached, or it is full: the write may have been made, or may be made
         /// until the record's revision changes.
         case unknown(TokenPersistenceError)
     }
@@ -81,8 +81,10 @@ final class SessionArchive: Sendable {
                 return .written(revision)
             }
         } catch {
-            guard error.kind == .unreachable || error.kind == .cancelled else { throw TokenPersistenceError(error) }
-            return .unknown(TokenPersistenceError(error))
+            switch error.kind {
+            case .unreachable, .cancelled, .full: return .unknown(TokenPersistenceError(error))
+            case .refused, .damaged, .invalid, .other: throw TokenPersistenceError(error)
+            }
         }
     }
 

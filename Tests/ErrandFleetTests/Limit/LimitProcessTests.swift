@@ -1,3 +1,4 @@
+import ErrandFleet
 import ErrandTestSupport
 import Foundation
 import Testing
@@ -25,12 +26,12 @@ import Testing
     }
 
     private func start(
-        _ name: String, permits: Int, lifetime: Int = 3000, tasks: Int, seconds: Int
+        _ name: String, store: String? = nil, permits: Int, lifetime: Int = 3000, tasks: Int, seconds: Int
     ) async throws -> Node {
         let file = scratch.path(name)
         let process = try Subprocess(
             Subprocess.sibling("FleetNode"),
-            [scratch.path("store"), "\(permits)", "1000", "\(lifetime)", "\(tasks)", "\(seconds)", file])
+            [store ?? scratch.path("store"), "\(permits)", "1000", "\(lifetime)", "\(tasks)", "\(seconds)", file])
         let output = process.output
         _ = try await Subprocess.waiting { output.availableData }
         return Node(process: process, file: file)
@@ -39,10 +40,12 @@ import Testing
     /// Returns the largest number of permits that were used for certain within less than a second.
     private func largestCount(_ uses: [(before: Int64, after: Int64)]) -> Int {
         let sorted = uses.sorted { $0.before < $1.before }
-        var (start, largest) = (0, 0)
-        for (index, use) in sorted.enumerated() {
-            while use.after - sorted[start].before >= 1_000_000_000 { start += 1 }
-            largest = max(largest, index - start + 1)
+        var largest = 0
+        for last in sorted {
+            // All that lie for certain between a second before the end of this one, and that end.
+            let start = sorted.partitionIndex { $0.before > last.after - 1_000_000_000 }
+            let within = sorted[start...].prefix { $0.before <= last.after }
+            largest = max(largest, within.count { $0.after <= last.after })
         }
         return largest
     }
@@ -94,5 +97,60 @@ import Testing
         for node in [first, second] { _ = try await node.process.outcome() }
         #expect(largestCount(first.uses + second.uses) <= 30)
         #expect(first.uses.count > 30)
+    }
+
+    #if os(Linux)
+    @Test(
+        "F12: over a folder and over etcd, processes that are killed, stopped and started at random keep the limit",
+        arguments: ServerProgram.etcd.isInstalled ? [false, true] : [false])
+    func walk(isEtcd: Bool) async throws {
+        let cluster = isEtcd ? try await EtcdCluster() : nil
+        if let cluster { try await cluster.isReady(for: EtcdFleetStore(cluster.addresses)) }
+        var random = SeededGenerator(seed: UInt64(seconds))
+        var (nodes, past): ([Node], [Node]) = ([], [])
+        func start() async throws -> Node {
+            let name = "node-\(nodes.count + past.count)"
+            return try await self.start(
+                name, store: cluster?.addresses.first, permits: 20, lifetime: 2000, tasks: 10, seconds: seconds + 60)
+        }
+        for _ in 0..<3 { nodes.append(try await start()) }
+        let end = ContinuousClock.now.advanced(by: .seconds(seconds))
+        while ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(Int.random(in: 200...1500, using: &random)))
+            let index = Int.random(in: 0..<nodes.count, using: &random)
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0:
+                nodes[index].process.stop()
+                past.append(nodes.remove(at: index))
+                nodes.append(try await start())
+            case 1:
+                let process = nodes[index].process
+                process.suspend()
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...4000, using: &random)))
+                process.resume()
+            case 2 where cluster != nil:
+                cluster?.suspend(0)
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...3000, using: &random)))
+                cluster?.resume(0)
+            default: break
+            }
+        }
+        for node in nodes { node.process.stop() }
+        let all = (nodes + past).flatMap(\.uses)
+        #expect(largestCount(all) <= 20)
+        #expect(all.count > seconds * 4)
+    }
+    #endif
+}
+
+extension Array {
+    /// Returns the index of the first element that fulfills the condition, which all later ones do too.
+    fileprivate func partitionIndex(where condition: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if condition(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }
