@@ -151,6 +151,7 @@ public struct Configuration: Sendable {
             redirects: options.redirects ?? redirects)
         if cache != nil { rules.cache = CacheRules(options.cache, key: options.cacheKey, tags: options.tags) }
         rules.outlivesSession = options.outlivesSession
+        rules.prover = options.prover
         rules.problem = problem(timeout, deadline) ?? retry.problem
         rules.hasOwnConditions = options.hasConditions
         return rules

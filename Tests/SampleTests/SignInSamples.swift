@@ -95,6 +95,12 @@ struct SignInSamples {
         _ = oauth
     }
 
+    private func bound() async throws {
+        let oauth = try await OAuth.discover("https://login.example.com", client: .public(id: "app"))
+            .bindingTokens(to: SigningKey())
+        _ = oauth
+    }
+
     private func stepUp(
         _ rejection: Rejection, _ tokens: TokenStore, _ token: Token, _ oauth: OAuth, _ browser: ScriptedBrowser
     ) async throws {

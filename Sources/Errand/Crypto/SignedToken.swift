@@ -16,7 +16,20 @@ enum SignedToken {
     static func text(
         _ claims: some Encodable, by key: SigningKey, keyID: String
     ) throws(ServiceError) -> String {
-        let signed = try "\(part(Header(kid: keyID))).\(part(claims))"
+        try text(part(claims), header: part(Header(kid: keyID)), signedBy: key)
+    }
+
+    /// Returns a token with those claims, whose header is that JSON text.
+    static func text(
+        _ claims: some Encodable, header: String, by key: SigningKey
+    ) throws(ServiceError) -> String {
+        try text(part(claims), header: Base64URL.encode(Array(header.utf8)), signedBy: key)
+    }
+
+    private static func text(
+        _ claims: String, header: String, signedBy key: SigningKey
+    ) throws(ServiceError) -> String {
+        let signed = "\(header).\(claims)"
         return "\(signed).\(Base64URL.encode(try key.signature(of: Data(signed.utf8))))"
     }
 

@@ -76,6 +76,9 @@ public struct CallOptions: Sendable {
     /// The number of permits that each send takes from the rate limiter; 1 by default.
     public var permits = 1
 
+    /// What proves that the sender of an unsigned request has a key; `nil` by default.
+    var prover: TokenProver?
+
     /// Creates options that follow the client's configuration.
     public init() {}
 

@@ -26,7 +26,10 @@ struct Admission: Layer {
         else {
             var context = context
             context.permit = try await permit(for: context)
-            return try await next(request, context)
+            guard let prover = context.transmission.rules.prover, !context.hasLeftOrigin else {
+                return try await next(request, context)
+            }
+            return try await proved(request, by: prover, token: nil, context, next: next)
         }
         return try await signed(request, context, by: tokens, for: session, next: next)
     }
@@ -39,7 +42,14 @@ struct Admission: Layer {
         let token = try await admit(&context, signedBy: tokens, for: session)
         let access = token.accessToken
         context.accessToken = access
-        var response = try await next(sign(request, with: token), context)
+        let request = sign(request, with: token)
+        var response: HTTPResponse
+        if let key = token.proofKey {
+            let prover = TokenProver(key: key, nonces: tokens.proofNonces)
+            response = try await proved(request, by: prover, token: access, context, next: next)
+        } else {
+            response = try await next(request, context)
+        }
         if (200..<400).contains(response.status) { tokens.accept(access) }
         response.provenance.accessToken = access
         return response
@@ -50,6 +60,28 @@ struct Admission: Layer {
         var request = request
         request.headers["Authorization"] = token.authorization
         return request
+    }
+
+    /// Sends a request with a proof that its sender has the key of the token. If the server wants another nonce in the
+    /// proof, the request is sent once more, with a permit of its own (S13).
+    @inline(never)
+    private func proved(
+        _ request: HTTPRequest, by prover: TokenProver, token: String?, _ context: CallContext, next: @escaping Next
+    ) async throws(ServiceError) -> HTTPResponse {
+        var (request, context) = (request, context)
+        let time = context.transmission.time
+        let proof = try prover.proof(of: request, token: token, at: time.date)
+        request.headers[TokenProver.header] = proof.text
+        let response = try await next(request, context)
+        let isWorthRepeating = prover.learn(from: response, to: request, sentWith: proof.nonce)
+        guard isWorthRepeating, request.body?.isReplayable ?? true else { return response }
+        context.isUrgent = true
+        context.permit = try await permit(for: context)
+        let second = try prover.proof(of: request, token: token, at: time.date)
+        request.headers[TokenProver.header] = second.text
+        let final = try await next(request, context)
+        _ = prover.learn(from: final, to: request, sentWith: second.nonce)
+        return final
     }
 
     private func permit(for context: CallContext) async throws(ServiceError) -> Permit {

@@ -36,6 +36,10 @@ public struct OAuth: Sendable {
     let app: Client
     let tokenType: String
     let parameters: QueryItems
+    /// The key that its tokens are bound to; `nil` if they are not.
+    private(set) var proofKey: SigningKey?
+    /// The nonces that the server wants in proofs.
+    let proofNonces = ProofNonces()
 
     /// What the authorization server says about itself; `nil` if only its token endpoint is known.
     public var metadata: ServerMetadata? { server.metadata }
@@ -92,6 +96,20 @@ public struct OAuth: Sendable {
         self.parameters = parameters
     }
 
+    /// Returns the same client, whose tokens are bound to a key (DPoP, RFC 9449): who steals a token cannot use it.
+    ///
+    ///     let oauth = try await OAuth.discover("https://login.example.com", client: .public(id: "app"))
+    ///         .bindingTokens(to: SigningKey())
+    ///
+    /// Each request for a token, and each call that is signed with one, then has a proof of its own: for its method, its
+    /// URL and the moment. The key is part of ``Token/proofKey``, so it is saved with the session, and a refresh uses
+    /// it. If a server wants a nonce in proofs, a request that it refuses for that is sent once more.
+    public func bindingTokens(to key: SigningKey) -> OAuth {
+        var oauth = self
+        oauth.proofKey = key
+        return oauth
+    }
+
     /// Requests a token for that grant.
     ///
     /// A refusal is `.rejected`, with the server's message and its code, `invalid_grant` for a wrong password.
@@ -119,7 +137,7 @@ public struct OAuth: Sendable {
         guard let refresh = old.refreshToken, !refresh.isEmpty else {
             throw .sessionExpired(SessionExpiry(.refreshRefused, message: "there is no refresh token"))
         }
-        let issued = try await answer(to: .refresh(refresh), scopes: [])
+        let issued = try await answer(to: .refresh(refresh), scopes: [], key: old.proofKey)
         var token = try checked(issued, scopes: [], subject: old.claims?.subject)
         token.refreshToken = token.refreshToken ?? refresh
         token.idToken = token.idToken ?? old.idToken

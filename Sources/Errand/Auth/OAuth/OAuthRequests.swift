@@ -14,12 +14,15 @@ struct IssuedToken: Sendable {
 extension OAuth {
     /// Requests a token.
     func answer(
-        to grant: Grant, scopes: [String], parameters: QueryItems = [:], retry: RetryPolicy? = nil
+        to grant: Grant, scopes: [String], parameters: QueryItems = [:], retry: RetryPolicy? = nil,
+        key: SigningKey? = nil
     ) async throws(ServiceError) -> IssuedToken {
+        let key = key ?? proofKey
+        let tokenType = key == nil ? self.tokenType : TokenProver.header
         if let problem = app.problem(of: grant) { throw .badSetting(problem) }
         let (reply, hiding) = try await post(
             grant.parameters, scopes: scopes, parameters: parameters, to: try server.token, retry: retry,
-            as: OAuthAnswer.self)
+            provenBy: key, as: OAuthAnswer.self)
         let answer = reply.value
         if let error = answer.error { throw Self.rejection(error, of: reply, hiding: hiding) }
         if let type = answer.type, !type.equalsIgnoringCase(tokenType) {
@@ -32,7 +35,7 @@ extension OAuth {
         }
         let token = Token(
             accessToken: answer.access, refreshToken: answer.refresh, type: tokenType,
-            expiry: expiry(of: answer), scopes: answer.scopes ?? scopes)
+            expiry: expiry(of: answer), scopes: answer.scopes ?? scopes, proofKey: key)
         return IssuedToken(token: token, answer: answer)
     }
 
@@ -81,7 +84,7 @@ extension OAuth {
     /// request in it.
     func post<Answer>(
         _ form: QueryItems, scopes: [String], parameters own: QueryItems, to place: OAuthServer.Place,
-        retry: RetryPolicy? = nil, as type: Answer.Type
+        retry: RetryPolicy? = nil, provenBy key: SigningKey? = nil, as type: Answer.Type
     ) async throws(ServiceError) -> (reply: Reply<Answer>, hiding: Redactor) where Answer: Decodable & Sendable {
         try place.refuseCleartext()
         let proof = try await app.proof(
@@ -93,6 +96,7 @@ extension OAuth {
         try form.addFurther(own, over: parameters)
         var endpoint: Endpoint<Answer> = place.post(form, headers: proof.headers)
         if let retry { endpoint = endpoint.retry(retry) }
+        endpoint.options.prover = key.map { TokenProver(key: $0, nonces: proofNonces) }
         let reply = try await place.client.reply(to: endpoint)
         return (reply, redactor(of: form, proof))
     }

@@ -45,6 +45,7 @@ public struct SavedSession: Sendable, Hashable, Codable {
     func continued(with newer: Token, at date: Date) -> SavedSession {
         var token = newer
         token.refreshToken = newer.refreshToken ?? self.token.refreshToken
+        if newer.type == self.token.type { token.proofKey = newer.proofKey ?? self.token.proofKey }
         // The revision comes from a file, and may be any number.
         let next = revision == .max ? revision : revision + 1
         return SavedSession(id: id, revision: next, token: token, received: date)

@@ -18,11 +18,14 @@ public struct Token: Sendable, Hashable, Codable {
     public var scopes: [String]
     /// The ID token of a sign-in with OpenID Connect, which has been checked; `nil` if there is none. See ``claims``.
     public var idToken: String?
+    /// The key that the access token is bound to: each request proves with it that its sender has the key (RFC 9449);
+    /// `nil` if the token alone is enough. It is saved with the session. See ``OAuth/bindingTokens(to:)``.
+    public var proofKey: SigningKey?
 
     /// Creates a token.
     public init(
         accessToken: String, refreshToken: String? = nil, type: String = "Bearer", expiry: Date? = nil,
-        scopes: [String] = [], idToken: String? = nil
+        scopes: [String] = [], idToken: String? = nil, proofKey: SigningKey? = nil
     ) {
         self.accessToken = accessToken
         self.refreshToken = refreshToken
@@ -30,6 +33,31 @@ public struct Token: Sendable, Hashable, Codable {
         self.expiry = expiry
         self.scopes = scopes
         self.idToken = idToken
+        self.proofKey = proofKey
+    }
+
+    /// Reads a token of a saved session.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        accessToken = try members.decode(String.self, forKey: .accessToken)
+        refreshToken = try members.decodeIfPresent(String.self, forKey: .refreshToken)
+        type = try members.decode(String.self, forKey: .type)
+        expiry = try members.decodeIfPresent(Date.self, forKey: .expiry)
+        scopes = try members.decode([String].self, forKey: .scopes)
+        idToken = try members.decodeIfPresent(String.self, forKey: .idToken)
+        proofKey = try members.decodeIfPresent(Data.self, forKey: .proofKey).map(SigningKey.init(rawRepresentation:))
+    }
+
+    /// Writes the token with its secrets, for a saved session.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(accessToken, forKey: .accessToken)
+        try members.encodeIfPresent(refreshToken, forKey: .refreshToken)
+        try members.encode(type, forKey: .type)
+        try members.encodeIfPresent(expiry, forKey: .expiry)
+        try members.encode(scopes, forKey: .scopes)
+        try members.encodeIfPresent(idToken, forKey: .idToken)
+        try members.encodeIfPresent(proofKey?.rawRepresentation, forKey: .proofKey)
     }
 
     /// The names in a saved session.
@@ -38,6 +66,7 @@ public struct Token: Sendable, Hashable, Codable {
         case refreshToken = "refresh"
         case type, expiry, scopes
         case idToken = "identity"
+        case proofKey = "proof"
     }
 
     /// The value of the `Authorization` header.

@@ -41,6 +41,8 @@ public actor TokenStore {
     /// What revokes tokens when the user signs out; `nil` if nothing does.
     private nonisolated let revocation: TokenRevocation?
     nonisolated let time: any TimeSource
+    /// The nonces that servers want in the proofs of calls.
+    nonisolated let proofNonces = ProofNonces()
     nonisolated let refreshTimeout: Duration
     private nonisolated let broadcast = Broadcast<TokenEvent>()
 

@@ -74,6 +74,8 @@ extension OAuth {
         ]
         if !scopes.isEmpty { query.add("scope", scopes.joined(separator: " ")) }
         if scopes.contains(Self.identityScope) { query.add("nonce", secrets.nonce) }
+        // The code is good for the holder of the key only (RFC 9449, 10).
+        if let proofKey { query.add("dpop_jkt", proofKey.thumbprint) }
         var pushed: PushedParameters?
         if pushesParameters || metadata?.requiresPushedAuthorizationRequests == true {
             let found = try await push(query, parameters: own)
