@@ -101,9 +101,9 @@ public struct OAuth: Sendable {
     ///     let oauth = try await OAuth.discover("https://login.example.com", client: .public(id: "app"))
     ///         .bindingTokens(to: SigningKey())
     ///
-    /// Each request for a token, and each call that is signed with one, then has a proof of its own: for its method, its
-    /// URL and the moment. The key is part of ``Token/proofKey``, so it is saved with the session, and a refresh uses
-    /// it. If a server wants a nonce in proofs, a request that it refuses for that is sent once more.
+    /// Each request for a token, and each call that is signed with one, then has a proof of its own: for its method,
+    /// its URL and the moment. The key is part of ``Token/proofKey``, so it is saved with the session, and a refresh
+    /// uses it. If a server wants a nonce in proofs, a request that it refuses for that is sent once more.
     public func bindingTokens(to key: SigningKey) -> OAuth {
         var oauth = self
         oauth.proofKey = key
