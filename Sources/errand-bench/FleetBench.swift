@@ -118,7 +118,7 @@ enum FleetBench {
         let uses = nodes.flatMap(\.uses).sorted { $0.before < $1.before }
         let killed = nodes[2].uses.last?.before ?? 0
         let begin = (nodes.compactMap { $0.uses.first?.before }.max() ?? 0) + 1_000_000_000
-        let used = uses.count { (begin..<killed).contains($0.before) }
+        let used = uses.count { $0.before >= begin && $0.before < killed }
         report.add(
             "fleet.utilization", .number(Double(used) / (Double(permits) * Double(killed - begin) / 1e9)),
             "of the limit that three processes use, while the load moves from one to the next")
@@ -132,7 +132,7 @@ enum FleetBench {
         // The first second after the death in which the other two use the whole limit but a tenth.
         let later = uses.map(\.before).filter { $0 > killed }
         let back = later.first { instant in
-            later.count { (instant..<(instant + 1_000_000_000)).contains($0) } >= permits * 9 / 10
+            later.count { $0 >= instant && $0 < instant + 1_000_000_000 } >= permits * 9 / 10
         }
         report.add(
             "fleet.takeover_seconds", .number(back.map { Double($0 - killed) / 1e9 } ?? .nan),

@@ -20,8 +20,8 @@ final class SessionArchive: Sendable {
     enum Outcome: Sendable {
         case written(FleetRevision?)
         case changed
-        /// The store's answer was lost, the store cannot be reached, or it is full: the write may have been made, or may
-        /// be made until the record's revision changes.
+        /// The store's answer was lost, the store cannot be reached, or it is full: the write may have been made, or
+        /// may be made until the record's revision changes.
         case unknown(TokenPersistenceError)
     }
 

@@ -58,6 +58,7 @@ extension OAuth {
 
         enum Method: Sendable {
             case idOnly
+            case certificate
             case basic(secret: String, BasicEncoding)
             case body(secret: String)
             case assertion(ClientAssertion)
@@ -110,7 +111,12 @@ extension OAuth {
             Client(id: id, method: .assertion(ClientAssertion(key: key, keyID: keyID ?? key.thumbprint)))
         }
 
-        /// Creates an app that proves itself in a way of its own, such as a certificate or another kind of key.
+        /// Returns an app that proves itself with the certificate of its connections (`tls_client_auth`, RFC 8705): a
+        /// request has its id only. The certificate belongs to the transport, as in
+        /// `CurlTransport.Options.clientCertificate`.
+        public static func certificate(id: String) -> Client { Client(id: id, method: .certificate) }
+
+        /// Creates an app that proves itself in a way of its own, such as another kind of key.
         ///
         /// - Parameters:
         ///   - id: The id of the app.
@@ -129,14 +135,14 @@ extension OAuth {
             case .basic("", _), .body(""):
                 let advice = grant.needsSecret ? "" : "; an app without one uses \(advice)"
                 return "the client secret is empty\(advice)"
-            case .basic, .body, .assertion, .proof: return grant.problem
+            case .basic, .body, .assertion, .certificate, .proof: return grant.problem
             }
         }
 
         /// Returns what a request contains because of the app.
         func proof(for request: Request, at date: Date) async throws(ServiceError) -> Proof {
             switch method {
-            case .idOnly: return Proof(parameters: ["client_id": id])
+            case .idOnly, .certificate: return Proof(parameters: ["client_id": id])
             case .body(let secret): return Proof(parameters: ["client_id": id, "client_secret": secret])
             case .basic(let secret, let encoding):
                 let pair = [id, secret].map { encoding == .raw ? $0 : Self.encoded($0) }.joined(separator: ":")
@@ -163,7 +169,7 @@ extension OAuth {
         var secret: String? {
             switch method {
             case .basic(let secret, _), .body(let secret): secret
-            case .idOnly, .assertion, .proof: nil
+            case .idOnly, .certificate, .assertion, .proof: nil
             }
         }
     }

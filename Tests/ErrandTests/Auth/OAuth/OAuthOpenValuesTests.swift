@@ -53,6 +53,7 @@ struct OAuthOpenValuesTests {
             (.basic(id: "a:b", secret: "c+d", encoding: .raw), "a:b:c+d", ""),
             (.body(id: "a:b", secret: "c+d"), nil, "client_id=a%3Ab&client_secret=c%2Bd&"),
             (.public(id: "a:b"), nil, "client_id=a%3Ab&"),
+            (.certificate(id: "a:b"), nil, "client_id=a%3Ab&"),
         ] as [(OAuth.Client, String?, String)])
     func clients(client: OAuth.Client, pair: String?, form: String) async throws {
         let scene = Scene(client)
@@ -61,6 +62,20 @@ struct OAuthOpenValuesTests {
         #expect(sent == pair.map { "Basic \(Data($0.utf8).base64EncodedString())" })
         let grant = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=x&"
         #expect(scene.forms == ["\(grant)\(form)tenant=x"])
+    }
+
+    @Test("S15: an app with a certificate may act for itself, which one that only says its id may not")
+    func certificate() async throws {
+        let scene = Scene(.certificate(id: "app"))
+        _ = try await scene.oauth.token(.clientCredentials)
+        #expect(scene.forms == ["grant_type=client_credentials&client_id=app&tenant=x"])
+        let other = Scene(.public(id: "app"))
+        let error = await failure { () async throws(ServiceError) in try await other.oauth.token(.clientCredentials) }
+        guard case .invalidRequest = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(other.network.sent.isEmpty)
     }
 
     @Test("S15: an app of another kind is asked for each request, with its issuer and its URL")
