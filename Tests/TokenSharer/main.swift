@@ -10,6 +10,7 @@ import Foundation
 //                                              SERVER is a file, or the URL of an authorization server
 //     TokenSharer die FILE                     replaces the token for ten waiters; the first to continue kills it
 //     TokenSharer hold FILE                    locks the file, and stops like a process in a debugger
+//     TokenSharer lock FILE                    waits for the lock, a second at most, and prints what it got
 //     TokenSharer save FILE                    saves one session
 //     TokenSharer remove FILE                  removes the saved session
 //     TokenSharer fill FILE                    replaces a token when nothing more can be written
@@ -76,6 +77,14 @@ case "hold":
     try await file.exclusively { _ in
         say("held")
         raise(SIGSTOP)
+    }
+case "lock":
+    let impatient = FileTokenPersistence(path: arguments[1], lockTimeout: .seconds(1))
+    say("waiting")
+    do {
+        try await impatient.exclusively { _ in say("locked") }
+    } catch {
+        say("\(error)")
     }
 case "save", "remove":
     do {

@@ -35,10 +35,14 @@ package final class FileLock: Sendable {
                 let holder = "another process has held \(file.lockPath) for \(timeout.displayText)"
                 throw file.failure(.locked, "is locked: \(holder); check whether that process hangs")
             }
+            let began = ContinuousClock.now
             // The sleep fails only if the task is canceled.
             guard (try? await Task.sleep(for: pause)) != nil else {
                 throw file.failure(.locked, "is locked by another process, and the task was cancelled while it waited")
             }
+            // The other process lives in real time, so this wait does too. A pause that was much longer than asked for
+            // shows that the machine is overloaded or was asleep. Then the other process was hindered as well.
+            wait.spend(min(.now - began, pause * 10))
         }
     }
 
@@ -51,22 +55,26 @@ package final class FileLock: Sendable {
 }
 
 /// The remaining time to wait. Each new version of the file restarts it, because it shows that the process with the
-/// lock does not hang: many processes may use the lock, in any order.
+/// lock does not hang: many processes may use the lock, in any order. Only the pauses count: while the disk does not
+/// respond to an attempt, it may hinder the other process too.
 private struct LockWait {
     private let timeout: Duration
-    private var version: FileStatus.Identity??
-    // The other process lives in real time, so this wait does too.
-    private var end: ContinuousClock.Instant
+    private var remaining: Duration
+    private var version: FileStatus.Version??
 
     init(_ timeout: Duration) {
         self.timeout = timeout
-        end = .now.advanced(by: timeout)
+        remaining = timeout
     }
 
-    mutating func isOver(at present: FileStatus.Identity?) -> Bool {
-        if let version, version != present { end = .now.advanced(by: timeout) }
+    mutating func spend(_ pause: Duration) {
+        remaining -= pause
+    }
+
+    mutating func isOver(at present: FileStatus.Version?) -> Bool {
+        if let version, version != present { remaining = timeout }
         version = .some(present)
-        return .now >= end
+        return remaining <= .zero
     }
 }
 
@@ -77,7 +85,7 @@ struct LockAttempt: Sendable {
         /// The folder is not writable, or the file system has no locks.
         case impossible
         /// Another process has the lock, while the file has that version.
-        case busy(FileStatus.Identity?)
+        case busy(FileStatus.Version?)
 
         var lock: FileLock? {
             guard case .locked(let lock) = self else { return nil }

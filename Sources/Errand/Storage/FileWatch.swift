@@ -22,12 +22,6 @@ enum FolderChange: Sendable, Equatable {
 /// The first look happens at the beginning, each other one when a folder has come or gone. They run on the threads for
 /// the disk: what is handed to those for the same file after the beginning runs when the file is watched.
 package final class FileWatch: Sendable {
-    /// Distinguishes versions of the file.
-    private struct Version: Equatable {
-        let identity: FileStatus.Identity
-        let modified: FileStatus.Moment
-    }
-
     /// The folder that is watched, and the entry on the way to the file.
     private struct Place: Equatable {
         let folder: String
@@ -55,7 +49,7 @@ package final class FileWatch: Sendable {
     private struct State {
         var watched: (place: Place, watch: FolderWatch)?
         /// The version at the last look; the outer `nil` before the first.
-        var version: Version??
+        var version: FileStatus.Version??
         /// Whether a look is about to begin, which will see what happens until then.
         var isLookComing = false
         /// Whether the folder was gone. Then the file counts as changed, whatever it is: a file that is made at once in
@@ -105,8 +99,7 @@ package final class FileWatch: Sendable {
     private func look() {
         state.withLock { $0.isLookComing = false }
         watchNearest()
-        let status = try? FileSystem.status(of: path, followingLinks: false)
-        let version = status.map { Version(identity: $0.identity, modified: $0.modified) }
+        let version = (try? FileSystem.status(of: path, followingLinks: false))?.version
         let isChanged = state.withLock { state in
             defer { (state.version, state.wasGone) = (.some(version), false) }
             return !state.isOver && (state.wasGone || state.version.map { $0 != version } ?? false)

@@ -102,6 +102,12 @@ struct FileStatus: Sendable {
         let nanoseconds: Int64
     }
 
+    /// Distinguishes versions of a file that is replaced: a new one can have the identity of one that is gone.
+    struct Version: Sendable, Hashable {
+        let identity: Identity
+        let modified: Moment
+    }
+
     let kind: Kind
     let length: Int
     /// The number of its names.
@@ -111,4 +117,6 @@ struct FileStatus: Sendable {
     let mode: UInt16
     let identity: Identity
     let modified: Moment
+
+    var version: Version { Version(identity: identity, modified: modified) }
 }

@@ -124,7 +124,7 @@ package struct PrivateFile: Sendable {
     }
 
     /// Distinguishes versions of the file: each version is a new file under the same name. `nil` if there is none.
-    var version: FileStatus.Identity? { status?.identity }
+    var version: FileStatus.Version? { status?.version }
 
     /// Whether the folder of the file exists, readable or not.
     var hasFolder: Bool { folderKind == .folder }

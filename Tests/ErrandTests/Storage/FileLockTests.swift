@@ -59,8 +59,10 @@ struct FileLockTests {
         #expect(try waiter.lock().lock != nil)
     }
 
-    @Test("holders that work one after another are waited for, although together they exceed the time limit")
-    func busy() async throws {
+    @Test(
+        "holders that work one after another are waited for, although together they exceed the time limit",
+        arguments: [Data.WritingOptions.atomic, []])
+    func busy(options: Data.WritingOptions) async throws {
         let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .seconds(5))
         try await file.save(session)
         let other = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
@@ -73,13 +75,47 @@ struct FileLockTests {
                 for _ in 0..<12 {
                     // Far less than the time limit; all of them together are longer than it.
                     Thread.sleep(forTimeInterval: 0.5)
-                    try? saved.write(to: URL(fileURLWithPath: path), options: .atomic)
+                    // A new file may have the number of the one before the last, as one that is written in place has.
+                    try? saved.write(to: URL(fileURLWithPath: path), options: options)
                 }
                 continuation.resume()
             }
         }
         #expect(close(other) == 0)
         #expect(await waiter == nil)
+    }
+
+    @Test("time in which the disk does not respond is no time in which another process holds the lock")
+    func slowDisk() async throws {
+        let locked = PrivateFile(path: scratch.path("session"))
+        let holder = try #require(try await FileLock.acquire(beside: locked, within: .seconds(1)))
+        let gate = DispatchSemaphore(value: 0)
+        DiskThreads.shared.submit(at: DiskPlace(locked.path)) { gate.wait() }
+        async let waiter = FileLock.acquire(beside: locked, within: .seconds(1))
+        // Longer than the waiter's time limit. Its first attempt waits for the disk, and the release comes behind it.
+        try await Task.sleep(for: .seconds(1.5))
+        async let release: Void = holder.release()
+        try await Task.sleep(for: .seconds(0.2))
+        gate.signal()
+        await release
+        let lock = try await waiter
+        #expect(lock != nil)
+        await lock?.release()
+    }
+
+    @Test("a process that was suspended while it waited does not give up when it continues")
+    func suspended() async throws {
+        let other = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
+        #expect(flock(other, LOCK_EX) == 0)
+        let child = try Child("lock", scratch.path("session"))
+        try await child.firstWord()
+        child.suspend()
+        // Longer than the child's time limit.
+        try await Task.sleep(for: .seconds(1.5))
+        child.resume()
+        try await Task.sleep(for: .seconds(0.2))
+        unlockAndClose(other)
+        #expect(try await child.end().lines == ["locked"])
     }
 
     @Test(

@@ -41,6 +41,16 @@ final class Child: Sendable {
         process.input.write(Data("go\n".utf8))
     }
 
+    /// Suspends the process, as a machine that sleeps does.
+    func suspend() {
+        process.suspend()
+    }
+
+    /// Continues a process that was suspended.
+    func resume() {
+        process.resume()
+    }
+
     /// Kills the process; for the process, that is like a power cut.
     func kill() {
         process.stop()
