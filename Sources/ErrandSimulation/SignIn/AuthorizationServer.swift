@@ -34,6 +34,12 @@ public final class AuthorizationServer: Sendable {
         case noChallengeMethods
         /// There is no ID token, although `openid` was requested.
         case noIDToken
+        /// The redirect has each of its parameters twice.
+        case repeatedParameters
+        /// The redirect has a code that was used before.
+        case usedCode
+        /// A device that asks for its token at the agreed pace is told to slow down, the first time.
+        case slowDown
     }
 
     /// What the user does on the sign-in page.
@@ -64,6 +70,7 @@ public final class AuthorizationServer: Sendable {
         var requiresPushedParameters = false
         var refreshTokens: [String: Agreement] = [:]
         var issued = 0
+        var userDelay = Duration.zero
         var revoked: [String] = []
 
         mutating func next(_ kind: String) -> String {
@@ -84,6 +91,8 @@ public final class AuthorizationServer: Sendable {
         var redirectURI: String?
         var challenge: String?
         var nonce: String?
+        /// Whether the device has asked for its token.
+        var isPolled = false
     }
 
     /// Creates a server.
@@ -115,6 +124,12 @@ public final class AuthorizationServer: Sendable {
         set { state.withLock { $0.userAnswer = newValue } }
     }
 
+    /// How long the user takes for a page in the ``browser``; no time by default.
+    public var delayOfUser: Duration {
+        get { state.withLock { $0.userDelay } }
+        set { state.withLock { $0.userDelay = newValue } }
+    }
+
     /// Claims that replace those of the ID tokens; a `null` removes one. None by default.
     public var claims: [String: JSONValue] {
         get { state.withLock { $0.claims } }
@@ -132,7 +147,10 @@ public final class AuthorizationServer: Sendable {
 
     /// A browser in which the user does what ``answerOfUser`` says.
     public var browser: ScriptedBrowser {
-        ScriptedBrowser { [self] address in try visit(address) }
+        ScriptedBrowser { [self] address in
+            try await time.sleep(for: delayOfUser)
+            return try visit(address)
+        }
     }
 
     /// Responds to the requests that a scripted transport receives for this server's origin.

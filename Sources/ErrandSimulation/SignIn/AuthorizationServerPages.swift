@@ -33,9 +33,11 @@ extension AuthorizationServer {
                 answer.add("error_description", "Ann said no")
             } else {
                 let code = state.next("code")
-                state.codes[code] = Agreement(
-                    scopes: query["scope"]?.split(separator: " ").map(String.init) ?? [], redirectURI: target,
-                    challenge: query["code_challenge"], nonce: query["nonce"])
+                if !state.misbehavior.contains(.usedCode) {
+                    state.codes[code] = Agreement(
+                        scopes: query["scope"]?.split(separator: " ").map(String.init) ?? [], redirectURI: target,
+                        challenge: query["code_challenge"], nonce: query["nonce"])
+                }
                 answer.add("code", code)
             }
             let wrong = state.misbehavior
@@ -45,7 +47,8 @@ extension AuthorizationServer {
             if !wrong.contains(.noIssuer) {
                 answer.add("iss", wrong.contains(.wrongIssuer) ? "https://evil.test" : issuer)
             }
-            return .success("\(target)\(target.contains("?") ? "&" : "?")\(answer.encoded)")
+            let text = Array(repeating: answer.encoded, count: wrong.contains(.repeatedParameters) ? 2 : 1)
+            return .success("\(target)\(target.contains("?") ? "&" : "?")\(text.joined(separator: "&"))")
         }.get()
     }
 

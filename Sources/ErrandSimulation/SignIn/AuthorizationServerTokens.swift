@@ -96,7 +96,11 @@ extension AuthorizationServer {
             return try spent(state.withLock { $0.refreshTokens.removeValue(forKey: form["refresh_token"] ?? "") })
         case "device_code":
             let code = form["device_code"] ?? ""
-            let (found, answer) = state.withLock { ($0.devices[code], $0.userAnswer) }
+            let (found, answer, isFirst) = state.withLock { state in
+                defer { state.devices[code]?.isPolled = true }
+                return (state.devices[code], state.userAnswer, state.devices[code]?.isPolled == false)
+            }
+            if isFirst, misbehavior.contains(.slowDown) { throw Refusal(code: "slow_down") }
             switch answer {
             case .leaves: throw Refusal(code: "authorization_pending")
             case .refuses: throw Refusal(code: "access_denied")

@@ -86,7 +86,7 @@ public struct OAuth: Sendable {
         _ configure: (inout Configuration) -> Void = { _ in }
     ) {
         self.init(
-            OAuthServer(metadata, configure), client: client, tokenType: tokenType, parameters: parameters)
+            OAuthServer(metadata, for: client, configure), client: client, tokenType: tokenType, parameters: parameters)
     }
 
     init(_ server: OAuthServer, client: Client, tokenType: String, parameters: QueryItems) {

@@ -112,8 +112,8 @@ extension OAuth {
         }
 
         /// Returns an app that proves itself with the certificate of its connections (`tls_client_auth`, RFC 8705): a
-        /// request has its id only. The certificate belongs to the transport, as in
-        /// `CurlTransport.Options.clientCertificate`.
+        /// request has its id only, and goes to the URL that the server names for such apps. The certificate belongs
+        /// to the transport, as in `CurlTransport.Options.clientCertificate`.
         public static func certificate(id: String) -> Client { Client(id: id, method: .certificate) }
 
         /// Creates an app that proves itself in a way of its own, such as another kind of key.
@@ -138,6 +138,9 @@ extension OAuth {
             case .basic, .body, .assertion, .certificate, .proof: return grant.problem
             }
         }
+
+        /// Whether its connections have a certificate.
+        var hasCertificate: Bool { if case .certificate = method { true } else { false } }
 
         /// Returns what a request contains because of the app.
         func proof(for request: Request, at date: Date) async throws(ServiceError) -> Proof {

@@ -55,13 +55,14 @@ struct OAuthServer: Sendable {
     }
 
     /// Creates a server with a client for each origin in its metadata.
-    init(_ metadata: OAuth.ServerMetadata, _ configure: (inout Configuration) -> Void) {
+    init(_ metadata: OAuth.ServerMetadata, for app: OAuth.Client, _ configure: (inout Configuration) -> Void) {
         var configuration = Configuration(ServerEnvironment(name: "authorization server", baseURL: ""))
         configure(&configuration)
-        self.init(metadata, configuration)
+        self.init(metadata, for: app, configuration)
     }
 
-    init(_ metadata: OAuth.ServerMetadata, _ configuration: Configuration) {
+    init(_ metadata: OAuth.ServerMetadata, for app: OAuth.Client, _ configuration: Configuration) {
+        let metadata = metadata.endpoints(for: app)
         self.metadata = metadata
         time = configuration.time
         given = nil

@@ -27,7 +27,7 @@ extension OAuth {
         let discovery = try Discovery(issuer, configuration)
         let metadata = try await discovery.metadata()
         return OAuth(
-            OAuthServer(metadata, discovery.configuration), client: client, tokenType: tokenType,
+            OAuthServer(metadata, for: client, discovery.configuration), client: client, tokenType: tokenType,
             parameters: parameters)
     }
 }

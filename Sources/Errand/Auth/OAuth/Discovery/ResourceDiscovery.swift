@@ -54,8 +54,8 @@ extension OAuth {
             do throws(ServiceError) {
                 let server = try discovery.server(issuer)
                 return OAuth(
-                    OAuthServer(try await server.metadata(), server.configuration), client: app, tokenType: tokenType,
-                    parameters: parameters)
+                    OAuthServer(try await server.metadata(), for: app, server.configuration), client: app,
+                    tokenType: tokenType, parameters: parameters)
             } catch {
                 if error == .cancelled { throw error }
                 failure = failure ?? error

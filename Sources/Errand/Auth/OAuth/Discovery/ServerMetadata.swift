@@ -26,6 +26,8 @@ extension OAuth {
         public var scopes: [String]?
         /// The types of grants that the server lists; `nil` if it lists none.
         public var grantTypes: [String]?
+        /// The URLs of endpoints that ask for the certificate of an app (RFC 8705, 5), by the endpoints' names.
+        private(set) var certificateEndpoints: [String: String] = [:]
 
         /// Creates the metadata of a server that does not publish them.
         public init(
@@ -39,20 +41,41 @@ extension OAuth {
             self.revocationEndpoint = revocationEndpoint
         }
 
+        /// The endpoints that the app itself sends requests to, each with its name in the document.
+        private static var own: [(key: CodingKeys, path: WritableKeyPath<Self, String?>)] {
+            [
+                (.tokenEndpoint, \.tokenEndpoint), (.deviceAuthorizationEndpoint, \.deviceAuthorizationEndpoint),
+                (.revocationEndpoint, \.revocationEndpoint),
+                (.pushedAuthorizationRequestEndpoint, \.pushedAuthorizationRequestEndpoint),
+            ]
+        }
+
         /// The endpoints that there are, each with its name in the document.
         var endpoints: [(name: String, url: String)] {
-            [
-                ("token_endpoint", tokenEndpoint), ("authorization_endpoint", authorizationEndpoint),
-                ("device_authorization_endpoint", deviceAuthorizationEndpoint),
-                ("revocation_endpoint", revocationEndpoint),
-                ("pushed_authorization_request_endpoint", pushedAuthorizationRequestEndpoint),
-            ].compactMap { name, url in url.map { (name, $0) } }
+            var endpoints = Self.own.map { key, path in (key.rawValue, self[keyPath: path]) }
+            endpoints.append((CodingKeys.authorizationEndpoint.rawValue, authorizationEndpoint))
+            for (key, _) in Self.own {
+                let name = "\(CodingKeys.certificateEndpoints.rawValue).\(key.rawValue)"
+                endpoints.append((name, certificateEndpoints[key.rawValue]))
+            }
+            return endpoints.compactMap { name, url in url.map { (name, $0) } }
+        }
+
+        /// Returns the metadata with the endpoints for that app: those that ask for its certificate, if it has one.
+        func endpoints(for app: OAuth.Client) -> Self {
+            var metadata = self
+            metadata.certificateEndpoints = [:]
+            guard app.hasCertificate else { return metadata }
+            for (key, path) in Self.own {
+                metadata[keyPath: path] = certificateEndpoints[key.rawValue] ?? self[keyPath: path]
+            }
+            return metadata
         }
     }
 }
 
 extension OAuth.ServerMetadata: Decodable {
-    private enum CodingKeys: String, CodingKey {
+    fileprivate enum CodingKeys: String, CodingKey {
         case issuer
         case authorizationEndpoint = "authorization_endpoint"
         case tokenEndpoint = "token_endpoint"
@@ -64,6 +87,7 @@ extension OAuth.ServerMetadata: Decodable {
         case namesIssuerInRedirect = "authorization_response_iss_parameter_supported"
         case scopes = "scopes_supported"
         case grantTypes = "grant_types_supported"
+        case certificateEndpoints = "mtls_endpoint_aliases"
     }
 
     /// Reads the document that the server publishes. Members that are not known are ignored.
@@ -82,5 +106,8 @@ extension OAuth.ServerMetadata: Decodable {
         namesIssuerInRedirect = try members.decodeIfPresent(Bool.self, forKey: .namesIssuerInRedirect) ?? false
         scopes = try members.decodeIfPresent([String].self, forKey: .scopes)
         grantTypes = try members.decodeIfPresent([String].self, forKey: .grantTypes)
+        certificateEndpoints =
+            try members.decodeIfPresent([String: JSONValue].self, forKey: .certificateEndpoints)?
+            .compactMapValues(\.string) ?? [:]
     }
 }

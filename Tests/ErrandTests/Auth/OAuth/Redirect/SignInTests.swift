@@ -72,8 +72,8 @@ struct SignInTests {
     }
 
     @Test(
-        "S1: a server that leaves out the state, or sends another one, signs nobody in",
-        arguments: [AuthorizationServer.Misbehavior.noState, .wrongState])
+        "S1: a server that leaves out the state, sends another one, or all parameters twice, signs nobody in",
+        arguments: [AuthorizationServer.Misbehavior.noState, .wrongState, .repeatedParameters])
     func wrongServer(misbehavior: AuthorizationServer.Misbehavior) async throws {
         let scene = try await SignInScene(misbehavior: [misbehavior])
         let error = await failure { () async throws(ServiceError) in try await scene.signIn() }
