@@ -58,8 +58,8 @@ let package = Package(
         .executableTarget(
             name: "errand-bench",
             dependencies: [
-                "CAllocations", "ChildProcess", "Errand", "ErrandFleet", "ErrandSimulation", "FleetNode", "wire-peer",
-                "wire-urlsession",
+                "CAllocations", "ChildProcess", "Errand", "ErrandFleet", "ErrandSimulation", "FleetNode", "TokenSharer",
+                "wire-peer", "wire-urlsession",
             ],
             swiftSettings: house),
         .target(name: "CAllocations"),

@@ -1,6 +1,7 @@
 import ChildProcess
 import Errand
 import ErrandFleet
+import ErrandSimulation
 import Foundation
 
 /// What a shared limit costs, over an etcd that the bench starts; nothing is measured where it is not installed.
@@ -14,6 +15,7 @@ enum FleetBench {
         try await measureSends(etcd, into: &report)
         try await measureRequests(etcd, into: &report)
         try await measureUse(etcd, into: &report)
+        try await measureRefreshes(etcd, into: &report)
     }
 
     /// What three nodes ask of etcd while each of them uses its part of a limit up.
@@ -137,6 +139,37 @@ enum FleetBench {
         report.add(
             "fleet.takeover_seconds", .number(back.map { Double($0 - killed) / 1e9 } ?? .nan),
             "seconds from a kill until the others use all its permits, with a lifetime of 3 s")
+    }
+}
+
+extension FleetBench {
+    /// Twenty processes that start at once, and find that the token of their session has expired.
+    private static func measureRefreshes(_ etcd: LocalEtcd, into report: inout Report) async throws {
+        let server = try LoopbackServer()
+        defer { server.close() }
+        server.on(.post, "/token") { _ in
+            // As long as a server takes that is far away.
+            Thread.sleep(forTimeInterval: 0.2)
+            return .json(#"{"access":"new","refresh":"new"}"#)
+        }
+        let key = Data(repeating: 1, count: 32).base64EncodedString()
+        let sessions = FleetSessions(
+            in: EtcdFleetStore([etcd.address]), under: "errand/test", name: "api",
+            key: try FleetKey(id: "k1", base64: key))
+        let tokens = TokenStore(persistence: sessions) { $0 }
+        await tokens.signIn(Token(accessToken: "old", refreshToken: "old", expiry: Date(timeIntervalSinceNow: -60)))
+        await tokens.waitUntilSaved()
+        let processes = try (0..<20).map { _ in
+            try Child(
+                Child.sibling("TokenSharer"),
+                ["member", etcd.address, key, "http://127.0.0.1:\(server.port)", "\(lifetime)"])
+        }
+        let found = processes.map { $0.line() }
+        for process in processes { _ = try process.end() }
+        guard found.allSatisfy({ $0 == ["new"] }) else { throw Child.Failure(description: "\(found)") }
+        report.add(
+            "fleet.refreshes", .count(server.received.count),
+            "requests for a token of twenty processes that find an expired session at once")
     }
 }
 

@@ -14,7 +14,8 @@ import Foundation
 //     TokenSharer save FILE                    saves one session
 //     TokenSharer remove FILE                  removes the saved session
 //     TokenSharer fill FILE                    replaces a token when nothing more can be written
-//     TokenSharer fleet FOLDER KEY URL MS      replaces the token of a session in a fleet's store, beside others
+//     TokenSharer fleet STORE KEY URL MS       replaces the token of a session in a fleet's store, beside others
+//     TokenSharer member STORE KEY URL MS      uses that session, and prints its token
 
 /// Prints at once: a process that is killed cannot flush a buffer.
 func say(_ line: String) {
@@ -112,9 +113,11 @@ case "fill":
         if case .notSaved(let error) = event { say("notSaved \(error.kind.rawValue)") }
         if case .refreshed = event { break }
     }
-case "fleet":
-    await shareFleetSession(
-        folder: arguments[1], key: arguments[2], server: arguments[3], milliseconds: Int(arguments[4]) ?? 1000)
+case "fleet" where arguments.count == 5, "member" where arguments.count == 5:
+    let member = FleetMember(
+        store: arguments[1], key: arguments[2], server: arguments[3], milliseconds: Int(arguments[4]) ?? 1000)
+    guard let member else { exit(64) }
+    await arguments[0] == "fleet" ? member.replace() : member.use()
 default:
     exit(64)
 }
