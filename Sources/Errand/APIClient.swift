@@ -236,10 +236,11 @@ extension APIClient {
         ) {
             redactor(for: call)
         }
-        try call.throwIfStopped()
+        let now = configuration.time.now
+        try call.throwIfStopped(at: now)
         let reply = Reply(
             value: value, status: response.status, url: response.redirectedTo ?? url, headers: response.headers,
-            attempts: call.attempts, duration: call.settings.age, timings: response.timings,
+            attempts: call.attempts, duration: call.settings.started.duration(to: now), timings: response.timings,
             cache: response.provenance.cache, hasLeftOrigin: response.provenance.hasLeftOrigin, session: session)
         calls.end(call, reporting: .succeeded(attempts: reply.attempts, after: reply.duration))
         return reply
@@ -268,7 +269,7 @@ extension APIClient {
 
     /// Returns the settings of the next call.
     nonisolated func settings<Response>(
-        for endpoint: Endpoint<Response>, rules: CallRules, delivery: TransportContext.Delivery = .whole,
+        for endpoint: Endpoint<Response>, rules: consuming CallRules, delivery: TransportContext.Delivery = .whole,
         acceptsCached: Bool = true, _ onUpload: UploadProgress.Report? = nil,
         eventIDs reach: EventIDReach = .ownOrigin
     ) -> CallSettings {
@@ -296,11 +297,16 @@ extension APIClient {
     nonisolated func send<Response>(
         _ endpoint: Endpoint<Response>, as call: Call, in session: UUID? = nil
     ) async throws(ServiceError) -> (response: HTTPResponse, url: HTTPURL, session: UUID?) {
-        let layer = try pipeline.get().session
-        let transmission = call.beginTransmission(in: session ?? layer.present(for: call.rules))
+        let transmission = try beginTransmission(of: call, in: session)
         let request = try await request(for: endpoint, as: call)
         let response = try await send(request, in: transmission)
         return (response, request.url, transmission.session)
+    }
+
+    @inline(never)
+    private nonisolated func beginTransmission(of call: Call, in session: UUID?) throws(ServiceError) -> Transmission {
+        let layer = try pipeline.get().session
+        return call.beginTransmission(in: session ?? layer.present(for: call.settings.rules.authentication))
     }
 
     /// Sends a request through the layers.
@@ -328,8 +334,9 @@ extension APIClient {
     private nonisolated func request<Response>(
         for endpoint: Endpoint<Response>, as call: Call, with files: BodyFiles
     ) throws(ServiceError) -> HTTPRequest {
-        if let problem = call.rules.problem { throw .badSetting(problem) }
-        return try pipeline.get().builder.request(for: endpoint, rules: call.rules, files: files)
+        let settings = call.settings
+        if let problem = settings.rules.problem { throw .badSetting(problem) }
+        return try pipeline.get().builder.request(for: endpoint, rules: settings.rules, files: files)
     }
 
     /// Builds the request once more, as another call would, if it might differ; `nil` if all calls add the same.

@@ -54,9 +54,17 @@ extension Interruptible {
 
     /// Throws if it was stopped, or its deadline has passed, while it did something that cannot be stopped.
     func throwIfStopped() throws(ServiceError) {
+        try throwIfStopped(at: nil)
+    }
+
+    /// Throws if it was stopped, or its deadline has passed.
+    ///
+    /// - Parameters:
+    ///   - now: The present, if it is known already: a look at the clock takes longer than the rest of this.
+    func throwIfStopped(at now: Instant?) throws(ServiceError) {
         if Task.isCancelled { throw .cancelled }
         if let reason = scope.reason { throw reason }
-        if deadline < .distantFuture, time.now >= deadline { throw timedOut(.deadline) }
+        if deadline < .distantFuture, now ?? time.now >= deadline { throw timedOut(.deadline) }
     }
 
     /// Runs an operation in a child task, which ends along with it.
@@ -79,9 +87,9 @@ extension Interruptible {
 
     /// Runs an operation in a scope of its own, which ends along with it.
     func run<Value: Sendable>(
-        in inner: CallScope, _ operation: (CallScope) async throws(ServiceError) -> Value
+        in inner: CallScope, at now: Instant? = nil, _ operation: (CallScope) async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
-        try throwIfStopped()
+        try throwIfStopped(at: now)
         return try await scope.run(in: inner, operation)
     }
 

@@ -7,7 +7,7 @@ import Foundation
 /// Proves with each request that its sender has the key that a token is bound to (DPoP, RFC 9449).
 ///
 /// A proof is made for one send: for its method, its URL, its token and the moment. So a repeated request has another.
-struct TokenProver: Sendable {
+final class TokenProver: Sendable {
     private struct Claims: Encodable {
         var jti = SystemRandom.text()
         let htm: String
@@ -24,6 +24,11 @@ struct TokenProver: Sendable {
 
     let key: SigningKey
     let nonces: ProofNonces
+
+    init(key: SigningKey, nonces: ProofNonces) {
+        self.key = key
+        self.nonces = nonces
+    }
 
     /// Returns a proof for a send of that request, and the nonce in it.
     ///

@@ -23,95 +23,143 @@ struct Admission: Layer {
         // changed.
         guard let tokens, !context.hasLeftOrigin, let session = context.transmission.session,
             request.headers["Authorization"] == nil
-        else {
-            var context = context
-            context.permit = try await permit(for: context)
-            guard let prover = context.transmission.rules.prover, !context.hasLeftOrigin else {
-                return try await next(request, context)
-            }
-            return try await proved(request, by: prover, token: nil, context, next: next)
-        }
+        else { return try await unsigned(request, context, next: next) }
         return try await signed(request, context, by: tokens, for: session, next: next)
+    }
+
+    @inline(never)
+    private func unsigned(
+        _ request: HTTPRequest, _ context: CallContext, next: @escaping Next
+    ) async throws(ServiceError) -> HTTPResponse {
+        let admitted = try await withPermit(context)
+        guard let prover = prover(of: admitted) else { return try await next(request, admitted) }
+        return try await proved(request, by: prover, admitted, next: next)
+    }
+
+    /// Returns what proves that the sender of a request that no token signs has a key; `nil` if nothing does.
+    @inline(never)
+    private func prover(of context: CallContext) -> TokenProver? {
+        context.hasLeftOrigin ? nil : context.transmission.rules.prover
     }
 
     @inline(never)
     private func signed(
         _ request: HTTPRequest, _ context: CallContext, by tokens: TokenStore, for session: UUID, next: @escaping Next
     ) async throws(ServiceError) -> HTTPResponse {
-        var context = context
-        let token = try await admit(&context, signedBy: tokens, for: session)
-        let access = token.accessToken
-        context.accessToken = access
-        let request = sign(request, with: token)
-        var response: HTTPResponse
-        if let key = token.proofKey {
-            let prover = TokenProver(key: key, nonces: tokens.proofNonces)
-            response = try await proved(request, by: prover, token: access, context, next: next)
-        } else {
-            response = try await next(request, context)
+        let admitted = try await admit(request, context, signedBy: tokens, for: session)
+        if let prover = admitted.prover {
+            return try await proved(admitted.request, by: prover, admitted.context, next: next)
         }
-        if (200..<400).contains(response.status) { tokens.accept(access) }
-        response.provenance.accessToken = access
-        return response
+        return note(try await next(admitted.request, admitted.context), signedWith: admitted.context.accessToken)
     }
 
+    /// Notes which token has signed the request of a response, and whether the server has accepted it.
     @inline(never)
-    private func sign(_ request: HTTPRequest, with token: Token) -> HTTPRequest {
-        var request = request
-        request.headers["Authorization"] = token.authorization
-        return request
+    private func note(_ response: HTTPResponse, signedWith access: String?) -> HTTPResponse {
+        guard let access else { return response }
+        if (200..<400).contains(response.status) { tokens?.accept(access) }
+        var response = response
+        response.provenance.accessToken = access
+        return response
     }
 
     /// Sends a request with a proof that its sender has the key of the token. If the server wants another nonce in the
     /// proof, the request is sent once more, with a permit of its own (S13).
     @inline(never)
     private func proved(
-        _ request: HTTPRequest, by prover: TokenProver, token: String?, _ context: CallContext, next: @escaping Next
+        _ request: HTTPRequest, by prover: TokenProver, _ context: CallContext, next: @escaping Next
     ) async throws(ServiceError) -> HTTPResponse {
         var (request, context) = (request, context)
-        let time = context.transmission.time
+        let (time, token) = (context.transmission.time, context.accessToken)
         let proof = try prover.proof(of: request, token: token, at: time.date)
         request.headers[TokenProver.header] = proof.text
         let response = try await next(request, context)
         let isWorthRepeating = prover.learn(from: response, to: request, sentWith: proof.nonce)
-        guard isWorthRepeating, request.body?.isReplayable ?? true else { return response }
+        guard isWorthRepeating, request.body?.isReplayable ?? true else {
+            return note(response, signedWith: token)
+        }
         context.isUrgent = true
         context.permit = try await permit(for: context)
         let second = try prover.proof(of: request, token: token, at: time.date)
         request.headers[TokenProver.header] = second.text
         let final = try await next(request, context)
         _ = prover.learn(from: final, to: request, sentWith: second.nonce)
-        return final
+        return note(final, signedWith: token)
+    }
+
+    @inline(never)
+    private func withPermit(_ context: CallContext) async throws(ServiceError) -> CallContext {
+        var context = context
+        context.permit = try await permit(for: context)
+        return context
     }
 
     private func permit(for context: CallContext) async throws(ServiceError) -> Permit {
         try await limiter.permit(for: context.transmission, isUrgent: context.isUrgent, explaining: limitNotice)
     }
 
-    /// Waits until a permit and a valid token are available at the same time.
+    /// A request that is signed and has its permit.
+    private struct Admitted {
+        var request: HTTPRequest
+        var context: CallContext
+        /// What proves that the sender has the key of the token; `nil` if the token is bound to none.
+        var prover: TokenProver?
+        /// Whether the token should be replaced soon.
+        var isRefreshDue = false
+    }
+
+    /// Waits until a permit and a valid token are available at the same time, and signs the request with it.
+    @inline(never)
     private func admit(
-        _ context: inout CallContext, signedBy tokens: TokenStore, for session: UUID
-    ) async throws(ServiceError) -> Token {
-        let transmission = context.transmission
+        _ request: HTTPRequest, _ context: CallContext, signedBy tokens: TokenStore, for session: UUID
+    ) async throws(ServiceError) -> Admitted {
         // A send before this one may have outlived the session. Nothing could sign what would wait here.
         if context.isUrgent || context.isRedirected, let reason = tokens.end(of: session) { throw reason }
+        var context = context
         while true {
-            // A new token that had already expired when it was saved is sent as it is: another one would be no better,
-            // and the call would ask for tokens without end.
-            let spent = context.awaited.flatMap { $0.token.hasExpired(at: transmission.time.date) ? $0.token : nil }
-            let permit = try await permit(for: context)
-            context.permit = permit
-            if let current = try tokens.currentToken(of: session) {
+            let hasSpent = hasSpentToken(context)
+            context = try await withPermit(context)
+            if let admitted = try sign(request, context, by: tokens, for: session, hasSpent: hasSpent) {
                 // An aging token is good enough. Its refresh runs beside the call, which must not wait for that with
                 // its permit (T11, T13).
-                if current.isRefreshDue { await tokens.refreshBeside(session) }
-                return current.token
+                if admitted.isRefreshDue { await tokens.refreshBeside(session) }
+                return admitted
             }
-            if let spent { return spent }
-            permit.giveBack()
-            context.awaited = AwaitedToken(try await transmission.token(of: session, from: tokens))
-            context.isUrgent = true
+            context.permit?.giveBack()
+            context = try await withToken(of: session, from: tokens, context)
         }
+    }
+
+    /// Whether the call has waited for a token that had already expired when it was saved. It is sent as it is: another
+    /// one would be no better, and the call would ask for tokens without end.
+    @inline(never)
+    private func hasSpentToken(_ context: CallContext) -> Bool {
+        context.awaited?.token.hasExpired(at: context.transmission.time.date) ?? false
+    }
+
+    /// Signs the request with the token that is valid now; returns `nil` if there is none.
+    @inline(never)
+    private func sign(
+        _ request: HTTPRequest, _ context: CallContext, by tokens: TokenStore, for session: UUID, hasSpent: Bool
+    ) throws(ServiceError) -> Admitted? {
+        let current = try tokens.currentToken(of: session)
+        guard let token = current?.token ?? (hasSpent ? context.awaited?.token : nil) else { return nil }
+        var admitted = Admitted(request: request, context: context)
+        admitted.request.headers["Authorization"] = token.authorization
+        admitted.context.accessToken = token.accessToken
+        admitted.prover = token.proofKey.map { TokenProver(key: $0, nonces: tokens.proofNonces) }
+        admitted.isRefreshDue = current?.isRefreshDue ?? false
+        return admitted
+    }
+
+    @inline(never)
+    private func withToken(
+        of session: UUID, from tokens: TokenStore, _ context: CallContext
+    ) async throws(ServiceError) -> CallContext {
+        var context = context
+        context.awaited = AwaitedToken(try await context.transmission.token(of: session, from: tokens))
+        context.isUrgent = true
+        return context
     }
 }
 

@@ -101,12 +101,12 @@ final class Pipeline: Sendable {
 
     /// Says what the cache would do with a request now; `nil` without a cache.
     func cacheOutlook(for request: HTTPRequest, rules: CallRules) -> String? {
-        cache?.outlook(for: request, rules: rules.cache, session: session.present(for: rules))
+        cache?.outlook(for: request, rules: rules.cache, session: session.present(for: rules.authentication))
     }
 
     /// Whether the cache would answer the request now, and nothing would be sent.
     func cacheAnswers(_ request: HTTPRequest, rules: CallRules) async -> Bool {
-        await cache?.answers(request, rules: rules.cache, session: session.present(for: rules)) ?? false
+        await cache?.answers(request, rules: rules.cache, session: session.present(for: rules.authentication)) ?? false
     }
 
     /// Sends a request of which the session is known through the layers of a transmission.

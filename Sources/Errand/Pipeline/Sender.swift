@@ -1,6 +1,8 @@
 /// The last layer before the transport: checks the final request, limits the time of the send, and translates the
 /// transport's errors.
-struct Sender: Sendable {
+///
+/// A class, because what waits in it would copy each of its many fields.
+final class Sender: Sendable {
     let transport: any Transport
     private let hearsOfStops: Bool
     private let notice: Notice?
@@ -37,16 +39,11 @@ struct Sender: Sendable {
         let request = traced(request, context)
         try check(request, in: transmission)
         let start = transmission.time.now
-        // A middleware may pass on a context of its own, without a permit.
-        let permit =
-            context.permit
-            ?? Permit(of: limiter, cost: transmission.rules.permits, taken: nil, before: transmission.deadline)
-        let send = Send(
-            timeout: transmission.rules.timeout, until: transmission.deadline, time: transmission.time,
-            reporter: transmission, permit: permit)
+        let send = makeSend(context)
         defer { send.end() }
         do throws(ServiceError) {
-            let response = try await transmission.run(in: send.scope) { (_: CallScope) async throws(ServiceError) in
+            let response = try await transmission.run(in: send.scope, at: start) {
+                (_: CallScope) async throws(ServiceError) in
                 try send.begin(at: start)
                 guard hearsOfStops else { return try await exchangeInChild(request, context, send) }
                 return try await exchange(request, context, send)
@@ -57,6 +54,18 @@ struct Sender: Sendable {
             noteFailure(error, in: transmission, since: start)
             throw error
         }
+    }
+
+    @inline(never)
+    private func makeSend(_ context: CallContext) -> Send {
+        let transmission = context.transmission
+        // A middleware may pass on a context of its own, without a permit.
+        let permit =
+            context.permit
+            ?? Permit(of: limiter, cost: transmission.rules.permits, taken: nil, before: transmission.deadline)
+        return Send(
+            timeout: transmission.rules.timeout, until: transmission.deadline, time: transmission.time,
+            reporter: transmission, permit: permit)
     }
 
     /// Returns the request with the headers of the current trace, if there is one.
@@ -120,34 +129,51 @@ struct Sender: Sendable {
         _ request: HTTPRequest, _ context: CallContext, _ send: Send
     ) async throws(ServiceError) -> HTTPResponse {
         try await send.scope.runInChild { () async throws(ServiceError) in
-            try await exchange(request, context, send)
+            try await self.exchange(request, context, send)
         }
     }
 
     private func exchange(
         _ request: HTTPRequest, _ context: CallContext, _ send: Send
     ) async throws(ServiceError) -> HTTPResponse {
-        let (transmission, settings) = (context.transmission, context.transmission.settings)
+        let transmission = context.transmission
         if !usesPermits, !send.usePermit() { try await send.takePermit() }
         // As late as possible: the process may have been stopped, or the call may have waited for a permit.
         try TokenStore.refreshing?.checkLock()
         noteSent(request, signedWith: context.accessToken, in: transmission)
-        let context = TransportContext(
-            delivery: settings.delivery, bodyLimit: settings.delivery == .stream ? .max : bodyLimit, send: send,
-            client: ObjectIdentifier(settings.events))
         do {
-            let response = try await transport.send(watched(request, in: transmission), context: context)
+            let response = try await transport.send(
+                watched(request, in: transmission), context: transportContext(of: transmission, send))
             // The usual case, without another function that waits.
-            guard settings.delivery == .whole, secretNames == nil, let length = response.body.bytes?.count,
-                length <= bodyLimit
-            else { return try await complete(response, of: transmission, send) }
-            return response
+            if isComplete(response, of: transmission) { return response }
+            return try await complete(response, of: transmission, send)
         } catch {
-            throw ServiceError(error) { .transport(TransportFailure(.other, foreignName(of: $0))) }
+            throw translated(error)
         }
     }
 
+    @inline(never)
+    private func transportContext(of transmission: Transmission, _ send: Send) -> TransportContext {
+        let settings = transmission.settings
+        return TransportContext(
+            delivery: settings.delivery, bodyLimit: settings.delivery == .stream ? .max : bodyLimit, send: send,
+            client: ObjectIdentifier(settings.events))
+    }
+
+    @inline(never)
+    private func isComplete(_ response: HTTPResponse, of transmission: Transmission) -> Bool {
+        guard transmission.settings.delivery == .whole, secretNames == nil, let length = response.body.bytes?.count
+        else { return false }
+        return length <= bodyLimit
+    }
+
+    @inline(never)
+    private func translated(_ error: any Error) -> ServiceError {
+        ServiceError(error) { .transport(TransportFailure(.other, foreignName(of: $0))) }
+    }
+
     /// Returns the response with its body as bytes, unless the caller reads it.
+    @inline(never)
     private func complete(
         _ response: HTTPResponse, of transmission: Transmission, _ send: Send
     ) async throws -> HTTPResponse {

@@ -19,10 +19,10 @@ struct SessionLayer: Layer {
         return try await next(request, context)
     }
 
-    /// Returns the session that is there now; `nil` if a call with those rules has none, or has to wait for it.
-    func present(for rules: CallRules) -> UUID? {
+    /// Returns the session that is there now; `nil` if a call that is signed like this has none, or has to wait for it.
+    func present(for authentication: CallOptions.Authentication) -> UUID? {
         // A call that the store's own refresh makes cannot wait for that refresh.
-        guard rules.authentication != .none, let tokens, !tokens.isRefreshingHere else { return nil }
+        guard authentication != .none, let tokens, !tokens.isRefreshingHere else { return nil }
         return tokens.presentSession
     }
 
@@ -35,14 +35,14 @@ struct SessionLayer: Layer {
 
     /// Finds the session without a wait. Returns `false` if the store has to load it first.
     private func signAtOnce(_ request: HTTPRequest, in transmission: Transmission) throws(ServiceError) -> Bool {
-        let rules = transmission.rules
+        let authentication = transmission.settings.rules.authentication
         // A request with credentials of its own needs no session.
-        guard rules.authentication != .none, request.headers["Authorization"] == nil else {
+        guard authentication != .none, request.headers["Authorization"] == nil else {
             try use(nil, for: request, in: transmission)
             return true
         }
-        let session = transmission.session ?? present(for: rules)
-        if session == nil, tokens == nil, rules.authentication == .required { throw .signInRequired }
+        let session = transmission.session ?? present(for: authentication)
+        if session == nil, tokens == nil, authentication == .required { throw .signInRequired }
         guard session != nil || tokens?.isRefreshingHere ?? true else { return false }
         try use(session, for: request, in: transmission)
         return true

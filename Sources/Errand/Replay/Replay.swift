@@ -12,21 +12,25 @@ struct Replay: Layer {
         -> HTTPResponse
     {
         let response = try await next(request, context)
+        guard isRefused(request, by: response) else { return response }
+        return try await replay(request, context, after: response, next: next)
+    }
+
+    /// Whether the server has refused the token of a request that can be sent again.
+    @inline(never)
+    private func isRefused(_ request: HTTPRequest, by response: HTTPResponse) -> Bool {
         // A 401 after a redirect to another origin says nothing about our token, because that request did not carry it.
-        guard response.status == 401, !response.headers.refusesNotToken,
-            let refused = response.provenance.accessToken,
-            let session = context.transmission.session, tokens.isRefreshable, request.body?.isReplayable ?? true
-        else {
-            return response
-        }
-        return try await replay(request, context, insteadOf: refused, of: session, next: next)
+        response.status == 401 && !response.headers.refusesNotToken && response.provenance.accessToken != nil
+            && tokens.isRefreshable && request.body?.isReplayable ?? true
     }
 
     @inline(never)
     private func replay(
-        _ request: HTTPRequest, _ context: CallContext, insteadOf refused: String, of session: UUID,
-        next: @escaping Next
+        _ request: HTTPRequest, _ context: CallContext, after response: HTTPResponse, next: @escaping Next
     ) async throws(ServiceError) -> HTTPResponse {
+        guard let refused = response.provenance.accessToken, let session = context.transmission.session else {
+            return response
+        }
         var replay = context
         let token = try await context.transmission.waitForToken { (scope: CallScope) async throws(ServiceError) in
             try await tokens.token(of: session, insteadOf: refused, in: scope)

@@ -142,15 +142,9 @@ public final class CurlTransport: StoppableTransport {
     }
 
     private func exchange(_ request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
-        if let body = request.body, body.bytes == nil, body.length == 0 {
-            return try await exchange(request, afterEmpty: body, context)
-        }
+        if request.body?.isEmptyStream == true { return try await exchangeAfterBody(request, context) }
         let loop = try loop.get()
         let key = CurlQueues.Key(origin: request.url.origin.number, client: context.client)
-        if let free = try loop.borrowAtOnce(for: key) {
-            if !context.usePermit() { try await waitForPermit(holding: free, of: key, on: loop, context) }
-            return try await exchange(request, with: free, of: key, on: loop, context)
-        }
         let handle = try await borrow(from: loop, for: key, context)
         return try await exchange(request, with: handle, of: key, on: loop, context)
     }
@@ -164,42 +158,58 @@ public final class CurlTransport: StoppableTransport {
     ) async throws(ServiceError) -> HTTPResponse {
         try prepare(handle, for: request, of: key, on: loop, context)
         do throws(ServiceError) {
-            return try await response(to: request, with: handle, of: key, on: loop, context)
+            switch context.delivery.kind {
+            case .whole: return try await response(to: request, with: handle, of: key, on: loop, context)
+            case .stream: return try await streamedResponse(to: request, with: handle, of: key, on: loop, context)
+            }
         } catch {
             try files.require(after: error)
             throw error
         }
     }
 
-    /// Sends the request with a handle that is prepared for it.
+    /// Sends the request with a handle that is prepared for it, and returns the response when it is complete.
     @inline(never)
     private func response(
         to request: HTTPRequest, with handle: CurlExchange.Handle, of key: CurlQueues.Key, on loop: CurlLoop,
         _ context: TransportContext
     ) async throws(ServiceError) -> HTTPResponse {
+        let exchange = makeExchange(of: request, with: handle, on: loop, context)
+        await run(exchange, on: loop, until: exchange.ready)
+        guard let coded = exchange.coded else { return try response(of: exchange, from: key, on: loop) }
+        return try await response(of: exchange, decoding: coded.body, after: coded.head, from: key, on: loop)
+    }
+
+    /// Sends the request with a handle that is prepared for it, and returns the response when its head is complete.
+    @inline(never)
+    private func streamedResponse(
+        to request: HTTPRequest, with handle: CurlExchange.Handle, of key: CurlQueues.Key, on loop: CurlLoop,
+        _ context: TransportContext
+    ) async throws(ServiceError) -> HTTPResponse {
+        let download = CurlDownload { loop.giveBack($0, from: key) }
+        let exchange = makeExchange(of: request, with: handle, on: loop, context, download)
+        let reader = CurlReader(download, of: exchange, on: loop, keeping: self)
+        await run(exchange, on: loop, until: download.head)
+        return try response(to: reader, of: exchange, download)
+    }
+
+    @inline(never)
+    private func makeExchange(
+        of request: HTTPRequest, with handle: CurlExchange.Handle, on loop: CurlLoop, _ context: TransportContext,
+        _ download: CurlDownload? = nil
+    ) -> CurlExchange {
         let upload = request.body.flatMap { $0.bytes == nil ? CurlUpload($0) : nil }
-        switch context.delivery.kind {
-        case .whole:
-            let exchange = CurlExchange(handle, to: request.url.origin, on: loop, context: context, upload: upload)
-            await run(exchange, on: loop, until: exchange.ready)
-            guard let coded = exchange.coded else { return try response(of: exchange, from: key, on: loop) }
-            return try await response(of: exchange, decoding: coded.body, after: coded.head, from: key, on: loop)
-        case .stream:
-            let download = CurlDownload { loop.giveBack($0, from: key) }
-            let exchange = CurlExchange(
-                handle, to: request.url.origin, on: loop, context: context, upload: upload, download: download)
-            let reader = CurlReader(download, of: exchange, on: loop, keeping: self)
-            await run(exchange, on: loop, until: download.head)
-            return try response(to: reader, of: exchange, download)
-        }
+        return CurlExchange(
+            handle, to: request.url.origin, on: loop, context: context, upload: upload, download: download)
     }
 
     /// Sends the request after its stream, which promises to be empty, has been read to its end: with its head, the
     /// request would be complete (D17).
     @inline(never)
-    private func exchange(
-        _ request: HTTPRequest, afterEmpty body: HTTPBody, _ context: TransportContext
+    private func exchangeAfterBody(
+        _ request: HTTPRequest, _ context: TransportContext
     ) async throws -> HTTPResponse {
+        guard let body = request.body else { return try await exchange(request, context) }
         do {
             let tooLong = ServiceError.wrongLength(of: body)
             _ = try await context.scope.result { try await body.collect(upTo: 0, otherwise: tooLong) }.get()
@@ -287,11 +297,15 @@ public final class CurlTransport: StoppableTransport {
         return response
     }
 
-    /// Waits for the turn of a request in that queue.
+    /// Waits for the turn of a request in that queue, and uses its permit.
     @inline(never)
     private func borrow(
         from loop: CurlLoop, for key: CurlQueues.Key, _ context: TransportContext
     ) async throws(ServiceError) -> CurlExchange.Handle {
+        if let free = try loop.borrowAtOnce(for: key) {
+            if !context.usePermit() { try await waitForPermit(holding: free, of: key, on: loop, context) }
+            return free
+        }
         let waiter = loop.join(key)
         // Noted by one that is in the queue already, so that the notes have the order of the queue.
         context.note(.waitingForConnection)
@@ -352,5 +366,10 @@ public final class CurlTransport: StoppableTransport {
     deinit {
         if case .success(let loop) = loop { loop.close() }
     }
+}
+
+extension HTTPBody {
+    /// Whether it is a stream that promises to be empty.
+    fileprivate var isEmptyStream: Bool { bytes == nil && length == 0 }
 }
 #endif
