@@ -12,53 +12,34 @@ final class AuthlibServer: Sendable {
     /// The secret of the apps that have one.
     static let secret = "s3cret +%&=:/"
 
-    /// The Python that has Authlib and Flask: the one in the environment, or the system's.
-    private static let python: String? = {
-        let chosen = ProcessInfo.processInfo.environment["ERRAND_TEST_PYTHON"] ?? ""
-        guard let path = chosen.isEmpty ? Program.python3.path : chosen else { return nil }
-        return (try? Program.runAtOnce(path, ["-c", "import authlib.oauth2.rfc9207, flask"])).map { _ in path }
-    }()
-
+    private static let python = AuthorizationProgram.python(with: "authlib.oauth2.rfc9207, flask")
     static var isAvailable: Bool { python != nil }
     static let isMissing: Comment = "no Python with Authlib 1.6 or later and Flask is installed"
 
-    /// Its issuer.
-    let issuer: String
     /// The key of the app that signs.
     let key: SigningKey
-    private let process: ServerProcess
-    /// A client that does what a browser does, and calls the server's API.
-    let visitor: APIClient
+    private let program: AuthorizationProgram
 
     /// Starts a server.
     init() async throws {
-        let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "AuthorizationServer/server.py")
         key = try SigningKey()
-        process = try await ServerProcess(at: #require(Self.python), [script.path, key.publicKey], readyAfter: "ready")
-        let digits = process.greeting.split(separator: "ready ").last?.prefix { $0.isNumber }
-        issuer = "http://127.0.0.1:\(try #require(digits.flatMap { Int($0) }))"
-        visitor = APIClient(issuer) {
-            $0.rateLimit = .unlimited
-            $0.redirects = .never
-        }
+        program = try await AuthorizationProgram("server.py", with: Self.python, [key.publicKey])
     }
+
+    /// Its issuer.
+    var issuer: String { program.issuer }
+    private var visitor: APIClient { program.visitor }
 
     /// Finds the server as that app does.
     func oauth(as client: OAuth.Client = .public(id: "tool")) async throws(ServiceError) -> OAuth {
-        try await OAuth.discover(issuer, client: client) { $0.rateLimit = .unlimited }
+        try await program.oauth(as: client)
     }
 
     /// A browser that follows the page's redirect by itself.
-    var browser: ScriptedBrowser {
-        ScriptedBrowser { [self] address in try await visit(address) }
-    }
+    var browser: ScriptedBrowser { program.browser }
 
     /// Opens a page, and returns the address that it leads to.
-    func visit(_ address: String) async throws -> String {
-        let reply = try await visitor.reply(to: Endpoint<Data>.get(url: address).accepting(302))
-        return try #require(reply.headers["Location"])
-    }
+    func visit(_ address: String) async throws -> String { try await program.visit(address) }
 
     /// Decides on another device.
     func activate(_ prompt: DevicePrompt, user: String) async throws {

@@ -1,0 +1,51 @@
+#if os(Linux)
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// An authorization server that is a Python program of Tests/AuthorizationServer.
+final class AuthorizationProgram: Sendable {
+    /// Its issuer.
+    let issuer: String
+    private let process: ServerProcess
+    /// A client that does what a browser does, and calls the server's API.
+    let visitor: APIClient
+
+    /// Returns the Python that has those modules: the one in the environment, or the system's; `nil` if it has not.
+    static func python(with modules: String) -> String? {
+        let chosen = ProcessInfo.processInfo.environment["ERRAND_TEST_PYTHON"] ?? ""
+        guard let path = chosen.isEmpty ? Program.python3.path : chosen else { return nil }
+        return (try? Program.runAtOnce(path, ["-c", "import \(modules)"])).map { _ in path }
+    }
+
+    /// Starts a program.
+    init(_ name: String, with python: String?, _ arguments: [String]) async throws {
+        let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "AuthorizationServer/\(name)")
+        process = try await ServerProcess(at: #require(python), [script.path] + arguments, readyAfter: "ready")
+        let digits = process.greeting.split(separator: "ready ").last?.prefix { $0.isNumber }
+        issuer = "http://127.0.0.1:\(try #require(digits.flatMap { Int($0) }))"
+        visitor = APIClient(issuer) {
+            $0.rateLimit = .unlimited
+            $0.redirects = .never
+        }
+    }
+
+    /// Finds the server as that app does.
+    func oauth(as client: OAuth.Client) async throws(ServiceError) -> OAuth {
+        try await OAuth.discover(issuer, client: client) { $0.rateLimit = .unlimited }
+    }
+
+    /// A browser that follows the page's redirect by itself.
+    var browser: ScriptedBrowser {
+        ScriptedBrowser { [self] address in try await visit(address) }
+    }
+
+    /// Opens a page, and returns the address that it leads to.
+    func visit(_ address: String) async throws -> String {
+        let reply = try await visitor.reply(to: Endpoint<Data>.get(url: address).accepting(302))
+        return try #require(reply.headers["Location"])
+    }
+}
+#endif
