@@ -16,13 +16,15 @@ struct ClientAssertion: Sendable {
 
     let key: SigningKey
     let keyID: String
+    /// The audience that the app has chosen; `nil` for the issuer.
+    let audience: String?
 
     /// Returns what goes along with a request.
     func proof(of id: String, for request: OAuth.Client.Request, at date: Date) throws(ServiceError)
         -> OAuth.Client.Proof
     {
         // An assertion whose audience is the issuer is of no use to another server that the app is registered with.
-        guard let audience = request.issuer ?? request.endpoint else {
+        guard let audience = audience ?? request.issuer ?? request.endpoint else {
             throw .badSetting(
                 "an app that signs its requests has to know the authorization server; use `OAuth.discover`")
         }

@@ -10,8 +10,8 @@ extension OAuth {
     ///     let oauth = try await OAuth.discover("https://login.example.com", client: .public(id: "tool"))
     ///
     /// An app that people install cannot keep a secret and is public. A server of yours has a secret, or a key,
-    /// ``privateKey(id:_:keyID:)``, or proves itself in another way, with ``init(id:proof:)``. Its description shows no
-    /// secrets.
+    /// ``privateKey(id:_:keyID:audience:)``, or proves itself in another way, with ``init(id:proof:)``. Its description
+    /// shows no secrets.
     public struct Client: Sendable {
         /// The encoding of the id and the secret before they are joined for the scheme `Basic`.
         public struct BasicEncoding: Sendable, Hashable, CustomStringConvertible {
@@ -107,8 +107,14 @@ extension OAuth {
         ///   - id: The id of the app.
         ///   - key: The private key; register ``SigningKey/publicKey`` with the server.
         ///   - keyID: The identifier by which the server knows the key, ``SigningKey/thumbprint`` by default.
-        public static func privateKey(id: String, _ key: SigningKey, keyID: String? = nil) -> Client {
-            Client(id: id, method: .assertion(ClientAssertion(key: key, keyID: keyID ?? key.thumbprint)))
+        ///   - audience: The audience of the signatures, by default the issuer, so that no other server can use what it
+        ///     receives. Pass another only if the server's documentation asks for it, such as the URL of its token
+        ///     endpoint.
+        public static func privateKey(
+            id: String, _ key: SigningKey, keyID: String? = nil, audience: String? = nil
+        ) -> Client {
+            let assertion = ClientAssertion(key: key, keyID: keyID ?? key.thumbprint, audience: audience)
+            return Client(id: id, method: .assertion(assertion))
         }
 
         /// Returns an app that proves itself with the certificate of its connections (`tls_client_auth`, RFC 8705): a

@@ -77,6 +77,15 @@ import Testing
         #expect(token.header["kid"] == "key-7" && token.claims.aud == "https://login.test/token")
     }
 
+    @Test("S15: a server that wants another audience than its issuer gets it")
+    func audience() async throws {
+        let key = try SigningKey()
+        _ = try await oauth(.privateKey(id: "billing", key, audience: "https://login.test/token"))
+            .token(.clientCredentials)
+        let token = try parts(of: try #require(forms.first?["client_assertion"]), by: key)
+        #expect(token.claims.aud == "https://login.test/token")
+    }
+
     @Test("S15: with only the path of the endpoint nothing is sent, and the error says what to do")
     func noServer() async throws {
         let server = APIClient("https://login.test") { [network] in $0.transport = network }
