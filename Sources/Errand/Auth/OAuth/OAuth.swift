@@ -130,16 +130,16 @@ public struct OAuth: Sendable {
     /// Exchanges an expired token for a new one: use it in the `refresh` closure of a `TokenStore`.
     ///
     /// If the response has no new refresh token, ID token or scopes, the old ones stay; a new ID token must be for the
-    /// same user. A refusal is `.rejected`, with the
-    /// server's code. The store ends the session if that code says that the token is refused, such as `invalid_grant`,
-    /// and keeps it otherwise: see ``TokenStore``. A missing refresh token ends the session, and nothing is sent.
+    /// same user. A refusal is `.rejected`, with the server's code. The store ends the session if that code says that
+    /// the token is refused, such as `invalid_grant`, and keeps it otherwise: see ``TokenStore``. A missing refresh
+    /// token ends the session, and nothing is sent.
     public func refresh(_ old: Token) async throws(ServiceError) -> Token {
         guard let refresh = old.refreshToken, !refresh.isEmpty else {
             throw .sessionExpired(SessionExpiry(.refreshRefused, message: "there is no refresh token"))
         }
         let issued = try await answer(to: .refresh(refresh), scopes: [], key: old.proofKey)
         var token = try checked(issued, scopes: [], subject: old.claims?.subject)
-        token.refreshToken = token.refreshToken ?? refresh
+        token.keepRefreshToken(of: old)
         token.idToken = token.idToken ?? old.idToken
         if token.scopes.isEmpty { token.scopes = old.scopes }
         return token

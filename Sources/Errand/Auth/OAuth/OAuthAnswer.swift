@@ -19,6 +19,8 @@ struct OAuthAnswer: Decodable, Sendable {
     var type: String?
     /// The lifetime in seconds; `nil` if the server does not name it, or names 0.
     var lifetime: Double?
+    /// The lifetime of the refresh token in seconds; `nil` if the server does not name it, or names 0.
+    var refreshLifetime: Double?
     /// The scopes of the token; `nil` if they are those that were requested.
     var scopes: [String]?
     /// The ID token, unchecked.
@@ -45,6 +47,11 @@ struct OAuthAnswer: Decodable, Sendable {
         idToken = try members.text("id_token", "idToken")
         scopes = try members.text("scope", "scope")?.split(separator: " ").map(String.init)
         lifetime = try members.seconds("expires_in", "expiresIn").map { min($0, Self.longest) }
+        // No standard names it, so nothing depends on it.
+        let refreshSeconds =
+            (try? members.seconds("refresh_token_expires_in", "refreshTokenExpiresIn"))
+            ?? (try? members.seconds("refresh_expires_in", "refreshExpiresIn"))
+        refreshLifetime = refreshSeconds.map { min($0, Self.longest) }
     }
 }
 

@@ -35,7 +35,9 @@ extension OAuth {
         }
         let token = Token(
             accessToken: answer.access, refreshToken: answer.refresh, type: tokenType,
-            expiry: expiry(of: answer), scopes: answer.scopes ?? scopes, proofKey: key)
+            expiry: expiry(of: answer),
+            refreshTokenExpiry: answer.refreshLifetime.map(server.time.date.addingTimeInterval),
+            scopes: answer.scopes ?? scopes, proofKey: key)
         return IssuedToken(token: token, answer: answer)
     }
 

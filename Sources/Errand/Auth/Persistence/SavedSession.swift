@@ -44,7 +44,7 @@ public struct SavedSession: Sendable, Hashable, Codable {
     /// Returns the same session with a newer token; the old refresh token stays if the newer one has none.
     func continued(with newer: Token, at date: Date) -> SavedSession {
         var token = newer
-        token.refreshToken = newer.refreshToken ?? self.token.refreshToken
+        token.keepRefreshToken(of: self.token)
         if newer.type == self.token.type { token.proofKey = newer.proofKey ?? self.token.proofKey }
         // The revision comes from a file, and may be any number.
         let next = revision == .max ? revision : revision + 1

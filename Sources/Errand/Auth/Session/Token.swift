@@ -14,6 +14,9 @@ public struct Token: Sendable, Hashable, Codable {
     public var type: String
     /// When the access token expires; `nil` if that is not known.
     public var expiry: Date?
+    /// When the refresh token expires, as the server has said; `nil` if it has not. You can ask the user in time to
+    /// sign in again. The store does not judge by it: only the server knows.
+    public var refreshTokenExpiry: Date?
     /// The scopes of the token.
     public var scopes: [String]
     /// The ID token of a sign-in with OpenID Connect, which has been checked; `nil` if there is none. See ``claims``.
@@ -25,12 +28,13 @@ public struct Token: Sendable, Hashable, Codable {
     /// Creates a token.
     public init(
         accessToken: String, refreshToken: String? = nil, type: String = "Bearer", expiry: Date? = nil,
-        scopes: [String] = [], idToken: String? = nil, proofKey: SigningKey? = nil
+        refreshTokenExpiry: Date? = nil, scopes: [String] = [], idToken: String? = nil, proofKey: SigningKey? = nil
     ) {
         self.accessToken = accessToken
         self.refreshToken = refreshToken
         self.type = type
         self.expiry = expiry
+        self.refreshTokenExpiry = refreshTokenExpiry
         self.scopes = scopes
         self.idToken = idToken
         self.proofKey = proofKey
@@ -43,6 +47,7 @@ public struct Token: Sendable, Hashable, Codable {
         refreshToken = try members.decodeIfPresent(String.self, forKey: .refreshToken)
         type = try members.decode(String.self, forKey: .type)
         expiry = try members.decodeIfPresent(Date.self, forKey: .expiry)
+        refreshTokenExpiry = try members.decodeIfPresent(Date.self, forKey: .refreshTokenExpiry)
         scopes = try members.decode([String].self, forKey: .scopes)
         idToken = try members.decodeIfPresent(String.self, forKey: .idToken)
         proofKey = try members.decodeIfPresent(Data.self, forKey: .proofKey).map(SigningKey.init(rawRepresentation:))
@@ -55,6 +60,7 @@ public struct Token: Sendable, Hashable, Codable {
         try members.encodeIfPresent(refreshToken, forKey: .refreshToken)
         try members.encode(type, forKey: .type)
         try members.encodeIfPresent(expiry, forKey: .expiry)
+        try members.encodeIfPresent(refreshTokenExpiry, forKey: .refreshTokenExpiry)
         try members.encode(scopes, forKey: .scopes)
         try members.encodeIfPresent(idToken, forKey: .idToken)
         try members.encodeIfPresent(proofKey?.rawRepresentation, forKey: .proofKey)
@@ -64,9 +70,17 @@ public struct Token: Sendable, Hashable, Codable {
     private enum CodingKeys: String, CodingKey {
         case accessToken = "access"
         case refreshToken = "refresh"
+        case refreshTokenExpiry = "refreshExpiry"
         case type, expiry, scopes
         case idToken = "identity"
         case proofKey = "proof"
+    }
+
+    /// Takes over the refresh token of an older token, if this one has none.
+    mutating func keepRefreshToken(of old: Token) {
+        guard refreshToken == nil else { return }
+        refreshToken = old.refreshToken
+        refreshTokenExpiry = refreshTokenExpiry ?? old.refreshTokenExpiry
     }
 
     /// The value of the `Authorization` header.

@@ -1,4 +1,4 @@
-import Errand
+@testable import Errand
 import ErrandTesting
 import Foundation
 import Testing
@@ -44,6 +44,31 @@ struct OAuthAnswerTests {
     func lifetime(json: String, seconds: Double) async throws {
         let scene = OAuthScene(.json(#"{"access_token":"a","expires_in":\#(json)}"#))
         #expect(try await scene.signIn().expiry == scene.clock.date.addingTimeInterval(seconds))
+    }
+
+    @Test(
+        "the lifetime of a refresh token is read where a server names it, and stays with that refresh token",
+        arguments: [
+            (#","refresh_expires_in":1800"#, 1800), (#","refresh_token_expires_in":"86400""#, 86_400),
+            (#","refresh_expires_in":0"#, nil), (#","refresh_expires_in":"soon""#, nil), ("", nil),
+        ] as [(String, Double?)])
+    func refreshLifetime(member: String, seconds: Double?) async throws {
+        let scene = OAuthScene(
+            .json(#"{"access_token":"a","refresh_token":"r"\#(member)}"#), .json(#"{"access_token":"b"}"#),
+            .json(#"{"access_token":"c","refresh_token":"s"}"#))
+        let token = try await scene.signIn()
+        let expiry = seconds.map { scene.clock.date.addingTimeInterval($0) }
+        #expect(token.refreshTokenExpiry == expiry)
+        await scene.clock.advance(by: .seconds(5))
+        let second = try await scene.oauth.refresh(token)
+        #expect(second.refreshToken == "r" && second.refreshTokenExpiry == expiry)
+        let saved = try JSONDecoder().decode(Token.self, from: JSONEncoder().encode(second))
+        #expect(saved == second)
+        let session = SavedSession(id: UUID(), token: saved, received: Date())
+        #expect(session.continued(with: Token(accessToken: "d"), at: Date()).token.refreshTokenExpiry == expiry)
+        // Another refresh token has a lifetime of its own.
+        let third = try await scene.oauth.refresh(saved)
+        #expect(third.refreshToken == "s" && third.refreshTokenExpiry == nil)
     }
 
     @Test(
