@@ -24,7 +24,8 @@ final class CallsInFlight: TransmissionOwner {
 
         /// What waits for the end of the last call, if there is none left.
         var waiting: [Promise<Void, Never>] {
-            isEmpty ? [grace, drained].compactMap(\.self) : []
+            guard isEmpty, grace != nil || drained != nil else { return [] }
+            return [grace, drained].compactMap(\.self)
         }
 
         /// Whether nothing runs any more.

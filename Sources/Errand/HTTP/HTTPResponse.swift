@@ -39,7 +39,8 @@ extension HTTPResponse {
         var redirectedTo: HTTPURL?
         /// Whether a redirect led to another origin, so that the last request went without its credentials.
         var hasLeftOrigin = false
-        /// The access token in the request's signature; `nil` if the request was not signed.
+        /// The access token in the request's signature; `nil` if the request was not signed. Without a cache, only a
+        /// response with status 401 names it.
         var accessToken: String?
         /// The timings of the exchange; `nil` if the transport does not report them.
         var timings: Timings?

@@ -15,6 +15,8 @@ struct Admission: Layer {
     let tokens: TokenStore?
     /// Reports why calls wait, if the limit was not set.
     let limitNotice: Notice?
+    /// Whether every response says which token has signed its request; otherwise only a refusal does.
+    let marksSigned: Bool
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
@@ -58,6 +60,7 @@ struct Admission: Layer {
     private func note(_ response: HTTPResponse, signedWith access: String?) -> HTTPResponse {
         guard let access else { return response }
         if (200..<400).contains(response.status) { tokens?.accept(access) }
+        guard marksSigned || response.status == 401 else { return response }
         var response = response
         response.provenance.accessToken = access
         return response

@@ -64,7 +64,8 @@ final class Pipeline: Sendable {
         }
         let admission = Admission(
             limiter: limiter, tokens: configuration.tokens,
-            limitNotice: configuration.limiter == nil ? configuration.limitNotice : nil)
+            limitNotice: configuration.limiter == nil ? configuration.limitNotice : nil,
+            marksSigned: configuration.cache != nil)
         next = Self.entering(admission, then: next)
         let check = OnlineCheck(connectivity: connectivity, rule: configuration.offline)
         next = Self.entering(check, then: next)
