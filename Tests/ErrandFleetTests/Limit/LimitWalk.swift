@@ -267,6 +267,7 @@ struct LimitWalk {
     ) {
         var outcome: (FleetWrite?, LimitRecord?) = (nil, nil)
         requests += 1
+        let isLost = chance(settings.trouble * 0.1)
         if !isStoreDown {
             if record?.1 == replacing {
                 if !new.isSound { faults.append("\(new) is not sound") }
@@ -275,16 +276,19 @@ struct LimitWalk {
                 record = (new, FleetRevision(revision))
                 outcome = (.written(FleetRevision(revision)), nil)
                 for other in nodes.indices {
-                    // A watch may come late, and leave out what came between.
+                    // A watch may come late, and leave out what came between. What loses a response often delays the
+                    // watch of the same node too.
+                    let isLate = other == index && isLost
                     schedule(
-                        .limit(other, new, FleetRevision(revision), generation: nodes[other].generation), in: delay())
+                        .limit(other, new, FleetRevision(revision), generation: nodes[other].generation),
+                        in: delay() + (isLate ? Double.random(in: 0...6, using: &random) : 0))
                 }
             } else {
                 outcome = (.changed(record.map { FleetRecord(bytes: [], revision: $0.1) }), record?.0)
             }
         }
         guard !isRepeated else { return }
-        if chance(settings.trouble * 0.1) { outcome = (nil, nil) }
+        if isLost { outcome = (nil, nil) }
         if chance(settings.trouble * 0.05) {
             schedule(.commitLimit(index, new, replacing, generation: generation, isRepeated: true), in: delay() * 3)
         }

@@ -1,0 +1,149 @@
+@testable import Errand
+@testable import ErrandFleet
+import Testing
+
+/// What a node decides in single steps. `LimitWalkTests` show what becomes of many.
+@Suite("A node's steps through a shared limit") struct LimitNodeTests {
+    private var settings: SharedLimitSettings { settings(permits: 20) }
+    private let start = Instant.zero.advanced(by: .seconds(100))
+
+    private func at(_ seconds: Double) -> Instant { start.advanced(by: .seconds(seconds)) }
+
+    private func settings(permits: Int) -> SharedLimitSettings {
+        SharedLimitSettings(
+            RateLimit.Window(permits: permits, period: .seconds(1), isSmooth: false), lifetime: .seconds(6))
+    }
+
+    /// A record in which each of those nodes owns so many permits, and wants so many.
+    private func record(_ nodes: [(id: String, owned: Int, wants: Int)], period: Duration? = nil) -> LimitRecord {
+        var record = LimitRecord(permits: 20, period: period ?? settings.period)
+        for node in nodes {
+            record.update(node.id) { ($0.owned, $0.wants) = (node.owned, node.wants) }
+            record.free -= node.owned
+        }
+        return record
+    }
+
+    private func node(_ id: String = "a", after record: LimitRecord, _ revision: UInt64 = 5) -> LimitNode {
+        var node = LimitNode(id: id, settings: settings)
+        node.see(record, FleetRevision(revision), at: start)
+        return node
+    }
+
+    private func written(_ step: LimitNode.Step) throws -> LimitRecord { try #require(step.write) }
+
+    @Test("a node that finds no record begins one; one that has seen it go waits for a lifetime and a period")
+    func none() {
+        var new = LimitNode(id: "a", settings: settings)
+        new.seeNone(at: start)
+        #expect(new.step(.init(waiting: 4), at: start).write?.owned(by: "a") ?? 0 >= 4)
+        var old = node(after: record([("a", 10, 0), ("b", 10, 0)]))
+        old.seeNone(at: at(1))
+        #expect(old.owned == 0)
+        let end = at(1).advanced(by: settings.takeover)
+        let early = old.step(.init(waiting: 4), at: end.advanced(by: .nanoseconds(-1)))
+        #expect(early.write == nil && early.share == 0 && early.due == end)
+        #expect(old.step(.init(waiting: 4), at: end).write?.owned(by: "a") ?? 0 >= 4)
+    }
+
+    @Test("F12: what a write of unknown outcome gives away is not used, and nothing else is decided meanwhile")
+    func unknown() throws {
+        var node = node(after: record([("a", 20, 0), ("b", 0, 20)]))
+        let gift = node.step(.init(unused: 20), at: start)
+        let write = try #require(gift.write)
+        #expect(write.owned(by: "b") > 0 && write.owned(by: "a") == node.owned)
+        let left = node.owned
+        node.wrote(nil, nil, at: at(0.5))
+        // Its own calls need all permits now, but the write may still be made.
+        let again = node.step(.init(out: 0, unused: 20, waiting: 20), at: at(0.5))
+        #expect(again.write == write && again.share == gift.share && node.owned == left)
+        // It was not made: somebody else has changed the record.
+        let other = record([("a", 20, 0), ("b", 0, 5)])
+        node.wrote(.changed(FleetRecord(bytes: [], revision: FleetRevision(6))), other, at: at(1))
+        #expect(node.owned == 20 && !node.isWriting && node.record == other)
+        #expect(node.revision == FleetRevision(6))
+    }
+
+    @Test("a newer record ends a write of unknown outcome, and an older one changes nothing")
+    func newer() throws {
+        var node = node(after: record([("a", 20, 0), ("b", 0, 20)]))
+        let write = try written(node.step(.init(unused: 20), at: start))
+        node.wrote(nil, nil, at: at(0.5))
+        node.see(record([("a", 20, 0)]), FleetRevision(4), at: at(0.6))
+        #expect(node.isWriting && node.owned == write.owned(by: "a"))
+        node.see(write, FleetRevision(6), at: at(0.7))
+        #expect(!node.isWriting && node.owned == write.owned(by: "a"))
+        node.see(record([("a", 20, 0)]), FleetRevision(5), at: at(0.8))
+        #expect(node.owned == write.owned(by: "a"))
+    }
+
+    @Test("only permits that are not in use are given away, and the rest as soon as it is back")
+    func inUse() throws {
+        var node = node(after: record([("a", 20, 0), ("b", 0, 20)]))
+        let step = node.step(.init(out: 15, unused: 5, nextReturn: at(0.3)), at: start)
+        // It needs the 15 that are out, and goes on with as many as are fair.
+        #expect(step.write?.owned(by: "a") == 15)
+        #expect(step.share == 10)
+        #expect(step.due == at(0.3))
+    }
+
+    @Test("permits of nodes that are gone become free, but never a node's own")
+    func gone() throws {
+        var node = node(after: record([("a", 8, 0), ("b", 7, 9), ("c", 5, 0)]))
+        let write = try written(node.step(.init(unused: 8), gone: ["a", "b"], at: start))
+        #expect(write.owned(by: "a") == 8)
+        #expect(write.node("b") == nil && write.owned(by: "c") == 5 && write.free == 7)
+    }
+
+    @Test("a record of another period or of a later version is left alone, and nothing is sent under it")
+    func foreign() {
+        var later = record([("a", 10, 0)])
+        later.version += 1
+        for found in [record([("a", 10, 0)], period: .seconds(2)), later] {
+            var node = node(after: found)
+            #expect(node.step(.init(waiting: 5), at: start) == LimitNode.Step(share: 0))
+        }
+    }
+
+    @Test("a node that makes a limit smaller than what was put aside leaves one permit")
+    func smaller() throws {
+        var lowered = record([("b", 5, 0)])
+        (lowered.aside, lowered.free) = (15, 0)
+        var node = LimitNode(id: "a", settings: settings(permits: 10))
+        node.see(lowered, FleetRevision(5), at: start)
+        let write = try written(node.step(.init(waiting: 2), at: start))
+        #expect(write.isSound && write.permits == 10 && write.aside == 9)
+    }
+
+    @Test("a node that leaves keeps what is in use, and is said to need nothing")
+    func leaving() throws {
+        var node = node(after: record([("a", 10, 14), ("b", 10, 0)]))
+        let returned = node.leave(.init(out: 4, unused: 6), at: start)
+        let left = try #require(returned)
+        #expect(left.owned(by: "a") == 4 && left.node("a")?.wants == 0 && left.free == 6)
+        #expect(node.isWriting && node.owned == 4)
+        #expect(node.leave(.init(unused: 10), at: start) == nil, "one write at a time")
+    }
+
+    @Test("under another name a node owns nothing of the old one")
+    func renamed() {
+        var node = node(after: record([("a", 20, 0), ("b", 0, 20)]))
+        #expect(node.step(.init(unused: 20), at: start).write != nil)
+        node.rename(to: "a2")
+        #expect(!node.isWriting && node.owned == 0)
+        let write = node.step(.init(waiting: 3), at: start).write
+        #expect(write?.owned(by: "a") == 20 && write?.node("a2")?.wants ?? 0 >= 3)
+    }
+
+    @Test("a node whose waiters have left says so, and a debt is paid before others are given any")
+    func debts() throws {
+        var idle = node(after: record([("a", 5, 12), ("b", 15, 0)]))
+        #expect(idle.step(.init(unused: 5), at: start).write?.node("a")?.wants ?? 0 == 0)
+        var owed = record([("a", 20, 0), ("b", 0, 20)])
+        (owed.permits, owed.free) = (14, -6)
+        var small = LimitNode(id: "a", settings: settings(permits: 14))
+        small.see(owed, FleetRevision(5), at: start)
+        let write = try written(small.step(.init(unused: 20), at: start))
+        #expect(write.isSound && write.free == 0 && write.owned(by: "b") == 14)
+    }
+}
