@@ -16,9 +16,10 @@ import Testing
         }
     }
 
-    private func head(_ lines: some Sequence<String>) -> String {
+    /// A response with these lines. The connection stays open: a call that follows could not know that it was closed.
+    private func setting(_ lines: some Sequence<String>) -> LoopbackReply {
         let fields = lines.map { "Set-Cookie: \($0)\r\n" }.joined()
-        return "HTTP/1.1 200 OK\r\n\(fields)Content-Length: 0\r\n\r\n"
+        return .raw("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 0\r\n\r\n", then: nil)
     }
 
     /// Runs a call against each response, and then one more that must succeed. Returns the `Cookie` header of that.
@@ -37,7 +38,7 @@ import Testing
     @Test("J4: ten thousand cookies in one response leave fifty, and a request that servers accept")
     func tenThousand() async throws {
         let lines = (0..<10_000).lazy.map { "c\($0)=\($0)" }
-        let header = try await attack(.raw(head(lines)))
+        let header = try await attack(setting(lines))
         let cookies = await jar.cookies
         #expect(cookies.count <= 50)
         // A transport may refuse a head of that size as a whole.
@@ -47,7 +48,7 @@ import Testing
     @Test("J4: large cookies, response after response, keep the request small")
     func large() async throws {
         let value = String(repeating: "v", count: 4000)
-        let replies = (0..<30).map { number in LoopbackReply.raw(head((0..<20).map { "c\(number)-\($0)=\(value)" })) }
+        let replies = (0..<30).map { number in setting((0..<20).map { "c\(number)-\($0)=\(value)" }) }
         let server = try LoopbackServer()
         defer { server.close() }
         for reply in replies { server.on(.get, "/attack", reply) }
@@ -70,9 +71,9 @@ import Testing
     @Test("J1, J4: bytes that do not belong into a cookie are never sent back")
     func bytes() async throws {
         let header = try await attack(
-            .raw(head(["nul=a\0b"])), .raw(head(["cr=a\rb; Path=/"])), .raw(head(["esc=a\u{1B}b"])),
-            .raw(head(["fine=1; Path=/", "tab=a\tb; Path=/"])),
-            .raw(Data("HTTP/1.1 200 OK\r\nSet-Cookie: high=\u{FF}; Path=/\r\nContent-Length: 0\r\n\r\n".utf8)))
+            setting(["nul=a\0b"]), setting(["cr=a\rb; Path=/"]), setting(["esc=a\u{1B}b"]),
+            setting(["fine=1; Path=/", "tab=a\tb; Path=/"]),
+            setting(["high=\u{FF}; Path=/"]))
         let sent = try #require(header)
         #expect(sent.contains("fine=1") && sent.contains("tab=a\tb"))
         #expect(sent.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
@@ -84,7 +85,7 @@ import Testing
         let joined = (0..<2000).map { "c\($0)=\"x, y; Path=/" }.joined(separator: ", ")
         let commas = "a=1; Path=/" + String(repeating: ", b=2; Path=/", count: 3000)
         let marks = String(repeating: ",;=\"", count: 5000)
-        _ = try await attack(.raw(head([joined])), .raw(head([commas])), .raw(head([marks])))
+        _ = try await attack(setting([joined]), setting([commas]), setting([marks]))
         let cookies = await jar.cookies
         #expect(cookies.count <= 50)
         #expect(cookies.allSatisfy { $0.problem == nil && $0.domain == "127.0.0.1" })
@@ -93,7 +94,7 @@ import Testing
     @Test("J2: a server cannot set a cookie for another host, whatever it names")
     func domains() async throws {
         let domains = ["example.com", "0.0.1", "1", "127.0.0.1", ".127.0.0.1", "localhost", "com", "127.0.0.1.", "*"]
-        let header = try await attack(.raw(head(domains.map { "a=1; Domain=\($0)" })))
+        let header = try await attack(setting(domains.map { "a=1; Domain=\($0)" }))
         #expect(header == nil)
         #expect(await jar.cookies.isEmpty)
     }
