@@ -10,7 +10,8 @@ import Foundation
 //                                              SERVER is a file, or the URL of an authorization server
 //     TokenSharer die FILE                     replaces the token for ten waiters; the first to continue kills it
 //     TokenSharer hold FILE                    locks the file, and stops like a process in a debugger
-//     TokenSharer lock FILE                    waits for the lock, a second at most, and prints what it got
+//     TokenSharer lock FILE                    waits for the lock, a second at most, and prints what it got; after a
+//                                              suspension, it says when it has tried again
 //     TokenSharer save FILE                    saves one session
 //     TokenSharer remove FILE                  removes the saved session
 //     TokenSharer fill FILE                    replaces a token when nothing more can be written
@@ -80,7 +81,18 @@ case "hold":
         raise(SIGSTOP)
     }
 case "lock":
-    let impatient = FileTokenPersistence(path: arguments[1], lockTimeout: .seconds(1))
+    let path = arguments[1]
+    let impatient = FileTokenPersistence(path: path, lockTimeout: .seconds(1))
+    Task.detached {
+        var last = ContinuousClock.now
+        while case let now = ContinuousClock.now, now - last < .seconds(1) {
+            last = now
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        // A second wait, which is over when the first has gone on for as long.
+        _ = try? await FileTokenPersistence(path: path, lockTimeout: .milliseconds(100)).exclusively { _ in }
+        say("continued")
+    }
     say("waiting")
     do {
         try await impatient.exclusively { _ in say("locked") }

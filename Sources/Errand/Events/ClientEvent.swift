@@ -1,5 +1,9 @@
 /// Something that happened to a call of a client. Secrets in URLs are redacted, and errors come without the body and
 /// the headers of the response. Paths are shown as they are.
+///
+/// A refresh of the cache that runs beside the calls has a number of its own, and neither begins nor ends with an
+/// event. A request that calls share has the number of the call that started it, also after that call has ended. So a
+/// listener that keeps something for each call adds it when the call begins, and ignores numbers that it does not know.
 public struct ClientEvent: Sendable, Hashable {
     /// What happened.
     @nonexhaustive public enum Kind: Sendable, Hashable {
@@ -26,8 +30,9 @@ public struct ClientEvent: Sendable, Hashable {
         case redirected(Int, to: String)
         /// The call is retried after a pause.
         case retrying(after: RetryReason, pause: Duration)
-        /// A warning for a person, once per process: the installed libcurl has known faults that a server can exploit,
-        /// or calls wait because of the default rate limit. It is sent when it first matters while there are listeners.
+        /// A warning for a person. Once per process: the installed libcurl has known faults that a server can exploit,
+        /// or calls wait because of the default rate limit; it is sent when it first matters while there are listeners.
+        /// Once for each ``CookieJar``: its file could not be read or written.
         case warned(String)
         /// The call ended with a value.
         case succeeded(attempts: Int, after: Duration)
@@ -100,7 +105,7 @@ extension Rejection {
     fileprivate var withoutContent: Rejection {
         var copy = Rejection(
             status: status, message: message, code: code, fieldErrors: fieldErrors, retryAfter: retryAfter)
-        copy.call = call
+        (copy.call, copy.cacheStatus) = (call, cacheStatus)
         return copy
     }
 }

@@ -49,7 +49,8 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
         public static let bypassed = Reason("the cache does not handle such requests")
         /// Not stored: responses with that status are not stored.
         public static let status = Reason("responses with that status are not stored")
-        /// Not stored: the server gives neither a lifetime nor a validator such as an `ETag`.
+        /// Not stored: the server gives neither a lifetime nor a validator such as an `ETag`, and the call accepts no
+        /// expired response.
         public static let noLifetime = Reason("it has neither a lifetime nor a validator")
         /// Not stored: the response varies on everything, or its `Vary` header is malformed.
         public static let varies = Reason("it varies on everything")

@@ -51,17 +51,20 @@ struct FieldParser {
     }
 
     /// Reads a text in quotation marks, in which a backslash escapes the next character. A text without its second mark
-    /// goes on to the end of the value.
-    mutating func quotedText() -> String? {
+    /// goes on to the end of the value, or is none if it has to be closed.
+    mutating func quotedText(isClosed: Bool = false) -> String? {
+        let start = rest
         guard skip(UInt8(ascii: "\"")) else { return nil }
         let plain = take { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-        guard next == UInt8(ascii: "\\") else {
-            _ = pop()
-            return String(plain)
-        }
+        if skip(UInt8(ascii: "\"")) { return String(plain) }
         var bytes = Array(plain.utf8)
-        while let byte = pop(), byte != UInt8(ascii: "\"") {
+        while let byte = pop() {
+            if byte == UInt8(ascii: "\"") { return String(decoding: bytes, as: UTF8.self) }
             bytes.append(byte == UInt8(ascii: "\\") ? pop() ?? byte : byte)
+        }
+        guard !isClosed else {
+            rest = start
+            return nil
         }
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -46,10 +46,15 @@ extension HTTPResponse {
         var timings: Timings?
         /// How the cache took part; `nil` if the client has none.
         var cache: CacheStatus?
+        /// Whether it was stored, and the call may ask the server for another one.
+        var isReplaceable = false
     }
 
     /// Whether the cache has answered, so that nothing was sent.
     var isFromCache: Bool { provenance.cache?.isLocal ?? false }
+
+    /// Whether the cache has answered that it has nothing, for a call that may only use the cache.
+    var isRefusedByCache: Bool { provenance.cache?.reason == .onlyIfCached }
 
     /// Where the response comes from.
     var provenance: Provenance {

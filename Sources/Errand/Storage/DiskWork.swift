@@ -84,13 +84,13 @@ extension DiskThreads {
         shared.submit(at: place, work)
     }
 
-    /// Runs `work`, which is done in any case. Returns its result if that is there within `patience`, before the task
+    /// Runs `work`, which is done in any case. Returns its result if that is there within `waitLimit`, before the task
     /// is canceled and before the scope is stopped; otherwise `nil`.
     ///
-    /// If the patience ends first, calls `noteLate` with `true`, and with `false` when the work is over. The two may
+    /// If that limit passes first, calls `noteLate` with `true`, and with `false` when the work is over. The two may
     /// come in either order.
     static func result<Value: Sendable, Failure: CancellationFailure>(
-        by time: any TimeSource = .system, at place: DiskPlace, within patience: Duration,
+        by time: any TimeSource = .system, at place: DiskPlace, within waitLimit: Duration,
         in scope: StopScope<Failure>, noting noteLate: @escaping @Sendable (Bool) -> Void,
         of work: @escaping @Sendable () -> Value
     ) async -> Value? {
@@ -107,7 +107,7 @@ extension DiskThreads {
             if wasLate { noteLate(false) }
         }
         let system = SystemTime.shared
-        let alarm = system.schedule(at: system.now.advanced(by: patience), for: .watch("the end of work on a file")) {
+        let alarm = system.schedule(at: system.now.advanced(by: waitLimit), for: .watch("the end of work on a file")) {
             let isLate = state.withLock { state in
                 if !state.isOver { state.isLate = true }
                 return state.isLate

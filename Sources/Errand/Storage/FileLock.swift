@@ -38,7 +38,7 @@ package final class FileLock: Sendable {
             let began = ContinuousClock.now
             // The sleep fails only if the task is canceled.
             guard (try? await Task.sleep(for: pause)) != nil else {
-                throw file.failure(.locked, "is locked by another process, and the task was cancelled while it waited")
+                throw file.failure(.locked, "is locked by another process, and the task was canceled while it waited")
             }
             // The other process lives in real time, so this wait does too. A pause that was much longer than asked for
             // shows that the machine is overloaded or was asleep. Then the other process was hindered as well.

@@ -245,7 +245,7 @@ package struct PrivateFile: Sendable {
             return try await DiskThreads.run(at: path, grace: DiskThreads.shared.timeLimit, work)
         } catch {
             guard error.kind == .cancelled else { throw error }
-            throw failure(.cancelled, "was not completed: its disk does not respond, and the task was cancelled")
+            throw failure(.cancelled, "was not completed: its disk does not respond, and the task was canceled")
         }
     }
 

@@ -37,7 +37,7 @@ extension StorageError {
 }
 
 extension StorageError: CancellationFailure {
-    package static var cancelled: StorageError { StorageError(.cancelled, "the task was cancelled") }
+    package static var cancelled: StorageError { StorageError(.cancelled, "the task was canceled") }
 }
 
 extension StorageError {

@@ -2,7 +2,7 @@
 ///
 /// The server may ask for one, and a bad one may ask for none, or for a year: it is at least half a second, so that a
 /// server that closes at once is not asked a thousand times a second, and at most a minute, so that no server silences
-/// the stream for good. A part of it is random: readers that lost one server do not come back together, even if it has
+/// the stream for good. A part of it is random: readers that lost one server do not come back together, even if it
 /// gave all of them the same pause.
 struct EventPause {
     /// Half of a second at least.

@@ -125,7 +125,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
     /// Returns the same events, of which each may have at most that many bytes; 1 MiB by default. A larger one is
     /// `.transport` of the kind `.tooLarge`.
-    public func limit(_ bytes: Int) -> Self {
+    public func maximumLength(_ bytes: Int) -> Self {
         var copy = self
         copy.limit = bytes
         return copy

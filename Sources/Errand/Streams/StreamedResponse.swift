@@ -119,14 +119,6 @@ extension APIClient {
             throw end(call, with: error)
         }
     }
-
-    /// Binds the call to a session before its request is built.
-    private nonisolated func bind(_ call: Call, to session: UUID?) {
-        guard let session else { return }
-        call.bind(to: session)
-        // A session that has ended before does not stop the call.
-        if let reason = configuration.tokens?.end(of: session) { call.stop(reason) }
-    }
 }
 
 extension ServiceError {

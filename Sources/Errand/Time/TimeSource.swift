@@ -81,6 +81,12 @@ extension TimeSource {
     }
 }
 
+/// A test's source of time, which tells the test that its calls wait because no limit was set.
+package protocol DefaultLimitListener: TimeSource {
+    /// Called when a call begins to wait for the rate limit that a client has by default.
+    func noteDefaultLimit()
+}
+
 /// An action that a `TimeSource` calls at an instant.
 public struct Alarm: Sendable {
     /// The purpose of an alarm. A test waits for sleeping tasks, but not for the timeouts of the library.

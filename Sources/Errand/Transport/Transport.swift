@@ -100,6 +100,12 @@ public struct TransportContext: Sendable {
         }
     }
 
+    /// Notes that the request has waited for something before its first byte, outside of the phases that mean a wait:
+    /// its permit counts from the end of that.
+    func noteWait() {
+        send.noteWait()
+    }
+
     /// Uses the permit of the send: the last act before the first byte. Returns `false` if its time is over, because
     /// the request has waited since the permit was taken; then `takePermit()` takes another one.
     package func usePermit() -> Bool {
@@ -107,9 +113,7 @@ public struct TransportContext: Sendable {
     }
 
     /// Returns how long the permit may still be used from the moment of the call; `nil` if it has no end.
-    package var permitEnd: (() -> Duration)? {
-        send.permitEnd.map { [time] end in { time.now.duration(to: end) } }
-    }
+    package var permitEnd: (() -> Duration)? { send.permitEnd }
 
     /// Takes another permit, ahead of the calls that wait for theirs, and uses it.
     package func takePermit() async throws(ServiceError) {
@@ -164,27 +168,5 @@ private final class PhaseClosure: PhaseReporter {
 
     func timedOut(_ bound: Timeout.Bound) -> ServiceError {
         .timedOut(Timeout(bound, limit: timeout ?? .zero, phase: phase.withLock { $0 }))
-    }
-}
-
-/// The scope in which a call, or a part of it, can be stopped.
-package typealias CallScope = StopScope<ServiceError>
-
-extension CallScope {
-    /// Whether the scope was stopped because its time was up.
-    package var isOutOfTime: Bool {
-        if case .timedOut = reason { true } else { false }
-    }
-}
-
-extension TimeSource {
-    /// Waits until `instant`. Throws `.cancelled` early when the task is canceled.
-    public func sleep(until instant: Instant) async throws(ServiceError) {
-        try await sleep(until: instant, in: CallScope())
-    }
-
-    /// Waits for `duration`. Throws `.cancelled` early when the task is canceled.
-    public func sleep(for duration: Duration) async throws(ServiceError) {
-        try await sleep(until: now.advanced(by: duration))
     }
 }

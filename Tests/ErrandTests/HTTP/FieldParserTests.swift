@@ -27,6 +27,19 @@ import Testing
         #expect(String(Substring(parser.rest)) == rest)
     }
 
+    @Test(
+        "a quoted text that has to be closed is none without its second mark, and stays unread",
+        arguments: [
+            (#""a;b"c"#, "a;b", "c"), (#""a\"b" c"#, #"a"b"#, " c"), (#""""#, "", ""), (#""a;b"#, nil, #""a;b"#),
+            (#""a\"#, nil, #""a\"#), (#""a\""#, nil, #""a\""#), (#"""#, nil, #"""#),
+        ])
+    func closedTexts(value: String, text: String?, rest: String) {
+        var parser = FieldParser(value)
+        let found = parser.quotedText(isClosed: true)
+        #expect(found == text)
+        #expect(String(Substring(parser.rest)) == rest)
+    }
+
     @Test("what does not begin with a quotation mark is no quoted text, and stays unread")
     func noQuotedText() {
         var parser = FieldParser("a\"b\"")
@@ -64,36 +77,5 @@ import Testing
         while let (name, value) = parser.parameter() { found.append("\(name)|\(value ?? "none")") }
         #expect(found == ["a|b", #"c|d;e""#, "flag|none", "|f", "g|", "h| i"])
         #expect(parser.next == UInt8(ascii: ","))
-    }
-
-    // What the fields look like that have no reader of their own yet.
-
-    @Test("the directives of Cache-Control are elements, each a name with or without a value")
-    func cacheControl() {
-        let values = [#"max-age = 60,, no-cache="set-cookie, x" , private"#, "Max-Stale"]
-        let directives = FieldParser.elements(of: values).map { element in
-            var parser = FieldParser(element)
-            let (name, value) = parser.pair()
-            return "\(name)|\(value ?? "none")"
-        }
-        #expect(directives == ["max-age|60", "no-cache|set-cookie, x", "private|none", "Max-Stale|none"])
-    }
-
-    @Test("a challenge begins where a token and a space stand before a parameter")
-    func challenges() {
-        let value = #"Basic realm="a, b", charset="UTF-8", Negotiate, Bearer error="invalid_token", scope=x"#
-        var found: [String] = []
-        for element in FieldParser.elements(of: [value]) {
-            var parser = FieldParser(element)
-            var scheme = parser.token()
-            if parser.next == UInt8(ascii: "=") {
-                (scheme, parser) = (nil, FieldParser(element))
-            }
-            parser.skipSpaces()
-            let (name, value) = parser.pair()
-            found.append("\(scheme ?? "")|\(name)|\(value ?? "")")
-        }
-        #expect(
-            found == ["Basic|realm|a, b", "|charset|UTF-8", "Negotiate||", "Bearer|error|invalid_token", "|scope|x"])
     }
 }

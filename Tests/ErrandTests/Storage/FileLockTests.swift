@@ -113,7 +113,8 @@ struct FileLockTests {
         // Longer than the child's time limit.
         try await Task.sleep(for: .seconds(1.5))
         child.resume()
-        try await Task.sleep(for: .seconds(0.2))
+        // It has tried again by now.
+        try await child.firstWord()
         unlockAndClose(other)
         #expect(try await child.end().lines == ["locked"])
     }

@@ -89,7 +89,7 @@ import Testing
             ])
         }
         let error = await #expect(throws: ServiceError.self) {
-            for try await _ in client.events(.get("feed")).limit(100_000) {}
+            for try await _ in client.events(.get("feed")).maximumLength(100_000) {}
         }
         guard case .transport(let failure) = error else { throw try #require(error) }
         #expect(failure.kind == .tooLarge)

@@ -80,7 +80,7 @@ struct EventEndTests: EventScene {
             }
             var values = client.events(.get("feed"), of: Int.self).makeAsyncIterator()
             try await check { try await values.next() }
-            var long = client.events(.get("feed")).limit(3).makeAsyncIterator()
+            var long = client.events(.get("feed")).maximumLength(3).makeAsyncIterator()
             try await check { try await long.next() }
             var page = client.events(.get("page")).makeAsyncIterator()
             try await check { try await page.next() }
