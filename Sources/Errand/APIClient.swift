@@ -216,9 +216,15 @@ extension APIClient {
     ) async throws(ServiceError) -> Reply<Response> {
         let call = try begin(endpoint, delivery: .whole, onUpload: onProgress)
         do throws(ServiceError) {
-            return try await configuration.time.run { () async throws(ServiceError) in
+            return try await configuration.time.run { () async throws(ServiceError) -> Reply<Response> in
                 let sent = try await send(endpoint, as: call, in: session)
-                return try reply(from: sent.response, at: sent.url, in: sent.session, to: endpoint, of: call)
+                do throws(ServiceError) {
+                    return try reply(from: sent.response, at: sent.url, in: sent.session, to: endpoint, of: call)
+                } catch .decodingFailed where sent.response.provenance.isReplaceable {
+                    // What was stored may be older than the type of the response.
+                    let fresh = try await send(endpoint, as: call, in: sent.session, reloading: true)
+                    return try reply(from: fresh.response, at: fresh.url, in: fresh.session, to: endpoint, of: call)
+                }
             }
         } catch {
             throw end(call, with: error)
@@ -279,13 +285,22 @@ extension APIClient {
             eventIDs: reach)
     }
 
-    /// Continues a call whose endpoint was not known when it began. It keeps its number and its beginning.
+    /// Binds a call to a session before its request is built.
+    nonisolated func bind(_ call: Call, to session: UUID?) {
+        guard let session else { return }
+        call.bind(to: session)
+        // A session that has ended before does not stop the call.
+        if let reason = configuration.tokens?.end(of: session) { call.stop(reason) }
+    }
+
+    /// Continues a call whose endpoint was not known when it began. It keeps its number, its beginning and its session.
     nonisolated func continued<Response>(_ call: Call, with endpoint: Endpoint<Response>) -> Call {
         let next = Call(
             CallSettings(
                 id: call.settings.id, method: endpoint.method, path: endpoint.path, delivery: call.settings.delivery,
                 acceptsCached: call.settings.acceptsCached, rules: configuration.rules(for: endpoint.options),
                 time: configuration.time, events: hub, started: call.settings.started), in: call.scope)
+        if configuration.signs(next.rules), let session = call.session { next.bind(to: session) }
         calls.replace(call, by: next)
         return next
     }
@@ -295,18 +310,21 @@ extension APIClient {
     ///
     /// A call that goes on where another has ended is sent in the same `session`, or not at all.
     nonisolated func send<Response>(
-        _ endpoint: Endpoint<Response>, as call: Call, in session: UUID? = nil
+        _ endpoint: Endpoint<Response>, as call: Call, in session: UUID? = nil, reloading: Bool = false
     ) async throws(ServiceError) -> (response: HTTPResponse, url: HTTPURL, session: UUID?) {
-        let transmission = try beginTransmission(of: call, in: session)
+        let transmission = try beginTransmission(of: call, in: session, reloading: reloading)
         let request = try await request(for: endpoint, as: call)
         let response = try await send(request, in: transmission)
         return (response, request.url, transmission.session)
     }
 
     @inline(never)
-    private nonisolated func beginTransmission(of call: Call, in session: UUID?) throws(ServiceError) -> Transmission {
+    private nonisolated func beginTransmission(
+        of call: Call, in session: UUID?, reloading: Bool
+    ) throws(ServiceError) -> Transmission {
         let layer = try pipeline.get().session
-        return call.beginTransmission(in: session ?? layer.present(for: call.settings.rules.authentication))
+        return call.beginTransmission(
+            in: session ?? layer.present(for: call.settings.rules.authentication), reloading: reloading)
     }
 
     /// Sends a request through the layers.

@@ -34,10 +34,13 @@ final class Call: Interruptible, Stoppable {
         self.scope = scope
     }
 
-    /// Begins a transmission that ends with the call. It goes on with what the last one has counted.
-    func beginTransmission(in session: UUID? = nil) -> Transmission {
+    /// Begins a transmission that ends with the call. It goes on with what the last one has counted. The first one
+    /// takes over the session that the call is bound to.
+    func beginTransmission(in session: UUID? = nil, reloading: Bool = false) -> Transmission {
         state.withLock { state in
-            let next = Transmission(settings, in: scope, signedIn: session, after: state.transmission)
+            let bound = state.session.take()
+            let next = Transmission(
+                settings, in: scope, signedIn: session ?? bound, after: state.transmission, isReload: reloading)
             (state.transmission, state.phase) = (next, nil)
             return next
         }

@@ -18,9 +18,10 @@ extension APIClient {
     /// file itself appears whole or not at all. It has mode 0600, and replaces one with its name.
     ///
     /// The download is one call of the client, with one deadline; each request has a permit, a token and redirects like
-    /// any other. It ends with the session that signed it. ``Configuration/responseByteLimit`` does not apply. A server
-    /// that compresses the file although it was asked not to is refused: the error is `.transport` of the kind
-    /// `.malformed`. If the server names a SHA-256 in `Repr-Digest` or `Content-Digest`, the file is checked.
+    /// any other. It belongs to the session that is present when it begins, and ends with that session.
+    /// ``Configuration/responseByteLimit`` does not apply. A server that compresses the file although it was asked not
+    /// to is refused: the error is `.transport` of the kind `.malformed`. If the server names a SHA-256 in
+    /// `Repr-Digest` or `Content-Digest`, the file is checked.
     ///
     /// - Parameters:
     ///   - endpoint: The call. Only a GET can be resumed; another method is sent once. A header `Range` is
@@ -68,7 +69,8 @@ extension APIClient {
     /// path, the download begins again.
     ///
     /// The question is part of the call: `activity` counts it, the deadline covers it, and what stops the call cancels
-    /// it. An endpoint's own deadline counts from the first question on.
+    /// it, including the end of the session that is present when the download begins. An endpoint's own deadline counts
+    /// from the first question on.
     ///
     /// - Parameters:
     ///   - endpoint: Returns the call. It must return promptly after cancellation. An error of its own that is no
@@ -105,6 +107,9 @@ extension APIClient {
     private nonisolated func download(_ order: DownloadOrder) async throws(ServiceError) -> DownloadedFile {
         var call = try begin(order.firstEndpoint, delivery: .stream, acceptsCached: false)
         do throws(ServiceError) {
+            // The session of this moment signs the requests, also if another user signs in while the closure is asked
+            // or the disk is slow (T7).
+            bind(call, to: try pipeline.get().session.present(for: call.rules.authentication))
             let file = try await configuration.time.run { () async throws(ServiceError) in
                 let endpoint = try await order.endpoint(of: call)
                 if order.isAsking { call = continued(call, with: endpoint) }

@@ -104,8 +104,7 @@ struct DownloadSource: Sendable {
     /// Returns a hash of what is known with the response: where it comes from, and which headers were sent, with those
     /// that middlewares have added.
     func hash(of response: HTTPHeaders, from place: String, to sent: HTTPHeaders, with key: String) -> String {
-        let varying = Set(
-            response.values("Vary").flatMap { $0.lowercased().split { ", \t".contains($0) } }.map(String.init))
+        let varying = Set(FieldParser.elements(of: response.values("Vary")).map { $0.lowercased() })
         var ignored = changing.union(fields.keys.filter { fields[$0] == .time })
         if !varying.contains("*") { ignored.formUnion(Self.passing.subtracting(varying)) }
         if isSigned { ignored.insert("authorization") }

@@ -188,6 +188,76 @@ import Testing
         #expect(server.received.map { $0.headers["Authorization"] } == ["Bearer ann"])
     }
 
+    @Test("T7: who signs in while the closure of a download is asked does not sign it: it ends with its session")
+    func otherUserDuringQuestion() async throws {
+        let scene = try DownloadScene()
+        scene.serve()
+        let tokens = TokenStore(persistence: .memory) { $0 }
+        await tokens.signIn(Token(accessToken: "ann"))
+        let client = APIClient(scene.server.baseURL) { $0.tokens = tokens }
+        let error = await #expect(throws: ServiceError.self) {
+            try await client.download(
+                asking: {
+                    await tokens.signOut()
+                    await tokens.signIn(Token(accessToken: "bo"))
+                    return .get("app.zip")
+                }, to: scene.target)
+        }
+        guard case .sessionExpired = error else { throw try #require(error) }
+        #expect(scene.server.received.isEmpty && scene.downloaded == nil)
+    }
+
+    @Test("T7: who signs in while a download waits for the disk does not sign it: it ends with its session")
+    func otherUserOnSlowDisk() async throws {
+        let scene = try DownloadScene()
+        scene.serve()
+        let tokens = TokenStore(persistence: .memory) { $0 }
+        await tokens.signIn(Token(accessToken: "ann"))
+        let (begun, news) = AsyncStream.makeStream(of: Void.self)
+        let client = APIClient(scene.server.baseURL) { $0.tokens = tokens }
+        let disk = await HeldPlace(scene.target)
+        let download = Task {
+            try await client.download(
+                asking: {
+                    news.yield()
+                    return .get("app.zip")
+                }, to: scene.target)
+        }
+        for await _ in begun { break }
+        await tokens.signIn(Token(accessToken: "bo"))
+        disk.release()
+        let error = await #expect(throws: ServiceError.self) { try await download.value }
+        guard case .sessionExpired = error else { throw try #require(error) }
+        #expect(scene.server.received.isEmpty && scene.downloaded == nil)
+    }
+
+    @Test("T16: a download that no token of the store signs does not end with its session", arguments: [false, true])
+    func unsigned(hasOwnToken: Bool) async throws {
+        let scene = try DownloadScene(5000)
+        let (arrived, goOn) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0))
+        scene.server.on(.get, "/app.zip") { [file = scene.file] request in
+            arrived.continuation.yield()
+            goOn.wait()
+            return file.reply(to: request)
+        }
+        let tokens = TokenStore(persistence: .memory) { $0 }
+        await tokens.signIn(Token(accessToken: "ann"))
+        let client = APIClient(scene.server.baseURL) { $0.tokens = tokens }
+        let download = Task {
+            let endpoint = Endpoint<Data>.get("app.zip")
+            return try await client.download(
+                asking: {
+                    hasOwnToken ? endpoint.header("Authorization", "Bearer own") : endpoint.authentication(.none)
+                }, to: scene.target)
+        }
+        for await _ in arrived.stream { break }
+        await tokens.signOut()
+        goOn.signal()
+        _ = try await download.value
+        #expect(scene.downloaded == scene.file.content)
+        #expect(scene.server.received.map { $0.headers["Authorization"] } == [hasOwnToken ? "Bearer own" : nil])
+    }
+
     @Test("a download ends when its user signs out; what has come is kept")
     func signedOut() async throws {
         let scene = try DownloadScene()
