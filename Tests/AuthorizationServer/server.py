@@ -8,6 +8,7 @@ the second use of one ends all tokens of that sign-in, as RFC 9700 (4.14.2) asks
 tokens, and `/spent` says how many refresh tokens were used, and how many were used again.
 """
 
+import base64
 import json
 import logging
 import os
@@ -33,10 +34,12 @@ from flask import Flask, jsonify, request
 from joserfc.jwk import ECKey
 from werkzeug.serving import make_server
 
-METHODS = ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
+PUBLISHED = ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
+# No RFC has the last one: some servers decode nothing.
+METHODS = [*PUBLISHED, "raw_basic"]
 GRANTS = ["authorization_code", "refresh_token", "client_credentials", DeviceCodeGrant.GRANT_TYPE]
-# As a header and a form carry it only if it is encoded as RFC 6749 asks.
-SECRET = "s3cret +%&=:/"
+# Decoded as RFC 6749 asks it would be another text, so it has to be encoded, unless the server decodes nothing.
+SECRET = "s3cret %41+%&=:/"
 
 lock = threading.RLock()
 key = ECKey.generate_key("P-256")
@@ -92,6 +95,7 @@ class Issued(TokenMixin):
 
 apps = {
     "tool": App("tool", "none"), "web": App("web", "client_secret_basic"), "form": App("form", "client_secret_post"),
+    "raw": App("raw", "raw_basic"),
     "signer": App("signer", "private_key_jwt", ECKey.import_key(json.loads(sys.argv[1]))),
 }
 
@@ -198,6 +202,16 @@ class Assertion(JWTBearerClientAssertion):
     def resolve_client_public_key(self, client): return client.public_key
 
 
+def authenticate_raw(query_client, asked):
+    """Compares the secret in the header as it is."""
+    kind, _, pair = asked.headers.get("Authorization", "").partition(" ")
+    if kind.lower() != "basic":
+        return None
+    name, _, secret = base64.b64decode(pair).decode().partition(":")
+    found = query_client(name)
+    return found if found and found.check_client_secret(secret) else None
+
+
 class Identity(OpenIDCode):
     def exists_nonce(self, nonce, asked): return any(code.nonce == nonce for code in codes.values())
     def resolve_client_private_key(self, client): return key
@@ -220,6 +234,7 @@ for grant in (RefreshGrant, ClientGrant, DeviceGrant):
 for endpoint in (Devices, Revocation):
     server.register_endpoint(endpoint)
 server.register_client_auth_method("private_key_jwt", Assertion())
+server.register_client_auth_method("raw_basic", authenticate_raw)
 server.register_extension(Issuer())
 protector = ResourceProtector()
 protector.register_token_validator(Validator())
@@ -231,7 +246,7 @@ def metadata():
         issuer=issuer, authorization_endpoint=f"{issuer}/authorize", token_endpoint=f"{issuer}/token",
         revocation_endpoint=f"{issuer}/revoke", jwks_uri=f"{issuer}/keys", scopes_supported=["openid", "read", "write"],
         response_types_supported=["code"], grant_types_supported=GRANTS, code_challenge_methods_supported=["S256"],
-        token_endpoint_auth_methods_supported=METHODS, token_endpoint_auth_signing_alg_values_supported=["ES256"])
+        token_endpoint_auth_methods_supported=PUBLISHED, token_endpoint_auth_signing_alg_values_supported=["ES256"])
     document.validate()
     document.update(
         device_authorization_endpoint=f"{issuer}/device", authorization_response_iss_parameter_supported=True)

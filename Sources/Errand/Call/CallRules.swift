@@ -20,8 +20,8 @@ public struct CallRules: Sendable {
     var cache = CacheRules()
     /// Whether a response is returned although the session that signed its request has ended.
     var outlivesSession = false
-    /// What proves that the sender of an unsigned request has a key; `nil` if nothing does.
-    var prover: TokenProver?
+    /// What proves who sends a request that no token signs; `nil` if nothing does.
+    var sender: SenderProof?
     /// A description of what is wrong with the rules; `nil` if they are valid.
     var problem: String?
     /// Whether the call has closures of its own that decide about retries or redirects: they cannot be compared.
@@ -59,7 +59,7 @@ public struct CallRules: Sendable {
     /// The rules by which the requests of the call are sent; `nil` if they cannot be compared with those of another, or
     /// if the response is meant for the call alone.
     var sending: Sending? {
-        guard !hasOwnConditions, prover == nil, cache.mode != .noStore else { return nil }
+        guard !hasOwnConditions, sender == nil, cache.mode != .noStore else { return nil }
         return Sending(
             timeout: timeout, retry: retry, permits: permits, acceptedStatuses: acceptedStatuses,
             followsRedirects: !redirects.followsNone, cache: cache, outlivesSession: outlivesSession,

@@ -11,7 +11,8 @@ import Foundation
 #endif
 
 /// The functions of OpenSSL's libcrypto that sign, opened when they are first needed. The library is that of the
-/// system, with which libcurl usually works already.
+/// system, with which libcurl usually works already. With the package trait `LinkedCurl` it is the one that the program
+/// is linked with, if there is one.
 struct LibCrypto: Sendable {
     private typealias Bytes = UnsafePointer<UInt8>
     private typealias DecodeKey =
@@ -73,13 +74,25 @@ struct LibCrypto: Sendable {
 
     /// Opens the library, which is then never closed; `nil` if there is none.
     static func open() -> UnsafeMutableRawPointer? {
-        var library: UnsafeMutableRawPointer?
+        var library = linked
         for name in names where library == nil { library = dlopen(name, RTLD_NOW | RTLD_LOCAL) }
         guard let library else { return nil }
         if let function = dlsym(library, "OPENSSL_init_crypto") {
             _ = unsafeBitCast(function, to: Initialize.self)(noCleanup, nil)
         }
         return library
+    }
+
+    /// The program itself, if it is linked with the library; otherwise `nil`.
+    private static var linked: UnsafeMutableRawPointer? {
+        #if LinkedCurl
+        // A shared libcurl that is linked with the program usually brings the library along, and no file is opened
+        // then. Of the functions, this one came last, with 1.1.1: a library that has it has the others.
+        guard let program = dlopen(nil, RTLD_NOW), dlsym(program, "EVP_DigestSign") != nil else { return nil }
+        return program
+        #else
+        return nil
+        #endif
     }
 
     /// Returns the private and the public part of a key, in the forms of RFC 5915 and of X.509; `nil` if the bytes are

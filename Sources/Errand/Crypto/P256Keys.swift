@@ -17,6 +17,15 @@ enum P256Keys {
         0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
     ]
 
+    /// Why this process has no use for keys; `nil` if it can use them.
+    static var problem: String? {
+        #if canImport(CryptoKit)
+        return nil
+        #else
+        return LibCrypto.shared == nil ? missingLibrary : nil
+        #endif
+    }
+
     /// Whether the bytes are a secret.
     static func isSecret(_ bytes: [UInt8]) -> Bool {
         bytes.count == order.count && bytes.contains { $0 != 0 } && bytes.lexicographicallyPrecedes(order)
@@ -79,12 +88,12 @@ enum P256Keys {
         return secret
     }
 
+    private static let missingLibrary =
+        "signatures need the library libcrypto of OpenSSL 1.1.1 or later, which was not found"
+
     private static var library: LibCrypto {
         get throws(ServiceError) {
-            guard let library = LibCrypto.shared else {
-                throw .badSetting(
-                    "signatures need the library libcrypto of OpenSSL 1.1.1 or later, which was not found")
-            }
+            guard let library = LibCrypto.shared else { throw .badSetting(missingLibrary) }
             return library
         }
     }

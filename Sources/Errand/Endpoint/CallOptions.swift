@@ -76,8 +76,8 @@ public struct CallOptions: Sendable {
     /// The number of permits that each send takes from the rate limiter; 1 by default.
     public var permits = 1
 
-    /// What proves that the sender of an unsigned request has a key; `nil` by default.
-    var prover: TokenProver?
+    /// What proves who sends a request that no token signs; `nil` by default.
+    var sender: SenderProof?
 
     /// Creates options that follow the client's configuration.
     public init() {}

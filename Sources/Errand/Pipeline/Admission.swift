@@ -34,14 +34,14 @@ struct Admission: Layer {
         _ request: HTTPRequest, _ context: CallContext, next: @escaping Next
     ) async throws(ServiceError) -> HTTPResponse {
         let admitted = try await withPermit(context)
-        guard let prover = prover(of: admitted) else { return try await next(request, admitted) }
-        return try await proved(request, by: prover, admitted, next: next)
+        guard let sender = sender(of: admitted) else { return try await next(request, admitted) }
+        return try await proved(request, by: sender, admitted, next: next)
     }
 
-    /// Returns what proves that the sender of a request that no token signs has a key; `nil` if nothing does.
+    /// Returns what proves who sends a request that no token signs; `nil` if nothing does.
     @inline(never)
-    private func prover(of context: CallContext) -> TokenProver? {
-        context.hasLeftOrigin ? nil : context.transmission.rules.prover
+    private func sender(of context: CallContext) -> SenderProof? {
+        context.hasLeftOrigin ? nil : context.transmission.rules.sender
     }
 
     @inline(never)
@@ -50,7 +50,7 @@ struct Admission: Layer {
     ) async throws(ServiceError) -> HTTPResponse {
         let admitted = try await admit(request, context, signedBy: tokens, for: session)
         if let prover = admitted.prover {
-            return try await proved(admitted.request, by: prover, admitted.context, next: next)
+            return try await proved(admitted.request, by: SenderProof(key: prover), admitted.context, next: next)
         }
         return note(try await next(admitted.request, admitted.context), signedWith: admitted.context.accessToken)
     }
@@ -66,28 +66,46 @@ struct Admission: Layer {
         return response
     }
 
-    /// Sends a request with a proof that its sender has the key of the token. If the server wants another nonce in the
-    /// proof, the request is sent once more, with a permit of its own (S13).
+    /// Sends a request with what proves who sends it. If the server wants another nonce in the proof of the key, the
+    /// request is sent once more, with a permit and proofs of its own (S13, S15).
     @inline(never)
     private func proved(
-        _ request: HTTPRequest, by prover: TokenProver, _ context: CallContext, next: @escaping Next
+        _ request: HTTPRequest, by sender: SenderProof, _ context: CallContext, next: @escaping Next
     ) async throws(ServiceError) -> HTTPResponse {
-        var (request, context) = (request, context)
-        let (time, token) = (context.transmission.time, context.accessToken)
-        let proof = try prover.proof(of: request, token: token, at: time.date)
-        request.headers[TokenProver.header] = proof.text
-        let response = try await next(request, context)
-        let isWorthRepeating = prover.learn(from: response, to: request, sentWith: proof.nonce)
+        var context = context
+        let token = context.accessToken
+        let first = try await proven(request, by: sender, context)
+        let response = try await next(first.request, context)
+        let isWorthRepeating =
+            sender.key?.learn(from: response, to: first.request, sentWith: first.nonce) ?? false
         guard isWorthRepeating, request.body?.isReplayable ?? true else {
             return note(response, signedWith: token)
         }
         context.isUrgent = true
         context.permit = try await permit(for: context)
-        let second = try prover.proof(of: request, token: token, at: time.date)
-        request.headers[TokenProver.header] = second.text
-        let final = try await next(request, context)
-        _ = prover.learn(from: final, to: request, sentWith: second.nonce)
+        let second = try await proven(request, by: sender, context)
+        let final = try await next(second.request, context)
+        _ = sender.key?.learn(from: final, to: second.request, sentWith: second.nonce)
         return note(final, signedWith: token)
+    }
+
+    /// Returns the request with proofs for one send, and the nonce in the proof of the key.
+    @inline(never)
+    private func proven(
+        _ request: HTTPRequest, by sender: SenderProof, _ context: CallContext
+    ) async throws(ServiceError) -> (request: HTTPRequest, nonce: String?) {
+        let transmission = context.transmission
+        var request = request
+        if let app = sender.app {
+            transmission.note(.preparing)
+            let unproven = request
+            // A closure of the user's may make the proof, and wait for anything.
+            request = try await transmission.runInChild { () async throws(ServiceError) in try await app(unproven) }
+        }
+        guard let key = sender.key else { return (request, nil) }
+        let proof = try key.proof(of: request, token: context.accessToken, at: transmission.time.date)
+        request.headers[TokenProver.header] = proof.text
+        return (request, proof.nonce)
     }
 
     @inline(never)
@@ -187,8 +205,10 @@ extension RateLimiter {
     @inline(never)
     private func noteWait(of transmission: Transmission, explaining notice: Notice?) {
         transmission.note(.waitingForPermit)
-        notice?.print()
-        if let notice, transmission.settings.isHeard, let text = notice.take() { transmission.report(.warned(text)) }
+        guard let notice else { return }
+        notice.print()
+        (time as? any DefaultLimitListener)?.noteDefaultLimit()
+        if transmission.settings.isHeard, let text = notice.take() { transmission.report(.warned(text)) }
     }
 
     @inline(never)
@@ -204,22 +224,6 @@ extension Transmission {
         try await waitForToken { (scope: CallScope) async throws(ServiceError) in
             try await tokens.token(of: session, in: scope)
         }
-    }
-
-    /// Waits for a token, and reports how long that took.
-    ///
-    /// When it fails, the phase stays `.waitingForToken`: a retry sees from it that another attempt would only ask
-    /// again.
-    func waitForToken(
-        _ ask: (CallScope) async throws(ServiceError) -> Token
-    ) async throws(ServiceError) -> Token {
-        note(.waitingForToken)
-        let start = time.now
-        let token = try await run(ask)
-        // The wait for the token does not explain what happens from now on.
-        note(.preparing)
-        report(.waitedForToken(start.duration(to: time.now)))
-        return token
     }
 }
 

@@ -1,9 +1,4 @@
 public import Errand
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
 
 /// A small authorization server for tests, which can misbehave. Its only user, Ann, agrees to everything unless
 /// ``answerOfUser`` says otherwise.
@@ -13,8 +8,13 @@ import Foundation
 ///     let oauth = try await OAuth.discover(server.issuer, client: .public(id: "app")) { $0.transport = network }
 ///     let token = try await oauth.signIn(using: server.browser)
 ///
-/// It publishes its metadata, checks the app, PKCE and the address of the redirect, accepts a code once, and rotates
-/// refresh tokens. It keeps no secret: tokens have numbers, and ID tokens are not signed.
+/// It publishes its metadata, checks the app, PKCE and the address of the redirect, and accepts a code once. A refresh
+/// token is good for one use; the second use ends all tokens of that sign-in, and so does a revocation. A device gets
+/// ten minutes, and is told to slow down if it asks more often than every five seconds.
+///
+/// Tokens are bound to a key if the app asks for it with `bindingTokens(to:)`; see ``proofNonce``. An API of your test
+/// checks access tokens with ``refusal(of:)``. The server keeps no secret: tokens have numbers, ID tokens are not
+/// signed, and signatures are not checked.
 public final class AuthorizationServer: Sendable {
     /// What a server does wrong.
     @nonexhaustive public enum Misbehavior: Sendable, Hashable, CaseIterable {
@@ -58,42 +58,6 @@ public final class AuthorizationServer: Sendable {
     let secret: String?
     let time: any TimeSource
     let state = Lock(State())
-
-    struct State {
-        var misbehavior: Set<Misbehavior> = []
-        var userAnswer = UserAnswer.agrees
-        var claims: [String: JSONValue] = [:]
-        /// What was agreed to, by code, device code or pushed reference.
-        var codes: [String: Agreement] = [:]
-        var devices: [String: Agreement] = [:]
-        var pushed: [String: Pushed] = [:]
-        var requiresPushedParameters = false
-        var refreshTokens: [String: Agreement] = [:]
-        var issued = 0
-        var userDelay = Duration.zero
-        var revoked: [String] = []
-
-        mutating func next(_ kind: String) -> String {
-            issued += 1
-            return "\(kind)-\(issued)"
-        }
-    }
-
-    /// Parameters that were pushed.
-    struct Pushed: Sendable {
-        var form: [String: String]
-        var expiry: Date
-    }
-
-    /// What the user has agreed to.
-    struct Agreement: Sendable {
-        var scopes: [String]
-        var redirectURI: String?
-        var challenge: String?
-        var nonce: String?
-        /// Whether the device has asked for its token.
-        var isPolled = false
-    }
 
     /// Creates a server.
     ///
@@ -142,7 +106,14 @@ public final class AuthorizationServer: Sendable {
         set { state.withLock { $0.requiresPushedParameters = newValue } }
     }
 
-    /// The tokens that were revoked.
+    /// The nonce that each proof of a key must have (DPoP, RFC 9449); `nil`, none, by default. A request with another
+    /// one in its proof is refused, and the response names this one. Change it to make the app repeat a request.
+    public var proofNonce: String? {
+        get { state.withLock { $0.proofNonce } }
+        set { state.withLock { $0.proofNonce = newValue } }
+    }
+
+    /// The tokens that were revoked, in order. They are refused from then on.
     public var revokedTokens: [String] { state.withLock { $0.revoked } }
 
     /// A browser in which the user does what ``answerOfUser`` says.

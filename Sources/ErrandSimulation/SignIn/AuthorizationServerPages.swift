@@ -36,7 +36,7 @@ extension AuthorizationServer {
                 if !state.misbehavior.contains(.usedCode) {
                     state.codes[code] = Agreement(
                         scopes: query["scope"]?.split(separator: " ").map(String.init) ?? [], redirectURI: target,
-                        challenge: query["code_challenge"], nonce: query["nonce"])
+                        challenge: query["code_challenge"], nonce: query["nonce"], key: query["dpop_jkt"])
                 }
                 answer.add("code", code)
             }
@@ -70,7 +70,7 @@ extension AuthorizationServer {
             "device_authorization_endpoint": .string("\(issuer)/device"),
             "revocation_endpoint": .string("\(issuer)/revoke"),
             "pushed_authorization_request_endpoint": .string("\(issuer)/par"),
-            "authorization_response_iss_parameter_supported": true,
+            "authorization_response_iss_parameter_supported": true, "dpop_signing_alg_values_supported": ["ES256"],
         ]
         if requiresPushedParameters { document["require_pushed_authorization_requests"] = true }
         if !wrong.contains(.noChallengeMethods) {

@@ -11,11 +11,10 @@ extension AuthorizationServer {
         (.post, "/par"),
     ]
 
-    /// An error of OAuth (RFC 6749, 5.2).
-    private struct Refusal: Error {
-        var status = 400
-        let code: String
-    }
+    /// How long a device may wait for its user, and how often it may ask.
+    private static let device = (lifetime: 600, interval: 5)
+    /// How long an access token lives.
+    private static let lifetime = 3600
 
     func respond(to request: HTTPRequest, at path: String) async -> HTTPResponse {
         if request.method == .get { return Self.json(document) }
@@ -24,9 +23,14 @@ extension AuthorizationServer {
         let form = Self.parameters(String(decoding: body, as: UTF8.self))
         do throws(Refusal) {
             try checkApp(form, request.headers["Authorization"])
-            return Self.json(.object(try members(for: form, at: path)), status: path == "/par" ? 201 : 200)
+            // Before anything is used up: a request whose proof is refused may come again.
+            let key = try path == "/token" ? provenKey(of: request) : nil
+            let members = try members(for: form, provenBy: key, at: path)
+            return Self.json(.object(members), status: path == "/par" ? 201 : 200)
         } catch {
-            return Self.json(["error": .string(error.code)], status: error.status)
+            var response = Self.json(["error": .string(error.code)], status: error.status)
+            if let nonce = error.nonce { response.headers["DPoP-Nonce"] = nonce }
+            return response
         }
     }
 
@@ -45,17 +49,18 @@ extension AuthorizationServer {
         guard id == clientID, given == secret else { throw Refusal(status: 401, code: "invalid_client") }
     }
 
-    private func members(for form: [String: String], at path: String) throws(Refusal) -> [String: JSONValue] {
+    private func members(
+        for form: [String: String], provenBy key: String?, at path: String
+    ) throws(Refusal) -> [String: JSONValue] {
         switch path {
         case "/device":
-            let code = state.withLock { state in
-                let code = state.next("device")
-                state.devices[code] = Agreement(scopes: Self.scopes(of: form))
-                return code
-            }
+            let device = Device(
+                agreement: Agreement(scopes: Self.scopes(of: form)),
+                end: time.now.advanced(by: .seconds(Self.device.lifetime)), interval: .seconds(Self.device.interval))
+            let code = state.withLock { $0.begin(device) }
             return [
-                "device_code": .string(code), "user_code": "WDJB-MJHT", "expires_in": 600, "interval": 5,
-                "verification_uri": .string("\(issuer)/activate"),
+                "device_code": .string(code), "user_code": "WDJB-MJHT", "expires_in": .integer(Self.device.lifetime),
+                "interval": .integer(Self.device.interval), "verification_uri": .string("\(issuer)/activate"),
                 "verification_uri_complete": .string("\(issuer)/activate?user_code=WDJB-MJHT"),
             ]
         case "/par":
@@ -67,9 +72,12 @@ extension AuthorizationServer {
             }
             return ["request_uri": .string(reference), "expires_in": 60]
         case "/revoke":
-            state.withLock { $0.revoked.append(form["token"] ?? "") }
+            state.withLock { $0.revoke(form["token"] ?? "") }
             return [:]
-        default: return try token(for: try agreement(for: form), form)
+        default:
+            var agreement = try agreement(for: form, provenBy: key)
+            agreement.key = key
+            return token(for: agreement, form)
         }
     }
 
@@ -78,7 +86,7 @@ extension AuthorizationServer {
     }
 
     /// Returns what a grant stands for.
-    private func agreement(for form: [String: String]) throws(Refusal) -> Agreement {
+    private func agreement(for form: [String: String], provenBy key: String?) throws(Refusal) -> Agreement {
         func spent(_ found: Agreement?) throws(Refusal) -> Agreement {
             guard let found else { throw Refusal(code: "invalid_grant") }
             return found
@@ -88,26 +96,15 @@ extension AuthorizationServer {
         case "authorization_code":
             let found = try spent(state.withLock { $0.codes.removeValue(forKey: form["code"] ?? "") })
             let hash = SHA256.hash(of: Data((form["code_verifier"] ?? "").utf8))
-            guard found.redirectURI == form["redirect_uri"], found.challenge == Base64URL.encode(hash) else {
-                throw Refusal(code: "invalid_grant")
-            }
+            guard found.redirectURI == form["redirect_uri"], found.challenge == Base64URL.encode(hash),
+                found.key == nil || found.key == key
+            else { throw Refusal(code: "invalid_grant") }
             return found
         case "refresh_token":
-            return try spent(state.withLock { $0.refreshTokens.removeValue(forKey: form["refresh_token"] ?? "") })
+            return try spent(state.withLock { $0.redeem(form["refresh_token"] ?? "", by: key) })
         case "device_code":
-            let code = form["device_code"] ?? ""
-            let (found, answer, isFirst) = state.withLock { state in
-                defer { state.devices[code]?.isPolled = true }
-                return (state.devices[code], state.userAnswer, state.devices[code]?.isPolled == false)
-            }
-            if isFirst, misbehavior.contains(.slowDown) { throw Refusal(code: "slow_down") }
-            switch answer {
-            case .leaves: throw Refusal(code: "authorization_pending")
-            case .refuses: throw Refusal(code: "access_denied")
-            case .agrees:
-                state.withLock { $0.devices[code] = nil }
-                return try spent(found)
-            }
+            let now = time.now
+            return try state.withLock { $0.poll(form["device_code"] ?? "", at: now) }.get()
         case "password": return try spent(form["username"] == "ann" ? Agreement(scopes: Self.scopes(of: form)) : nil)
         case "client_credentials": return Agreement(scopes: Self.scopes(of: form))
         case "jwt-bearer": return try spent(form["assertion"].map { _ in Agreement(scopes: Self.scopes(of: form)) })
@@ -117,18 +114,17 @@ extension AuthorizationServer {
         }
     }
 
-    private func token(
-        for agreement: Agreement, _ form: [String: String]
-    ) throws(Refusal) -> [String: JSONValue] {
-        let (access, refresh, wrong) = state.withLock { state in
-            let (access, refresh) = (state.next("access"), state.next("refresh"))
-            state.refreshTokens[refresh] = agreement
-            return (access, refresh, state.misbehavior)
+    private func token(for agreement: Agreement, _ form: [String: String]) -> [String: JSONValue] {
+        let isRefreshable = form["grant_type"] != "client_credentials"
+        let end = time.now.advanced(by: .seconds(Self.lifetime))
+        let (issued, wrong) = state.withLock { state in
+            (state.issue(for: agreement, until: end, isRefreshable: isRefreshable), state.misbehavior)
         }
         var members: [String: JSONValue] = [
-            "access_token": .string(access), "token_type": "Bearer", "expires_in": 3600,
+            "access_token": .string(issued.access), "token_type": agreement.key == nil ? "Bearer" : "DPoP",
+            "expires_in": .integer(Self.lifetime),
         ]
-        if form["grant_type"] != "client_credentials" { members["refresh_token"] = .string(refresh) }
+        if isRefreshable { members["refresh_token"] = .string(issued.refresh) }
         if !agreement.scopes.isEmpty { members["scope"] = .string(agreement.scopes.joined(separator: " ")) }
         if agreement.scopes.contains("openid"), !wrong.contains(.noIDToken) {
             members["id_token"] = .string(idToken(nonce: agreement.nonce))

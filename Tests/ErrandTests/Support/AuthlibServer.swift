@@ -6,11 +6,11 @@ import Testing
 
 /// An authorization server of Authlib, which is a Python program: Tests/AuthorizationServer.
 ///
-/// It knows four apps, each of which proves itself in one way: `tool` by its id, `web` and `form` with a secret in the
-/// header and in the form, and `signer` with a signature.
+/// It knows five apps, each of which proves itself in one way: `tool` by its id, `web` and `form` with a secret in the
+/// header and in the form, `raw` with a secret in the header that is not encoded, and `signer` with a signature.
 final class AuthlibServer: Sendable {
-    /// The secret of the apps that have one.
-    static let secret = "s3cret +%&=:/"
+    /// The secret of the apps that have one. Encoded and raw, a server reads it as different texts.
+    static let secret = "s3cret %41+%&=:/"
 
     private static let python = AuthorizationProgram.python(with: "authlib.oauth2.rfc9207, flask")
     static var isAvailable: Bool { python != nil }

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What an app signs to prove that it is the app (RFC 7523, 3): a token for one request.
+/// What an app signs to prove that it is the app (RFC 7523, 3): a token for one send of a request.
 struct ClientAssertion: Sendable {
     private struct Claims: Encodable {
         var iss, sub, aud, jti: String
@@ -19,7 +19,7 @@ struct ClientAssertion: Sendable {
     /// The audience that the app has chosen; `nil` for the issuer.
     let audience: String?
 
-    /// Returns what goes along with a request.
+    /// Returns what goes along with one send of a request.
     func proof(of id: String, for request: OAuth.Client.Request, at date: Date) throws(ServiceError)
         -> OAuth.Client.Proof
     {

@@ -126,7 +126,8 @@ extension OAuth {
         ///
         /// - Parameters:
         ///   - id: The id of the app.
-        ///   - proof: Returns what to add to a request. It runs once for each request.
+        ///   - proof: Returns what to add to a request. It runs each time that a request is sent: a server may accept a
+        ///     signature only once.
         public init(id: String, proof: @escaping @Sendable (Request) async throws -> Proof) {
             self.init(id: id, method: .proof(proof))
         }
@@ -142,6 +143,15 @@ extension OAuth {
                 let advice = grant.needsSecret ? "" : "; an app without one uses \(advice)"
                 return "the client secret is empty\(advice)"
             case .basic, .body, .assertion, .certificate, .proof: return grant.problem
+            }
+        }
+
+        /// Whether a request needs another proof each time that it is sent: a server may accept a signature once, or
+        /// only for a minute.
+        var isProvenAnew: Bool {
+            switch method {
+            case .assertion, .proof: true
+            case .idOnly, .certificate, .basic, .body: false
             }
         }
 

@@ -83,24 +83,34 @@ extension OAuth {
     }
 
     /// Sends a form to an endpoint, with what the app adds to it. Returns the reply, and what hides the secrets of the
-    /// request in it.
+    /// request in it. What proves the app is made for each send if a server may accept it only once.
     func post<Answer>(
         _ form: QueryItems, scopes: [String], parameters own: QueryItems, to place: OAuthServer.Place,
         retry: RetryPolicy? = nil, provenBy key: SigningKey? = nil, as type: Answer.Type
     ) async throws(ServiceError) -> (reply: Reply<Answer>, hiding: Redactor) where Answer: Decodable & Sendable {
         try place.refuseCleartext()
-        let proof = try await app.proof(
-            for: Client.Request(issuer: metadata?.issuer, endpoint: place.url), at: server.time.date)
+        let asked = Client.Request(issuer: metadata?.issuer, endpoint: place.url)
+        let lasting = try await app.isProvenAnew ? Client.Proof() : app.proof(for: asked, at: server.time.date)
         var form = form
         if !scopes.isEmpty { form.add("scope", scopes.joined(separator: " ")) }
         // The parameters of a sign-in name the app already.
-        form.items += proof.parameters.items.filter { !form.items.contains($0) }
+        form.items += lasting.parameters.items.filter { !form.items.contains($0) }
         try form.addFurther(own, over: parameters)
-        var endpoint: Endpoint<Answer> = place.post(form, headers: proof.headers)
+        var endpoint: Endpoint<Answer> = place.post(form, headers: lasting.headers)
         if let retry { endpoint = endpoint.retry(retry) }
-        endpoint.options.prover = key.map { TokenProver(key: $0, nonces: proofNonces) }
+        let latest = Lock(lasting)
+        var sender = SenderProof(key: key.map { TokenProver(key: $0, nonces: proofNonces) })
+        if app.isProvenAnew {
+            let (app, form, time) = (app, form, server.time)
+            sender.app = { (request: HTTPRequest) async throws(ServiceError) in
+                let proof = try await app.proof(for: asked, at: time.date)
+                latest.withLock { $0 = proof }
+                return try request.adding(proof, to: form)
+            }
+        }
+        endpoint.options.sender = sender
         let reply = try await place.client.reply(to: endpoint)
-        return (reply, redactor(of: form, proof))
+        return (reply, redactor(of: form, latest.withLock { $0 }))
     }
 
     /// Some servers refuse with a success: status 200, and an error in the body.
@@ -117,11 +127,28 @@ extension OAuth {
     /// Returns what removes the secrets of the request from the text of a success. The text of an error has been
     /// redacted already.
     private func redactor(of form: QueryItems, _ proof: Client.Proof) -> Redactor {
-        let sent = form.items.filter { SecretNames.standard.contains($0.name, in: .parameter) }.map(\.value)
+        let items = form.items + proof.parameters.items
+        let sent = items.filter { SecretNames.standard.contains($0.name, in: .parameter) }.map(\.value)
         let headers = proof.headers.map { field in String(field.value.split(separator: " ").last ?? "") }
         let secrets = [app.secret ?? ""] + headers + sent
         // Shorter secrets would remove ordinary words from the message.
         return Redactor(hiding: secrets.filter { $0.utf8.count >= 4 })
+    }
+}
+
+extension HTTPRequest {
+    /// Returns the request with what proves that the app sends it, added to the form in its body.
+    fileprivate func adding(
+        _ proof: OAuth.Client.Proof, to form: QueryItems
+    ) throws(ServiceError) -> HTTPRequest {
+        var (request, form) = (self, form)
+        let new = QueryItems(proof.parameters.items.filter { !form.items.contains($0) })
+        try form.addFurther(new, over: [:])
+        request.headers.merge(proof.headers)
+        // A redirect may have dropped the body.
+        guard let body = request.body?.bytes, !new.items.isEmpty else { return request }
+        request.body = .bytes(body + Data("\(body.isEmpty ? "" : "&")\(new.encoded)".utf8))
+        return request
     }
 }
 

@@ -10,7 +10,8 @@ public import Foundation
 /// atomic: the session is written to a new file beside the old one, which is synced and then replaces it. Symbolic
 /// links are refused. A damaged file, one of a later version, or one larger than 1 MiB is reported and moved aside
 /// under a name that ends in `.damaged`; it replaces an earlier file with that name. A file that belongs to another
-/// user, or that others may read or write, is not used.
+/// user, or that others may read or write, is not used. Nor is one whose token is bound to a key
+/// (``OAuth/bindingTokens(to:)``) while the process lacks the library that signs; the file stays as it is.
 ///
 /// While one process refreshes the token, others that share the file wait for a lock on it and on a file beside it; the
 /// lock ends with the process that holds it. A process that hangs with the lock blocks the others for ten seconds by
@@ -75,6 +76,9 @@ public struct FileTokenPersistence: TokenPersistence {
                     return try JSONDecoder().decode(Document.self, from: data).session
                 }
                 (kind, words) = (.futureVersion, "was written by a later version of the program")
+            } catch let error as Token.UnusableKey {
+                // Another process that shares the file may be able to use it.
+                throw file.failure(.unreadable, "has a token that is bound to a key: \(error.reason)")
             } catch {
                 (kind, words) = (.damaged, "is damaged")
             }

@@ -12,7 +12,8 @@ public struct Token: Sendable, Hashable, Codable {
     public var refreshToken: String?
     /// The scheme of the `Authorization` header: `Bearer`, `JWT`, …
     public var type: String
-    /// When the access token expires; `nil` if that is not known.
+    /// When the access token expires; `nil` if that is not known. If the server names no lifetime and the token is a
+    /// JWT, this is its `exp`, unverified.
     public var expiry: Date?
     /// When the refresh token expires, as the server has said; `nil` if it has not. You can ask the user in time to
     /// sign in again. The store does not judge by it: only the server knows.
@@ -40,6 +41,11 @@ public struct Token: Sendable, Hashable, Codable {
         self.proofKey = proofKey
     }
 
+    /// The token is bound to a key, and this process cannot use keys: the token is whole, but of no use here.
+    struct UnusableKey: Error {
+        let reason: String
+    }
+
     /// Reads a token of a saved session.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
@@ -50,7 +56,9 @@ public struct Token: Sendable, Hashable, Codable {
         refreshTokenExpiry = try members.decodeIfPresent(Date.self, forKey: .refreshTokenExpiry)
         scopes = try members.decode([String].self, forKey: .scopes)
         idToken = try members.decodeIfPresent(String.self, forKey: .idToken)
-        proofKey = try members.decodeIfPresent(Data.self, forKey: .proofKey).map(SigningKey.init(rawRepresentation:))
+        let secret = try members.decodeIfPresent(Data.self, forKey: .proofKey)
+        if secret != nil, let reason = P256Keys.problem { throw UnusableKey(reason: reason) }
+        proofKey = try secret.map(SigningKey.init(rawRepresentation:))
     }
 
     /// Writes the token with its secrets, for a saved session.
