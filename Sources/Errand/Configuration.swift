@@ -57,6 +57,10 @@ public struct Configuration: Sendable {
     ///
     /// The cache is above such middleware. It stores no response that depends on a header, or may belong to a
     /// credential, that was added after it, unless the header is named here.
+    ///
+    /// Do not name a header with the credential of one user. The cache does not see its value, so it would give that
+    /// user's responses to others, and to other clients that share the cache. Send such a credential with an endpoint's
+    /// headers, ``headers`` or ``credentials``: then only requests that have the same share responses.
     public var constantHeaders: Set<String> = []
     /// The longest silence within a send, 30 seconds by default: the time until the head of the response is complete,
     /// and each pause while a body arrives or leaves. A replay and each redirect are sends of their own.
@@ -151,7 +155,7 @@ public struct Configuration: Sendable {
             redirects: options.redirects ?? redirects)
         if cache != nil { rules.cache = CacheRules(options.cache, key: options.cacheKey, tags: options.tags) }
         rules.outlivesSession = options.outlivesSession
-        rules.prover = options.prover
+        rules.sender = options.sender
         rules.problem = problem(timeout, deadline) ?? retry.problem
         rules.hasOwnConditions = options.hasConditions
         return rules

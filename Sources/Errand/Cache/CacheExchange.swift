@@ -100,9 +100,9 @@ struct CacheExchange {
             ))
     }
 
-    /// A response that is neither fresh nor can be confirmed would only take place.
+    /// A response that is neither fresh nor can be confirmed would only take place, unless the call accepts stale ones.
     private func isUseful(_ response: StoredResponse) -> Bool {
-        response.freshness.lifetime > 0 || response.hasValidator || (rules.staleUpTo ?? .zero) > .zero
+        response.freshness.lifetime > 0 || response.hasValidator || rules.acceptsStale
             || (response.control.staleIfError ?? 0) > 0 || (response.control.staleWhileRevalidate ?? 0) > 0
     }
 
@@ -111,10 +111,11 @@ struct CacheExchange {
     /// (K3, K7).
     private func isAsReceived(_ sent: HTTPRequest, varyingOn names: [String]) -> Bool {
         guard sent.method == request.method, sent.url == request.url, sent.body == nil else { return false }
-        let signature = isSigned ? "authorization" : nil
+        // A token that is bound to a key is sent with a proof, which is another one each time.
+        let covered = isSigned ? constants.union(["authorization", TokenProver.header.lowercased()]) : constants
         let hasOwnCookies = request.headers["Cookie"] != nil || constants.contains("cookie")
         guard hasOwnCookies || sent.headers["Cookie"] == cookies else { return false }
-        for name in names where name != signature && !constants.contains(name) {
+        for name in names where !covered.contains(name) {
             if name == "cookie", !hasOwnCookies { continue }
             guard CacheVariant.value(of: name, in: sent.headers) == CacheVariant.value(of: name, in: request.headers)
             else { return false }
@@ -122,7 +123,7 @@ struct CacheExchange {
         return sent.headers.fields.allSatisfy { field in
             guard isSecret(field.name) else { return true }
             let name = field.name.lowercased()
-            if name == signature || constants.contains(name) || name == "cookie" && !hasOwnCookies { return true }
+            if covered.contains(name) || name == "cookie" && !hasOwnCookies { return true }
             return request.headers.fields.contains {
                 $0.name.equalsIgnoringCase(field.name) && $0.value == field.value
             }

@@ -76,6 +76,14 @@ struct CacheFreshness: Sendable {
         return initialAge + max(byDate, byInstant)
     }
 
+    /// Whether the response came after another one.
+    func isNewer(than other: CacheFreshness) -> Bool {
+        guard let own = received.instant, let others = other.received.instant else {
+            return received.date > other.received.date
+        }
+        return own > others
+    }
+
     /// Whether a response with that status may be stored although it does not say so.
     static func isStoredByDefault(_ status: Int) -> Bool { heuristicStatuses.contains(status) }
 

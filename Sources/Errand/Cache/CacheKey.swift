@@ -19,6 +19,8 @@ struct CacheKey: Sendable, Hashable {
         var session: UUID?
         /// A digest of the credentials that the request itself has.
         var credentials: [UInt8]?
+        /// Whether the next process knows the session, so that it can find and remove what belongs to it.
+        var outlivesProcess = true
 
         /// Requests without credentials.
         static let everybody = Partition()

@@ -24,7 +24,9 @@ struct CacheLayer: Layer {
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
-        let inquiry = CacheInquiry(request, rules: context.rules.cache)
+        var rules = context.rules.cache
+        if context.transmission.isReload { rules.mode = .reload }
+        let inquiry = CacheInquiry(request, rules: rules)
         let settings = context.transmission.settings
         guard inquiry.isHandled, settings.acceptsCached else {
             return try await pass(request, context, inquiry, next: next)
@@ -44,8 +46,9 @@ struct CacheLayer: Layer {
         if let response = answer(to: request, context, visit) { return response }
         // A body that is not decoded as a whole belongs to its reader (K16).
         if settings.delivery == .stream { return try await pass(request, context, inquiry, next: next) }
-        if inquiry.prefersNetwork, let response = try await answerInTime(to: request, context, visit) {
-            return response
+        if inquiry.prefersNetwork {
+            if let response = try await answerInTime(to: request, context, visit) { return response }
+            context.transmission.follow(nil)
         }
         return try await fetch(request, context, visit, next: next)
     }
@@ -120,23 +123,24 @@ struct CacheLayer: Layer {
         // The usual miss does not read the clock.
         guard let stored = visit.stored else { return visit.inquiry.isLocal ? .notCached : nil }
         switch visit.inquiry.decision(on: stored, at: CacheMoment(of: context.time)) {
-        case .serve(let age): return serve(stored, request, context, .hit, age: age)
+        case .serve(let age): return serve(stored, request, context, visit, .hit, age: age)
         case .serveStale(let age, let reason, let isRefreshing):
             if isRefreshing { refresh(request, context, visit) }
-            return serve(stored, request, context, .stale, age: age, because: reason)
+            return serve(stored, request, context, visit, .stale, age: age, because: reason)
         case .refuse: return .notCached
         case .revalidate, .fetch: return nil
         }
     }
 
     func serve(
-        _ stored: StoredResponse, _ request: HTTPRequest, _ context: CallContext, _ kind: CacheStatus.Kind, age: Double,
-        because reason: CacheStatus.Reason? = nil
+        _ stored: StoredResponse, _ request: HTTPRequest, _ context: CallContext, _ visit: Visit,
+        _ kind: CacheStatus.Kind, age: Double, because reason: CacheStatus.Reason? = nil
     ) -> HTTPResponse {
         cache.count(kind)
         let status = CacheStatus(kind, age: .seconds(Int64(clamping: age)), reason: reason)
         context.transmission.report(.answeredFromCache(status))
-        return stored.response(withBody: request.method != .head, age: age, as: status)
+        return stored.response(
+            withBody: request.method != .head, age: age, as: status, isReplaceable: !visit.inquiry.isLocal)
     }
 
     // MARK: With the server
@@ -217,6 +221,8 @@ struct CacheLayer: Layer {
         }
         switch exchange.outcome(of: response) {
         case .store(let stored):
+            // An insertion replaces only what depends on the same fields.
+            if let old = visit.stored, old.variant != stored.variant { await cache.store.remove(old, at: visit.key) }
             return CacheStatus(.miss, reason: await cache.insert(stored, at: visit.key, since: visit.position))
         case .leave(let reason):
             // What the server gives now is not what is stored; a failure says nothing about that.

@@ -7,21 +7,22 @@ import Foundation
 /// What the cache serves before the server has answered, and what it has sent beside the call then.
 extension CacheLayer {
     /// Has a stale response confirmed or replaced, in a transmission without a call. Nothing begins while another
-    /// refresh of the same place is under way (K12), unless it is needed all the same. Returns whether it has begun.
+    /// refresh of the same place is under way (K12), unless it is needed all the same. Returns the transmission; `nil`
+    /// if none has begun.
     @discardableResult
     func refresh(
         _ request: HTTPRequest, _ context: CallContext, _ visit: Visit, after pause: Duration = .zero,
         isNeeded: Bool = false, then ended: @escaping BackgroundSends.Ended = { _ in }
-    ) -> Bool {
-        guard request.method == .get else { return false }
+    ) -> Transmission? {
+        guard request.method == .get else { return nil }
         let isOnly = cache.beginRefresh(of: visit.key)
-        guard isOnly || isNeeded else { return false }
-        let hasBegun = background.start(request, like: context, after: pause) { [cache] result in
+        guard isOnly || isNeeded else { return nil }
+        let transmission = background.start(request, like: context, after: pause) { [cache] result in
             if isOnly { cache.endRefresh(of: visit.key) }
             ended(result)
         }
-        if !hasBegun, isOnly { cache.endRefresh(of: visit.key) }
-        return hasBegun
+        if transmission == nil, isOnly { cache.endRefresh(of: visit.key) }
+        return transmission
     }
 
     /// Returns what is stored if the first attempt has failed and it may be used (K5). The retries continue beside.
@@ -51,7 +52,7 @@ extension CacheLayer {
         if let pause = context.transmission.pause(after: context.attempts) {
             refresh(request, context, visit, after: pause)
         }
-        return serve(stored, request, context, .stale, age: age, because: .serverFailed)
+        return serve(stored, request, context, visit, .stale, age: age, because: .serverFailed)
     }
 
     /// Returns the age of what is stored if it may be used although the server has not answered; otherwise `nil`. What
@@ -74,8 +75,10 @@ extension CacheLayer {
             ageIfUsable(stored, visit, at: time) != nil
         else { return nil }
         let promise = Promise<HTTPResponse?, ServiceError>()
-        let hasBegun = refresh(request, context, visit, isNeeded: true) { promise.complete($0.map(Optional.some)) }
-        guard hasBegun else { return nil }
+        let beside = refresh(request, context, visit, isNeeded: true) { promise.complete($0.map(Optional.some)) }
+        guard let beside else { return nil }
+        // What it sends, the call has sent: its errors hide those secrets, and count those attempts (C90).
+        transmission.follow(beside)
         let end = time.now.advanced(by: limit)
         let alarm = time.schedule(at: end, for: .watch("the end of the wait for the network")) {
             promise.complete(.success(nil))
@@ -98,8 +101,8 @@ extension CacheLayer {
             reason = .serverFailed
         }
         guard let age = ageIfUsable(stored, visit, at: time) else { return nil }
-        return serve(
-            stored, request, context, age < stored.freshness.lifetime ? .hit : .stale, age: age, because: reason)
+        let kind = age < stored.freshness.lifetime ? CacheStatus.Kind.hit : .stale
+        return serve(stored, request, context, visit, kind, age: age, because: reason)
     }
 }
 

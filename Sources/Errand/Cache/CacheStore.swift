@@ -31,6 +31,9 @@ protocol CacheStore: Sendable {
     /// Removes what belongs to a session that has ended: no later lookup finds it.
     func forget(_ session: UUID)
 
+    /// What completes when the store has tried to remove everything that it was told to forget; `nil` if it has.
+    var pendingRemoval: Promise<Void, Never>? { get }
+
     /// The number of responses and of their bytes.
     var extent: (responses: Int, bytes: Int) { get }
 
@@ -39,6 +42,11 @@ protocol CacheStore: Sendable {
 
     /// The number of times that reading or writing was not possible.
     var failures: Int { get }
+}
+
+extension CacheStore {
+    /// Nothing is pending where removing takes no time.
+    var pendingRemoval: Promise<Void, Never>? { nil }
 }
 
 /// What a store knows without a wait.

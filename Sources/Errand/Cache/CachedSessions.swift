@@ -49,8 +49,10 @@ extension CacheLayer {
 
     private func key(of request: HTTPRequest, name: String?, session: UUID?, cookies: String?) -> CacheKey {
         CacheKey(
-            resource: name.map { .named($0, request.url.origin) } ?? .url(request.url),
-            partition: CacheKey.Partition(session: session, credentials: digest(of: request, cookies: cookies)))
+            resource: CacheKey.Resource(request, name: name),
+            partition: CacheKey.Partition(
+                session: session, credentials: digest(of: request, cookies: cookies),
+                outlivesProcess: session == nil || (tokens?.outlivesProcess ?? true)))
     }
 
     /// Returns a digest of the credentials that the request has, or will have from the jar; `nil` if there are none.
@@ -59,5 +61,12 @@ extension CacheLayer {
         guard own != nil || cookies != nil else { return nil }
         let all = [own, cookies.map { "cookie jar: \($0)" }].compactMap(\.self)
         return cache.digest(of: all.joined(separator: "\n"))
+    }
+}
+
+extension CacheKey.Resource {
+    /// The resource that a request asks for: what its call has named, or else its URL.
+    init(_ request: HTTPRequest, name: String?) {
+        self = name.map { .named($0, request.url.origin) } ?? .url(request.url)
     }
 }

@@ -42,29 +42,14 @@ final class DiskCacheStore: CacheStore {
     /// More bits than this are not kept: about 2 MiB.
     private static let mostBits = 1 << 16
 
-    /// A removal that the folder has not carried out yet.
-    private enum Debt: Sendable {
-        case removal(CacheRemoval)
-        /// What is stored of that variant; only that response, if there is one.
-        case variant(CacheVariant, CacheKey, StoredResponse?)
-
-        func covers(_ response: StoredResponse, at key: CacheKey) -> Bool {
-            switch self {
-            case .variant(let variant, let place, let only):
-                key == place && response.variant == variant && only.map(response.isSame) ?? true
-            // Of what is stored under a name, the URL is not known any more.
-            case .removal(.resource(.url)) where key.resource.isNamed: true
-            case .removal(let removal): removal.covers(response, at: key)
-            }
-        }
-    }
-
     private struct State {
         var removals = CacheRemovals()
         /// The resources of the last responses that were inserted.
         var insertions = CacheRemovals()
-        var debts: [(id: Int, debt: Debt)] = []
+        var debts: [(id: Int, debt: CacheDebt)] = []
         var lastDebt = 0
+        /// The last debts that were settled: a read that began before may have found what they covered.
+        var settled = CacheRemovals()
         /// What the folder holds, since it was counted.
         var extent: CacheFolder.Extent?
         /// The number of bytes written since then.
@@ -79,15 +64,36 @@ final class DiskCacheStore: CacheStore {
         var slowReads = 0
         var slowWrites = 0
         var failures = 0
+        /// The end of the last attempt to remove what belongs to a session that has ended.
+        var lastForgetting: Promise<Void, Never>?
         /// When the store in memory forgets everything.
         var frontEnd: Instant
 
         init(frontEnd: Instant) { self.frontEnd = frontEnd }
 
-        mutating func add(_ debt: Debt) {
+        mutating func add(_ debt: CacheDebt) {
             lastDebt += 1
             if debts.count >= DiskCacheStore.mostDebts { debts = [(lastDebt, .removal(.everything))] }
             debts.append((lastDebt, debt))
+        }
+
+        /// Notes that a response at that place waits no longer.
+        mutating func noteWritten(_ key: CacheKey) {
+            let others = (unwritten[key] ?? 1) - 1
+            unwritten[key] = others > 0 ? others : nil
+        }
+    }
+
+    /// What had happened to the store when a read began.
+    private struct Moment: Sendable {
+        let removals: Int
+        let settled: Int
+        let insertions: Int
+
+        init(_ state: State) {
+            removals = state.removals.position
+            settled = state.settled.position
+            insertions = state.insertions.position
         }
     }
 
@@ -135,21 +141,19 @@ final class DiskCacheStore: CacheStore {
         _ key: CacheKey, in scope: CallScope, matching isMatch: @escaping @Sendable (CacheVariant) -> Bool
     ) async -> StoredResponse? {
         begin()
-        let (position, insertions, isWritten) = state.withLock { state in
-            (state.removals.position, state.insertions.position, state.unwritten[key] == nil)
-        }
+        let (start, isWritten) = state.withLock { (Moment($0), $0.unwritten[key] == nil) }
         guard isWritten else { return nil }
         let place = DiskPlace(folder: folder.path, file: "\(folder.path)/\(key.hashValue)")
         let found = await DiskThreads.result(
             at: place, within: patience.reading, in: scope,
             noting: { isLate in self.state.withLock { $0.slowReads += isLate ? 1 : -1 } },
             of: { self.find(key, matching: isMatch) })
-        guard let response = found ?? nil, !isRemoved(response, at: key, since: position) else { return nil }
+        guard let response = found ?? nil, !isRemoved(response, at: key, since: start) else { return nil }
         if !key.resource.isNamed {
             // A response that has come since is there already, or will be.
             _ = front.insert(response, at: key) {
-                isRemoved(response, at: key, since: position)
-                    || state.withLock { $0.insertions.overtook(response, at: key, since: insertions) }
+                isRemoved(response, at: key, since: start)
+                    || state.withLock { $0.insertions.overtook(response, at: key, since: start.insertions) }
             }
         }
         return response
@@ -172,13 +176,15 @@ final class DiskCacheStore: CacheStore {
     }
 
     /// Whether what was read at a place is not to be found there any more, or has a successor.
-    private func isRemoved(_ response: StoredResponse, at key: CacheKey, since position: Int) -> Bool {
+    private func isRemoved(_ response: StoredResponse, at key: CacheKey, since start: Moment) -> Bool {
         state.withLock { state in
             if state.unwritten[key] != nil || state.debts.contains(where: { $0.debt.covers(response, at: key) }) {
                 return true
             }
-            guard state.removals.position != position else { return false }
-            return key.resource.isNamed || state.removals.overtook(response, at: key, since: position)
+            let now = Moment(state)
+            guard (now.removals, now.settled) != (start.removals, start.settled) else { return false }
+            return key.resource.isNamed || state.removals.overtook(response, at: key, since: start.removals)
+                || state.settled.overtook(response, at: key, since: start.settled)
         }
     }
 
@@ -188,38 +194,42 @@ final class DiskCacheStore: CacheStore {
         _ response: StoredResponse, at key: CacheKey, unless isOvertaken: () -> Bool
     ) async -> CacheStatus.Reason? {
         begin()
-        // First the position, then the question: a removal between them is seen by one of the two.
+        // First the position, then the question: a removal between them is seen by one of the two. From now on, nothing
+        // older is read.
         let position = state.withLock { state in
             state.insertions.note(.resource(key.resource))
+            state.unwritten[key, default: 0] += 1
             return state.removals.position
         }
+        let giveUp = { self.state.withLock { $0.noteWritten(key) } }
         let isRemoved = { @Sendable in
             self.state.withLock { $0.removals.overtook(response, at: key, since: position) }
         }
         let size = response.size
         let reason = front.insert(response, at: key) { isOvertaken() || isRemoved() }
-        guard reason != .overtaken else { return .overtaken }
+        guard reason != .overtaken else {
+            giveUp()
+            return .overtaken
+        }
         guard size <= limit / Self.largestShare else {
-            await owe(.variant(response.variant, key, nil))
+            await owe(.variant(response.variant, key, nil), then: giveUp)
             return .tooLarge
         }
         let (isAccepted, isSlow) = state.withLock { state in
             guard state.queued + size <= Self.queueLimit || state.queued == 0 else { return (false, true) }
             state.queued += size
-            state.unwritten[key, default: 0] += 1
             return (true, state.slowWrites > 0)
         }
         guard isAccepted else {
             state.withLock { $0.failures += 1 }
-            await owe(.variant(response.variant, key, nil))
+            await owe(.variant(response.variant, key, nil), then: giveUp)
             return .notWritten
         }
         let outcome = await change(isAwaited: !isSlow) {
             let reason = self.write(response, at: key, size: size, unless: isRemoved)
             self.state.withLock { state in
                 state.queued -= size
-                let others = (state.unwritten[key] ?? 1) - 1
-                state.unwritten[key] = others > 0 ? others : nil
+                state.noteWritten(key)
             }
             return reason
         }
@@ -258,31 +268,45 @@ final class DiskCacheStore: CacheStore {
     // MARK: Removing
 
     func remove(_ response: StoredResponse, at key: CacheKey) async {
-        let present = front.lookup(key) { $0 == response.variant }
-        if case .found(let present) = present, present.isSame(as: response) { front.remove(present, at: key) }
-        await owe(.variant(response.variant, key, response))
+        await owe(.variant(response.variant, key, response)) {
+            let present = front.lookup(key) { $0 == response.variant }
+            if case .found(let present) = present, present.isSame(as: response) { front.remove(present, at: key) }
+        }
     }
 
     func remove(_ removal: CacheRemoval) async {
-        state.withLock { $0.removals.note(removal) }
-        front.remove(removal)
-        await owe(.removal(removal))
+        await owe(.removal(removal)) { front.remove(removal) }
     }
 
     func forget(_ session: UUID) {
+        let forgetting = Promise<Void, Never>()
         state.withLock { state in
             state.removals.note(.session(session))
             state.add(.removal(.session(session)))
+            state.lastForgetting = forgetting
         }
         front.remove(.session(session))
-        DiskThreads.submit(at: writer) { self.settle() }
+        DiskThreads.submit(at: writer) {
+            self.settle()
+            forgetting.complete(.success(()))
+        }
     }
 
-    private func owe(_ debt: Debt) async {
+    var pendingRemoval: Promise<Void, Never>? {
+        // Changes are made in order, so the last attempt is over after those before it.
+        guard let last = state.withLock({ $0.lastForgetting }), last.outcome == nil else { return nil }
+        return last
+    }
+
+    /// Notes a debt and has it settled. `update` changes the rest after the debt is noted: what a read finds until then
+    /// may come into the store in memory, and what it finds later may not.
+    private func owe(_ debt: CacheDebt, then update: () -> Void) async {
         let isSlow = state.withLock { state in
+            if case .removal(let removal) = debt { state.removals.note(removal) }
             state.add(debt)
             return state.slowWrites > 0
         }
+        update()
         await change(isAwaited: !isSlow) { self.settle() }
     }
 
@@ -297,6 +321,7 @@ final class DiskCacheStore: CacheStore {
                     }
                 state.withLock { state in
                     state.debts.removeAll { $0.id == id }
+                    state.settled.note(debt.removal)
                     state.extent? += grown
                 }
             } catch {
@@ -339,14 +364,5 @@ final class DiskCacheStore: CacheStore {
         } catch {
             state.withLock { $0.failures += 1 }
         }
-    }
-}
-
-extension StoredResponse {
-    /// Whether both are one response, which may have been read twice.
-    fileprivate func isSame(as other: StoredResponse) -> Bool {
-        self === other
-            || variant == other.variant && freshness.received.date == other.freshness.received.date
-                && status == other.status && headers == other.headers
     }
 }

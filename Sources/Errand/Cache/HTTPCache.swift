@@ -10,8 +10,9 @@ public import Foundation
 ///         $0.cache = .memory(megabytes: 50)
 ///     }
 ///
-/// Nothing is stored against the will of the server, and nothing that it has not declared fresh is used without asking
-/// it, except where it or the call allows that: ``CachePolicy``. ``Reply/cache`` says what the cache has done.
+/// Nothing is stored against the will of the server, and nothing that is not fresh is used without asking it, except
+/// where it or the call allows that: ``CachePolicy``. Without a lifetime, a response with `Last-Modified` is fresh for
+/// a tenth of the time since that date, a day at most. ``Reply/cache`` says what the cache has done.
 ///
 /// It is a private cache: what a user is given belongs to the session of that user, and is removed when the session
 /// ends. Requests with credentials of their own, an `Authorization` or `Cookie` header for instance, only share
@@ -73,6 +74,10 @@ public final class HTTPCache: Sendable {
     /// Give it a folder for itself. A missing folder is created, for its owner alone. A relative path is below the
     /// user's folder for caches: `Library/Caches` on Apple's platforms, elsewhere `$XDG_CACHE_HOME` or `~/.cache`.
     ///
+    /// The responses of a session that no later process knows, because its ``TokenStore`` saves it nowhere, are kept in
+    /// memory: up to 16 MiB, or the limit if that is less. Before a program ends after a sign-out, wait for
+    /// ``TokenStore/waitUntilSaved()``, so that the responses of the session are removed from the folder.
+    ///
     /// Nothing that happens to the folder is an error of a call: what cannot be read is a miss, what cannot be written
     /// is not stored, and ``Statistics-swift.struct/failures`` counts both. A disk that hangs holds up a call for a
     /// quarter of a second at most. The folder may be deleted at any time.
@@ -83,7 +88,7 @@ public final class HTTPCache: Sendable {
         let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first?.path ?? "."
         let path = folder.hasPrefix("/") ? folder : "\(caches)/\(folder)"
         return HTTPCache(
-            DiskCacheStore(path.last == "/" ? String(path.dropLast()) : path, bytes: bytes(megabytes)),
+            SplitCacheStore(path.last == "/" ? String(path.dropLast()) : path, bytes: bytes(megabytes)),
             // The key of the folder hides the digests there.
             salt: [],
             problem: problem(megabytes) ?? (folder.isEmpty || path == "/" ? "a cache without a folder" : nil))
@@ -113,7 +118,11 @@ public final class HTTPCache: Sendable {
         }
     }
 
-    /// Removes what is stored for that URL, for all users. A text that is no URL has nothing stored.
+    /// Removes what is stored for that URL, for all users.
+    ///
+    /// Pass the absolute URL that was sent, with its query and the parameters that the client adds to each call:
+    /// `https://api.example.com/friends?app=7`. For a relative path such as `friends`, nothing is removed. If you have
+    /// the endpoint, use ``APIClient/removeCached(_:)``, which builds the URL.
     public func remove(_ url: String) async {
         guard let url = try? HTTPURL(reading: url) else { return }
         await remove(.resource(.url(url)))
@@ -189,7 +198,10 @@ extension HTTPCache {
 }
 
 extension HTTPCache: SessionKeeper {
-    func remove(session: UUID) { forget(session) }
+    func remove(session: UUID) -> Promise<Void, Never>? {
+        forget(session)
+        return store.pendingRemoval
+    }
 
     var outlivesProcess: Bool { store.outlivesProcess }
 }

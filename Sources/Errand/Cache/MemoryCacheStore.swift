@@ -126,12 +126,16 @@ final class MemoryCacheStore: CacheStore {
 }
 
 extension MemoryCacheStore.State {
-    /// Returns the slot at that place whose response fits.
+    /// Returns the slot at that place whose response fits; of several the newest (RFC 9111, 4.1).
     func slot(at key: CacheKey, where fits: (StoredResponse) -> Bool) -> Int? {
-        places[key]?.first { index in
-            guard let slot = slots[index] else { return false }
-            return fits(slot.response)
+        var found: (index: Int, freshness: CacheFreshness)?
+        for index in places[key] ?? [] {
+            guard let response = slots[index]?.response, fits(response) else { continue }
+            // Of two that came at the same moment, the one that was stored last.
+            if let found, found.freshness.isNewer(than: response.freshness) { continue }
+            found = (index, response.freshness)
         }
+        return found?.index
     }
 
     /// Moves a slot to the end of those that were used last.
@@ -163,6 +167,10 @@ extension MemoryCacheStore.State {
         bytes += size - (slots[index]?.size ?? 0)
         slots[index]?.response = response
         slots[index]?.size = size
+        // A place lists its responses in the order in which they were stored.
+        if let key = slots[index]?.key, let crowd = places[key], crowd.last != index {
+            places[key] = crowd.filter { $0 != index } + [index]
+        }
         use(index)
     }
 

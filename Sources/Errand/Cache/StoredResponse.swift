@@ -77,11 +77,15 @@ final class StoredResponse: Sendable {
     }
 
     /// Returns the response to a request that it answers.
-    func response(withBody: Bool, age: Double?, as status: CacheStatus) -> HTTPResponse {
+    func response(
+        withBody: Bool, age: Double?, as status: CacheStatus, isReplaceable: Bool = false
+    ) -> HTTPResponse {
         var headers = headers
         if let age { headers["Age"] = String(Int64(clamping: age)) }
         var response = HTTPResponse(status: self.status, headers: headers, body: withBody ? .bytes(body) : .empty)
-        response.provenance.cache = status
+        var provenance = HTTPResponse.Provenance()
+        (provenance.cache, provenance.isReplaceable) = (status, isReplaceable)
+        response.provenance = provenance
         return response
     }
 }

@@ -30,30 +30,35 @@ final class Transmission: Interruptible, PhaseReporter {
         var accessTokens: (last: String?, before: String?)
         /// The end of the last reading of the request's body.
         var bodyRead: Promise<Void, Never>?
-        /// The transmission whose response is awaited in place of an own one.
+        /// The transmission whose response is awaited in place of an own one, or was.
         var followed: Transmission?
     }
 
     let settings: CallSettings
     let scope: CallScope
+    /// Whether the server is asked although a response is stored, because that one could not be decoded.
+    let isReload: Bool
 
     private let record: Lock<Record>
 
     /// Creates a transmission. It goes on with what an earlier one of its call has counted.
     init(
         _ settings: CallSettings, in scope: CallScope = CallScope(), signedIn session: UUID? = nil,
-        after earlier: Transmission? = nil
+        after earlier: Transmission? = nil, isReload: Bool = false
     ) {
         self.settings = settings
         self.scope = scope
+        self.isReload = isReload
         var record = earlier?.record.withLock { $0 } ?? Record()
-        (record.phase, record.sent, record.sentFirst) = (.preparing, nil, nil)
+        (record.phase, record.sent, record.sentFirst, record.followed) = (.preparing, nil, nil, nil)
+        record.attempts = earlier?.attempts ?? 0
         record.session = session ?? record.session
         self.record = Lock(record)
     }
 
-    /// Goes on as another transmission, which several calls share: what is asked about this one, that one answers.
-    func follow(_ other: Transmission) {
+    /// Goes on as another transmission, which several calls share or which runs beside the call: what is asked about
+    /// this one, that one answers. With `nil`, it goes on by itself.
+    func follow(_ other: Transmission?) {
         record.withLock { $0.followed = other }
     }
 
@@ -71,8 +76,11 @@ final class Transmission: Interruptible, PhaseReporter {
         record.withLock { $0.phase = phase }
     }
 
-    /// The number of attempts that have begun.
-    var attempts: Int { read(\.attempts) }
+    /// The number of attempts that have begun. Those of a transmission that is followed are the last one of this.
+    var attempts: Int {
+        let (own, followed) = record.withLock { ($0.attempts, $0.followed) }
+        return followed.map { max(own, max(own - 1, 0) + $0.attempts) } ?? own
+    }
 
     /// Begins an attempt.
     func beginAttempt() {
@@ -135,13 +143,20 @@ final class Transmission: Interruptible, PhaseReporter {
 
     /// Returns a redactor that hides values with those names, and the secrets that were sent.
     func redactor(_ names: SecretNames) -> Redactor {
-        let (sent, tokens) = read { record in
+        Redactor(names, hiding: secrets(by: names))
+    }
+
+    /// Returns the secrets that were sent, here and by the transmission that is followed: before a redirect led to what
+    /// that one has sent, this one may have sent others.
+    private func secrets(by names: SecretNames) -> [String] {
+        let (sent, tokens, followed) = record.withLock { record in
             (
                 [record.sentFirst, record.sent].compactMap(\.self),
-                [record.accessTokens.last, record.accessTokens.before].compactMap(\.self)
+                [record.accessTokens.last, record.accessTokens.before].compactMap(\.self), record.followed
             )
         }
-        return Redactor(names, hiding: tokens + sent.flatMap { SentSecrets(of: $0, by: names).texts })
+        let own = tokens + sent.flatMap { SentSecrets(of: $0, by: names).texts }
+        return own + (followed?.secrets(by: names) ?? [])
     }
 
     // MARK: What a send reports
@@ -162,5 +177,23 @@ final class Transmission: Interruptible, PhaseReporter {
             defer { record.bodyRead = end }
             return record.bodyRead
         }
+    }
+}
+
+extension Transmission {
+    /// Waits for a token, and reports how long that took.
+    ///
+    /// When it fails, the phase stays `.waitingForToken`: a retry sees from it that another attempt would only ask
+    /// again.
+    func waitForToken(
+        _ ask: (CallScope) async throws(ServiceError) -> Token
+    ) async throws(ServiceError) -> Token {
+        note(.waitingForToken)
+        let start = time.now
+        let token = try await run(ask)
+        // The wait for the token does not explain what happens from now on.
+        note(.preparing)
+        report(.waitedForToken(start.duration(to: time.now)))
+        return token
     }
 }

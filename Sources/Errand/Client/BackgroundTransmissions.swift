@@ -5,7 +5,7 @@ extension Pipeline {
     /// The function does not keep the pipeline, which keeps the function.
     func provideBackground(calls: CallsInFlight, events: EventHub) {
         background.provide { [weak self] request, context, pause, ended in
-            guard let self else { return false }
+            guard let self else { return nil }
             let settings = context.transmission.settings
             var rules = settings.rules.withoutDeadline
             rules.cache.mode = .refresh
@@ -17,7 +17,7 @@ extension Pipeline {
             do throws(ServiceError) {
                 try calls.begin(shared)
             } catch {
-                return false
+                return nil
             }
             var next = CallContext(shared.transmission)
             (next.hasLeftOrigin, next.isRedirected) = (context.hasLeftOrigin, context.isRedirected)
@@ -32,7 +32,7 @@ extension Pipeline {
                     throw error
                 }
             }
-            return true
+            return shared.transmission
         }
     }
 }

@@ -9,7 +9,8 @@ public struct ReplyOrder: Sendable, Hashable, CustomStringConvertible {
     /// The name of the order.
     public let description: String
 
-    /// What is stored at once, however old, and then what the server says now, unless what is stored is fresh.
+    /// What is stored at once, however old, unless the server requires it to be confirmed; then what the server says
+    /// now, unless what is stored is fresh.
     public static let cachedThenFresh = ReplyOrder(description: "cachedThenFresh")
 }
 
@@ -22,10 +23,11 @@ extension APIClient {
     ///
     /// The first comes from the cache, if something is stored that the server does not require to be confirmed. The
     /// second comes from the server, or was confirmed by it; it is left out if the first was fresh. If the server
-    /// fails, the iteration throws after the first.
+    /// fails, the iteration throws after the first. What is stored but cannot be decoded is left out too.
     ///
-    /// Each reply is a call of its own. Nothing is sent until the iteration asks for the second. A client without a
-    /// cache has one reply.
+    /// Each reply is a call of its own. Nothing is sent until the iteration asks for the second. The response of the
+    /// second is stored even if the server gives neither a lifetime nor a validator. A client without a cache, and a
+    /// call with the policy ``CachePolicy/noStore``, have one reply.
     public nonisolated func replies<Response>(
         to endpoint: Endpoint<Response>, _ order: ReplyOrder
     ) -> Replies<Response> {
@@ -70,12 +72,15 @@ public struct Replies<Response: Decodable & Sendable>: AsyncSequence, Sendable {
 
         fileprivate let list: Replies
         private var step = Step.stored
+        /// How the second call uses what is stored.
+        private var second = CachePolicy.confirmed
 
         fileprivate init(list: Replies) {
             self.list = list
         }
 
-        /// Returns the next reply; `nil` after the last, and after an error.
+        /// Returns the next reply; `nil` after the last, and after an error in place of it. After an error in place of
+        /// the stored reply, such as a stored 404, it asks the server.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(ServiceError) -> Reply<Response>? {
@@ -88,20 +93,33 @@ public struct Replies<Response: Decodable & Sendable>: AsyncSequence, Sendable {
             }
             guard step == .fresh else { return nil }
             step = .done
-            var endpoint = list.endpoint
-            endpoint.options.cache.append(.confirmed)
-            return try await list.client.reply(to: endpoint)
+            return try await list.client.reply(to: endpoint(with: second))
         }
 
-        private func stored() async throws(ServiceError) -> Reply<Response>? {
+        /// Returns the call with that policy. It accepts stale responses, so what has neither a lifetime nor a
+        /// validator is worth storing.
+        private func endpoint(with policy: CachePolicy) -> Endpoint<Response> {
             var endpoint = list.endpoint
-            endpoint.options.cache += [.onlyIfCached, .staleUpTo(.seconds(Int64.max))]
+            if !isUncached { endpoint.options.cache += [policy, .staleUpTo(.seconds(Int64.max))] }
+            return endpoint
+        }
+
+        /// Whether the call may not use the cache. Then none of these policies replaces its own.
+        private var isUncached: Bool { list.endpoint.options.cache.contains(.noStore) }
+
+        private mutating func stored() async throws(ServiceError) -> Reply<Response>? {
+            guard !isUncached else { return nil }
+            let endpoint = endpoint(with: .onlyIfCached)
             // Asked first, because a call that fails is an event.
             guard await list.client.isStored(endpoint) else { return nil }
             do throws(ServiceError) {
                 return try await list.client.reply(to: endpoint)
-            } catch .serverFailure(let rejection) where rejection.status == 504 {
+            } catch .serverFailure(let rejection) where rejection.cache?.reason == .onlyIfCached {
                 // It was removed in the meantime.
+                return nil
+            } catch .decodingFailed {
+                // It may be older than the type, so it is of no use to confirm it.
+                second = .reload
                 return nil
             }
         }

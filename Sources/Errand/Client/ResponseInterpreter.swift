@@ -115,6 +115,9 @@ struct ResponseInterpreter: Sendable {
             status: response.status, message: words.message ?? shown("error_description"),
             code: words.code ?? error?.code, fieldErrors: words.fieldErrors, headers: headers, body: body,
             retryAfter: wait)
+        rejection.cacheStatus.value = response.provenance.cache
+        // A redirect to it may have been sent.
+        if response.isRefusedByCache, response.redirectedTo == nil { rejection.call.mayHaveReachedServer = false }
         if error?.code == HTTPHeaders.insufficientScope { rejection.shownScopes.value = shown("scope") }
         rejection.decode.value = { [decoder] type, body in try decoder.decode(type, from: body, below: []) }
         rejection.shownPath.value = { redactor.beginning(of: $0.utf8, length: Self.pathLength).text }

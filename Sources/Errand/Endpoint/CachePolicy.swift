@@ -19,7 +19,7 @@ public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
     /// Asks the server, whatever is stored, and does not store the response.
     public static let noStore = CachePolicy(kind: .noStore)
     /// Sends nothing. Without a usable stored response the call fails with the status 504, takes no permit and is not
-    /// retried.
+    /// retried; ``Rejection/cache`` has the reason ``CacheStatus/Reason/onlyIfCached`` then.
     public static let onlyIfCached = CachePolicy(kind: .onlyIfCached)
 
     /// Has the server confirm what has expired, whatever would be allowed instead.
@@ -31,8 +31,10 @@ public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
     /// Keeps the response fresh for this long if the server gives no lifetime.
     public static func `for`(_ lifetime: Duration) -> CachePolicy { CachePolicy(kind: .lifetime(lifetime)) }
 
-    /// Asks the server, and uses what is stored, however old, if the server fails or does not answer within this time.
-    /// Its late answer is stored all the same.
+    /// Asks the server, and uses what is stored if the server fails or does not answer within this time: however old it
+    /// is, unless the server requires it to be confirmed. Its late answer is stored all the same.
+    ///
+    /// The response is stored for that, even if the server gives neither a lifetime nor a validator.
     public static func networkFirst(within limit: Duration) -> CachePolicy { CachePolicy(kind: .networkFirst(limit)) }
 
     /// The name of the policy, with its duration.
@@ -66,6 +68,9 @@ struct CacheRules: Sendable, Hashable {
     var tags: Set<String> = []
 
     init() {}
+
+    /// Whether the call uses a response that has expired, although the server does not allow that by itself.
+    var acceptsStale: Bool { (staleUpTo ?? .zero) > .zero || networkFirst != nil }
 
     init(_ policies: [CachePolicy], key: String?, tags: Set<String>) {
         (self.key, self.tags) = (key, tags)

@@ -23,6 +23,20 @@ import Testing
     }
 
     @Test(
+        "K1: without a lifetime and a validator, a response is stored for a call that accepts an expired one",
+        arguments: [
+            ([.networkFirst(within: .seconds(1))], "", nil), ([.staleUpTo(.seconds(1))], "", nil),
+            ([], "", .noLifetime), ([.staleUpTo(.zero)], "", .noLifetime),
+            ([.networkFirst(within: .seconds(1))], "no-store", .forbidden),
+            ([.staleUpTo(.seconds(1))], "no-store", .forbidden),
+        ] as [([CachePolicy], String, CacheStatus.Reason?)])
+    func accepted(policies: [CachePolicy], control: String, expected: CacheStatus.Reason?) {
+        let rules = CacheRules(policies, key: nil, tags: [])
+        let headers: HTTPHeaders = control.isEmpty ? [:] : ["Cache-Control": control]
+        #expect(CacheSample.reason(headers, CacheSample.exchange(rules: rules)) == expected)
+    }
+
+    @Test(
         "K7, K14: no-store leaves no trace; must-understand needs a status that is known",
         arguments: [
             ("no-store", 200), ("max-age=60, no-store=\"x\"", 200), ("must-understand, no-store, max-age=60", 200),
@@ -85,6 +99,9 @@ import Testing
         var signed = request
         signed.headers["Authorization"] = "Bearer secret"
         let varying: HTTPHeaders = ["Cache-Control": "max-age=60", "Vary": "Authorization"]
+        #expect(CacheSample.reason(varying, CacheSample.exchange(request, sent: signed)) == .addedBelow)
+        #expect(CacheSample.reason(varying, CacheSample.exchange(request, sent: signed, isSigned: true)) == nil)
+        signed.headers["DPoP"] = "proof"
         #expect(CacheSample.reason(varying, CacheSample.exchange(request, sent: signed)) == .addedBelow)
         #expect(CacheSample.reason(varying, CacheSample.exchange(request, sent: signed, isSigned: true)) == nil)
     }

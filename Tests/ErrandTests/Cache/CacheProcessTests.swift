@@ -4,7 +4,8 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("A cache that several processes fill") struct CacheProcessTests {
+// Ten minutes, because a long run starts hundreds of processes.
+@Suite("A cache that several processes fill", .timeLimit(.minutes(10))) struct CacheProcessTests {
     private let scratch: Scratch
 
     init() throws {

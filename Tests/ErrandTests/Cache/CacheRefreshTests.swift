@@ -243,6 +243,65 @@ import Testing
         try network.verify()
     }
 
+    @Test(
+        "networkFirst: what has neither a lifetime nor a validator is stored for it, unless the server is against it",
+        arguments: [("", [1]), ("no-store", nil), ("max-age=0, must-revalidate", nil)] as [(String, [Int]?)])
+    func networkFirstPlain(control: String, expected: [Int]?) async throws {
+        let headers: HTTPHeaders = control.isEmpty ? [:] : ["Cache-Control": control]
+        network.on(.get, "/x", .json("[1]", headers: headers), .failure(.reset))
+        let client = client { $0.retry = .never }
+        let hasty = endpoint.cache(.networkFirst(within: .seconds(2)))
+        try await clock.run {
+            _ = try await client.run(hasty)
+            try await clock.sleep(for: .seconds(60))
+            let value = try? await client.run(hasty)
+            #expect(value == expected)
+        }
+        try network.verify()
+    }
+
+    @Test("C90: networkFirst: an error hides the secrets that were sent beside the call, and counts those attempts")
+    func networkFirstErrors() async throws {
+        let echo = ScriptedReply.json(#"{"message": "no friend of hunter2-hunter2"}"#, status: 400)
+        network.on(
+            .get, "/x", reply("[1]", "max-age=10"), .status(503), echo, .status(503), reply("[2]", "max-age=10"))
+        let tokens = TokenStore(time: clock)
+        await tokens.signIn(Token(accessToken: "hunter2-hunter2"))
+        let client = client { $0.tokens = tokens }
+        let hasty = endpoint.cache(.networkFirst(within: .seconds(100)))
+        try await clock.run {
+            _ = try await client.run(endpoint)
+            try await clock.sleep(for: .seconds(60))
+            let outcome = await Result { () async throws(ServiceError) in try await client.run(hasty) }
+            let error = try #require(outcome.failure)
+            #expect(error.status == 400 && !error.localizedDescription.contains("hunter2"))
+            #expect(!"\(error)".contains("hunter2") && "\(error)".contains("after 2 attempts"))
+            let reply = try await client.reply(to: hasty)
+            #expect(reply.value == [2] && reply.attempts == 2)
+        }
+        try network.verify()
+    }
+
+    @Test("networkFirst: when nothing is left to use, the call sends for itself, and counts its own attempts")
+    func networkFirstAlone() async throws {
+        network.on(
+            .get, "/x", reply("[1]", "max-age=10"), .failure(.reset), reply("[2]", "max-age=10").after(.seconds(25)),
+            reply("[3]", "max-age=10"))
+        let client = client()
+        try await clock.run {
+            _ = try await client.run(endpoint)
+            try await clock.sleep(for: .seconds(60))
+            async let reply = client.reply(to: endpoint.cache(.networkFirst(within: .seconds(10))))
+            try await clock.sleep(for: .seconds(5))
+            #expect(network.sent.count == 3)
+            await cache.removeAll()
+            let own = try await reply
+            #expect(own.value == [3] && own.attempts == 1 && clock.elapsed == .seconds(70))
+            try await clock.sleep(for: .seconds(60))
+        }
+        try network.verify()
+    }
+
     @Test("K12: networkFirst waits no longer when what it may use is being refreshed already")
     func networkFirstBesideRefresh() async throws {
         let slow = reply("[2]", "max-age=10").after(.seconds(20))

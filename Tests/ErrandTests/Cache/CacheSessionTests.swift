@@ -78,6 +78,25 @@ import Testing
         await #expect(throws: ServiceError.self) { try await client.run(endpoint) }
     }
 
+    @Test("K4, K7: the response to a request with a proof (DPoP) is stored, confirmed, and belongs to the session")
+    func proved() async throws {
+        let headers: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\"", "Vary": "DPoP"]
+        network.on(.get, "/me", .json("\"ann\"", headers: headers), .status(304, headers: headers))
+        let tokens = TokenStore(time: clock)
+        let client = client(tokens)
+        let key = try SigningKey()
+        await tokens.signIn(Token(accessToken: "ann", type: "DPoP", proofKey: key))
+        #expect(try await client.reply(to: endpoint).cache == CacheStatus(.miss))
+        #expect(try await client.reply(to: endpoint).cache?.kind == .hit)
+        await clock.advance(by: .seconds(100))
+        let confirmed = try await client.reply(to: endpoint)
+        #expect(confirmed.value == "ann" && confirmed.cache == CacheStatus(.revalidated, age: .zero))
+        #expect(cache.statistics.responses == 1)
+        #expect(network.sent.count == 2 && network.sent.allSatisfy { $0.request.headers["DPoP"] != nil })
+        await tokens.signOut()
+        #expect(cache.statistics.responses == 0)
+    }
+
     @Test("K7: an answer that arrives after the sign-out is not stored")
     func late() async throws {
         network.on(.get, "/me") {

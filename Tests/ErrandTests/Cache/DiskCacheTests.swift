@@ -59,7 +59,7 @@ import Testing
 
     @Test("K7: no credential of a request is on the disk, and what must not be stored leaves no trace")
     func traces() async throws {
-        let tokens = TokenStore(time: clock)
+        let tokens = TokenStore(persistence: .file(scratch.path("session")), time: clock)
         await tokens.signIn(Token(accessToken: "hunter2"))
         network.on(.get, "/secret", .json("\"hunter7\"", headers: ["Cache-Control": "no-store, max-age=600"]))
         let vary = "Authorization, Cookie, X-Api-Key"
@@ -122,6 +122,59 @@ import Testing
             #expect(files.count == 1 && files.first?.hasPrefix("u/") ?? false, "\(files)")
             #expect(try await self.client().reply(to: endpoint).cache?.kind == .hit)
         }
+    }
+
+    @Test("K7: what belongs to a session that no later process knows is found in memory, and never on the disk")
+    func unsavedSession() async throws {
+        echo()
+        let endpoint = Endpoint<String>.get("me")
+        let named = Endpoint<String>.get("picture").cache(key: "picture")
+        try await withoutDiskThreads {
+            let cache = HTTPCache.disk(folder, megabytes: 1)
+            let tokens = TokenStore(time: clock)
+            await tokens.signIn(Token(accessToken: "ann"))
+            let client = client {
+                $0.cache = cache
+                $0.tokens = tokens
+            }
+            for signed in [endpoint, named] {
+                #expect(try await client.reply(to: signed).cache == CacheStatus(.miss))
+                let again = try await client.reply(to: signed)
+                #expect(again.value == "Bearer ann" && again.cache?.kind == .hit)
+            }
+            #expect(try await client.run(endpoint.authentication(.none)) == "nobody")
+            #expect(files.count == 1 && files.first?.hasPrefix("u/") ?? false, "\(files)")
+            #expect(cache.statistics.responses == 3)
+            await cache.remove("https://api.test/picture")
+            #expect(cache.statistics.responses == 2)
+            await tokens.signOut()
+            #expect(cache.statistics.responses == 1 && files.count == 1)
+            await tokens.signIn(Token(accessToken: "ben"))
+            #expect(try await client.run(endpoint) == "Bearer ben")
+        }
+    }
+
+    @Test("K7: after a sign-out, a program waits until what the session has stored is removed from the disk")
+    func awaitedRemoval() async throws {
+        echo()
+        let tokens = TokenStore(persistence: .file(scratch.path("session")), time: clock)
+        let cache = HTTPCache.disk(folder, megabytes: 1)
+        try await withoutDiskThreads {
+            await tokens.signIn(Token(accessToken: "ann"))
+            let client = client {
+                $0.cache = cache
+                $0.tokens = tokens
+            }
+            _ = try await client.run(Endpoint<String>.get("me"))
+        }
+        let session = try #require(tokens.presentSession)
+        let held = await HeldPlace("\(folder)/")
+        let removal = try #require(cache.remove(session: session))
+        #expect(removal.outcome == nil && files.count == 1)
+        held.release()
+        await removal.completion()
+        #expect(files.isEmpty)
+        #expect(cache.store.pendingRemoval == nil)
     }
 
     @Test("K9: what is stored comes first in the next process too, and then what the server says")

@@ -65,7 +65,8 @@ import Testing
         #expect(await store.find(key) == nil)
         await store.remove(.tag("t"))
         held.release()
-        while await store.find(key) == nil { await Task.yield() }
+        // Work at the place is done in order: when this begins, the write is over.
+        await HeldPlace("\(folder)/").release()
         #expect(await store.find(key)?.body.count == large + 1)
     }
 
@@ -85,6 +86,27 @@ import Testing
         gate.signal()
         #expect(await old?.body.count == 1)
         #expect(await store.find(key)?.body.count == 2)
+    }
+
+    @Test("K9, K11: a read that has found a response before its removal was carried out does not bring it back")
+    func overtakenByRemoval() async {
+        let store = store(reading: .seconds(600), writing: .milliseconds(20))
+        await self.store(reading: .seconds(600)).put(CacheSample.response(size: 1), key)
+        let held = await HeldPlace("\(folder)/")
+        await store.remove(.resource(key.resource))
+        let (hasBegun, gate) = (Promise<Void, Never>(), DispatchSemaphore(value: 0))
+        async let old = store.read(key, in: CallScope()) { _ in
+            hasBegun.complete(.success(()))
+            gate.wait()
+            return true
+        }
+        await hasBegun.completion()
+        held.release()
+        // When this begins, the removal is carried out.
+        await HeldPlace("\(folder)/").release()
+        gate.signal()
+        #expect(await old == nil)
+        #expect(await store.find(key) == nil)
     }
 
     @Test("K9: what is removed while the disk hangs is found no more")

@@ -78,6 +78,35 @@ import Testing
         #expect(values == [[1]] && failures.value.count == 1)
     }
 
+    @Test("what has neither a lifetime nor a validator is shown at once too, before what the server says")
+    func plain() async throws {
+        network.on(.get, "/x", .json("[1]"), .json("[2]"), .json("[3]", headers: ["Cache-Control": "no-store"]))
+        let client = client()
+        #expect(try await all(client).map(\.value) == [[1]])
+        await clock.advance(by: .seconds(60))
+        let replies = try await all(client)
+        #expect(replies.map(\.value) == [[1], [2]] && replies.map(\.cache?.kind) == [.stale, .miss])
+        // What must not be stored ends what was.
+        #expect(try await all(client).map(\.value) == [[2], [3]])
+        network.on(.get, "/x", .json("[4]"))
+        #expect(try await all(client).map(\.value) == [[4]])
+        try network.verify()
+    }
+
+    @Test("K2: a call with noStore has one reply, which is not stored")
+    func noStore() async throws {
+        network.on(.get, "/x", reply("[1]", "max-age=600"), reply("[2]", "max-age=600"))
+        let cache = HTTPCache.memory(megabytes: 1)
+        let client = client { $0.cache = cache }
+        var values: [[Int]] = []
+        for _ in 0..<2 {
+            let replies = client.replies(to: endpoint.cache(.noStore), .cachedThenFresh)
+            for try await reply in replies { values.append(reply.value) }
+        }
+        #expect(values == [[1], [2]] && cache.statistics.responses == 0)
+        try network.verify()
+    }
+
     @Test("without a cache there is one reply")
     func withoutCache() async throws {
         network.on(.get, "/x", .json("[1]"))
