@@ -42,7 +42,7 @@ actor SignedInAccounts {
             $0.tokens = TokenStore(persistence: .file("\(folder)/\(name)"), time: $0.time) {
                 try await oauth.refresh($0)
             } revoke: {
-                try await oauth.revoke($0)
+                if oauth.canRevoke { try await oauth.revoke($0) }
             }
         }
         clients[account] = client

@@ -34,6 +34,12 @@ struct AuthenticationSamples {
         await tokens.waitUntilSaved()
     }
 
+    private func end(_ client: APIClient, _ oauth: OAuth, _ tokens: TokenStore) async {
+        await client.shutdown()
+        await oauth.shutdown()
+        await tokens.waitUntilSaved()
+    }
+
     private func events(_ tokens: TokenStore, showSignIn: (String) -> Void) async {
         for await event in tokens.events {
             switch event {

@@ -32,7 +32,7 @@ struct SignInSamples {
         let tokens = TokenStore(persistence: .file("/var/lib/pins/session")) {
             try await oauth.refresh($0)
         } revoke: {
-            try await oauth.revoke($0)
+            if oauth.canRevoke { try await oauth.revoke($0) }
         }
         _ = tokens
     }
@@ -130,5 +130,15 @@ struct SignInSamples {
         let oauth = try await OAuth.discover(server.issuer, client: .public(id: "app")) { $0.transport = network }
         let token = try await oauth.signIn(using: server.browser)
         #expect(token.type == "Bearer")
+        network.on(.get, "https://api.test/me") { request in
+            server.refusal(of: request) ?? HTTPResponse(status: 204)
+        }
+        let tokens = TokenStore()
+        await tokens.signIn(token)
+        let client = APIClient("https://api.test") {
+            $0.transport = network
+            $0.tokens = tokens
+        }
+        try await client.run(.get("me"))
     }
 }

@@ -68,12 +68,13 @@ extension Pins {
         /// `shutdown()`. A listener that falls 10,000 events behind loses the oldest.
         public var diagnostics: AsyncStream<ClientEvent> { feed.stream(keeping: .bufferingNewest(10_000)) }
 
-        /// Ends all calls, a sign-in included; later calls fail. A page that is open in a browser stays open, but signs
-        /// nobody in any more. The saved session is kept: a refresh that has begun finishes, and its token is saved,
-        /// because the server may have replaced the old one already.
+        /// Ends all calls, and sign-ins that wait for the user; later ones fail. A page that is open in a browser stays
+        /// open, but signs nobody in any more. The saved session is kept: a refresh that has begun finishes, and its
+        /// token is saved, because the server may have replaced the old one already.
         public func shutdown() async {
             await client.shutdown()
             await login.shutdown()
+            await pages.shutdown()
             await tokens.waitUntilSaved()
             feed.finish()
         }

@@ -10,7 +10,8 @@
 /// Its requests are calls of the client that you pass, or of clients that it creates with your configuration, and never
 /// signed. They are POSTs without an idempotency key, so a client retries one only if it certainly was not sent. If a
 /// connection breaks after a refresh was sent, the next refresh sends the same refresh token again. Over plain http to
-/// another machine nothing is sent at all, whatever the client allows. Its description shows no secrets.
+/// another machine nothing is sent at all, whatever the client allows. A redirect is not followed: it is `.rejected`.
+/// Its description shows no secrets.
 ///
 /// The client's decoder must read JSON; it may turn `snake_case` into `camelCase`.
 public struct OAuth: Sendable {
@@ -40,6 +41,8 @@ public struct OAuth: Sendable {
     private(set) var proofKey: SigningKey?
     /// The nonces that the server wants in proofs.
     let proofNonces = ProofNonces()
+    /// What a shutdown stops beside the calls of the clients.
+    let signIns = SignInsUnderWay()
 
     /// What the authorization server says about itself; `nil` if only its token endpoint is known.
     public var metadata: ServerMetadata? { server.metadata }
@@ -96,7 +99,8 @@ public struct OAuth: Sendable {
         self.parameters = parameters
     }
 
-    /// Returns the same client, whose tokens are bound to a key (DPoP, RFC 9449): who steals a token cannot use it.
+    /// Returns the same client, whose tokens are bound to a key (DPoP, RFC 9449): a stolen token is useless without the
+    /// key.
     ///
     ///     let oauth = try await OAuth.discover("https://login.example.com", client: .public(id: "app"))
     ///         .bindingTokens(to: SigningKey())
@@ -115,6 +119,11 @@ public struct OAuth: Sendable {
     /// A refusal is `.rejected`, with the server's message and its code, `invalid_grant` for a wrong password.
     /// Canceling the task ends the call.
     ///
+    /// With the scope `openid`, there has to be an ID token that passes its checks, as at a sign-in. So does one that
+    /// comes with ``Grant/password(username:password:)`` anyway. Otherwise this throws `.decodingFailed`, or
+    /// `.invalidRequest` before anything is sent if the issuer is not known. With other grants an ID token that fails
+    /// its checks is left out: it may be that of another app.
+    ///
     /// - Parameters:
     ///   - grant: The reason to issue a token.
     ///   - scopes: The scopes of the token; if empty, the server's default.
@@ -122,23 +131,37 @@ public struct OAuth: Sendable {
     public func token(
         _ grant: Grant, scopes: [String] = [], parameters: QueryItems = [:]
     ) async throws(ServiceError) -> Token {
+        let requested = requestedScopes(scopes, in: grant.parameters, parameters)
+        try checkIdentityScope(in: requested)
         let issued = try await answer(to: grant, scopes: scopes, parameters: parameters)
+        if grant.signsIn || requested.contains(Self.identityScope) { return try checked(issued, scopes: requested) }
         // An exchange may bring the ID token of another app, which says nothing about a user of this one.
         return (try? checked(issued, scopes: [])) ?? issued.token
     }
 
     /// Exchanges an expired token for a new one: use it in the `refresh` closure of a `TokenStore`.
     ///
-    /// If the response has no new refresh token, ID token or scopes, the old ones stay; a new ID token must be for the
-    /// same user. A refusal is `.rejected`, with the server's code. The store ends the session if that code says that
-    /// the token is refused, such as `invalid_grant`, and keeps it otherwise: see ``TokenStore``. A missing refresh
-    /// token ends the session, and nothing is sent.
+    /// If the response has no new refresh token, ID token or scopes, the old ones stay. A new ID token of another user
+    /// ends the session. One that fails another check, because the machine's clock is wrong for example, is dropped and
+    /// the old one stays: the server may have replaced the refresh token, so the new token must not be lost.
+    ///
+    /// A refusal is `.rejected`, with the server's code. The store ends the session if that code says that the token is
+    /// refused, such as `invalid_grant`, and keeps it otherwise: see ``TokenStore``. A missing refresh token ends the
+    /// session, and nothing is sent.
     public func refresh(_ old: Token) async throws(ServiceError) -> Token {
         guard let refresh = old.refreshToken, !refresh.isEmpty else {
             throw .sessionExpired(SessionExpiry(.refreshRefused, message: "there is no refresh token"))
         }
         let issued = try await answer(to: .refresh(refresh), scopes: [], key: old.proofKey)
-        var token = try checked(issued, scopes: [], subject: old.claims?.subject)
+        var token = issued.token
+        do throws(ServiceError) {
+            token = try checked(issued, scopes: [], subject: old.claims?.subject)
+        } catch .sessionExpired(let expiry) {
+            throw .sessionExpired(expiry)
+        } catch {
+            // The token stays without its ID token. As an error it would be lost, and with it the only refresh token
+            // that the server still accepts.
+        }
         token.keepRefreshToken(of: old)
         token.idToken = token.idToken ?? old.idToken
         if token.scopes.isEmpty { token.scopes = old.scopes }

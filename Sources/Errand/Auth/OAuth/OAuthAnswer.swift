@@ -67,17 +67,25 @@ extension KeyedDecodingContainer<MemberName> {
         return text?.isEmpty == false ? text : nil
     }
 
-    /// Returns the seconds of that member, a number or text; `nil` if it is missing, null or 0.
+    /// Returns the seconds of that member; `nil` if it is missing, null or 0.
     fileprivate func seconds(_ name: Key, _ camelName: Key) throws -> Double? {
+        guard let seconds = try number(name, camelName) else { return nil }
+        guard seconds >= 0 else {
+            throw misfit(Double.self, contains(name) ? name : camelName, "a negative number")
+        }
+        return seconds > 0 ? seconds : nil
+    }
+
+    /// Returns the number of that member, which may be text, because well-known servers write it so; `nil` if it is
+    /// missing or null.
+    func number(_ name: Key, _ camelName: Key) throws -> Double? {
         let key = contains(name) ? name : camelName
         guard contains(key), try !decodeNil(forKey: key) else { return nil }
         // A value that is not text has to be a number, and the error says so then.
         let text = try? decode(String.self, forKey: key)
-        let seconds = try text.map(Double.init) ?? decode(Double.self, forKey: key)
-        guard let seconds, seconds.isFinite, seconds >= 0 else {
-            throw misfit(Double.self, key, text == nil ? "a negative number" : "text that is not a number of seconds")
-        }
-        return seconds > 0 ? seconds : nil
+        let number = try text.map(Double.init) ?? decode(Double.self, forKey: key)
+        guard let number, number.isFinite else { throw misfit(Double.self, key, "text that is not a number") }
+        return number
     }
 
     fileprivate func misfit(_ type: Any.Type, _ key: Key, _ found: String) -> DecodingError {

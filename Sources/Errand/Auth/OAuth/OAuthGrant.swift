@@ -12,6 +12,8 @@ extension OAuth {
         let parameters: QueryItems
         /// Whether only an app with a secret may use the grant.
         var needsSecret = false
+        /// Whether it signs a user of this app in, so that an ID token is about that user.
+        private(set) var signsIn = false
         /// A description of what is missing; `nil` if nothing is.
         var problem: String?
 
@@ -31,6 +33,7 @@ extension OAuth {
         /// The name and the password of a user (RFC 6749, 4.3).
         public static func password(username: String, password: String) -> Grant {
             var grant = Grant("password", parameters: ["username": username, "password": password])
+            grant.signsIn = true
             if username.isEmpty {
                 grant.problem = "the user name is empty"
             } else if password.isEmpty {

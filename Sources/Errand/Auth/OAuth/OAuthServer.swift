@@ -17,14 +17,15 @@ struct OAuthServer: Sendable {
         /// The URL; `nil` if the endpoint was given as a path.
         var url: String? { if case .url(let url) = target { url.absoluteString } else { nil } }
 
-        /// Returns a POST of that form, which is not signed.
+        /// Returns a POST of that form, which is not signed and follows no redirect: what another page responds with is
+        /// no answer to the secrets that were sent.
         func post<Answer>(_ form: QueryItems, headers: HTTPHeaders) -> Endpoint<Answer> {
             let endpoint: Endpoint<Answer> =
                 switch target {
                 case .path(let path): .post(path, headers: headers, body: .form(form))
                 case .url(let url): Endpoint(.post, url: url.absoluteString, headers: headers, body: .form(form))
                 }
-            return endpoint.authentication(.none)
+            return endpoint.authentication(.none).redirects(.never)
         }
 
         /// Refuses to send secrets unencrypted to another machine; `allowsCleartext` is not meant for passwords.
@@ -82,6 +83,16 @@ struct OAuthServer: Sendable {
         var configuration = configuration
         configuration.environment = ServerEnvironment(name: "authorization server", baseURL: origin.description)
         return APIClient(configuration)
+    }
+
+    /// Shuts down the clients that were created for the metadata.
+    func shutdown() async {
+        // All at once: while one waits for a refresh, the others begin no calls.
+        await withDiscardingTaskGroup { group in
+            for client in clients.values {
+                group.addTask { await client.shutdown() }
+            }
+        }
     }
 
     /// The token endpoint.

@@ -36,6 +36,8 @@ struct AuthlibTests {
         let secret = AuthlibServer.secret
         let apps: [(OAuth.Client, isRight: Bool)] = [
             (.basic(id: "web", secret: secret), true), (.body(id: "web", secret: secret), false),
+            (.basic(id: "web", secret: secret, encoding: .raw), false),
+            (.basic(id: "raw", secret: secret, encoding: .raw), true), (.basic(id: "raw", secret: secret), false),
             (.body(id: "form", secret: secret), true), (.basic(id: "form", secret: secret), false),
             (.privateKey(id: "signer", server.key), true), (.privateKey(id: "signer", try SigningKey()), false),
             (.basic(id: "signer", secret: secret), false), (.basic(id: "web", secret: "wrong"), false),
@@ -163,14 +165,21 @@ struct AuthlibTests {
     @Test("S7: on another device, a user who takes a while and then agrees, and one who refuses")
     func device() async throws {
         let server = try await AuthlibServer()
-        let oauth = try await server.oauth()
+        let (answers, noted) = AsyncStream<Void>.makeStream()
+        let oauth = try await OAuth.discover(server.issuer, client: .public(id: "tool")) {
+            $0.rateLimit = .unlimited
+            $0.observe = { event in
+                guard case .ended(.rejected(let rejection), _, _) = event.kind else { return }
+                if rejection.code == "authorization_pending" { noted.yield() }
+            }
+        }
         let agreed = Noted<Task<Void, any Error>?>(nil)
         let token = try await oauth.signInOnAnotherDevice(scopes: ["read"]) { prompt in
             #expect(prompt.address == "\(server.issuer)/activate")
             #expect(prompt.code.utf8.count == 9)
-            // After the first poll, which finds nothing yet.
+            // After the first poll, which must have found nothing yet.
             agreed.value = Task {
-                try await Task.sleep(for: .milliseconds(1500))
+                for await _ in answers { break }
                 try await server.activate(prompt, user: "ann")
             }
         }

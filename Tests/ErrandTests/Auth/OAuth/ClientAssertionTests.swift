@@ -13,12 +13,15 @@ import Testing
     private let network = scripted()
     private let clock = TestClock()
 
-    private func oauth(_ client: OAuth.Client, issuer: String? = "https://login.test") -> OAuth {
+    private func oauth(
+        _ client: OAuth.Client, issuer: String? = "https://login.test", rateLimit: RateLimit = .unlimited
+    ) -> OAuth {
         network.on(.post, "https://login.test/token", .json(#"{"access_token":"a"}"#).always)
         let metadata = OAuth.ServerMetadata(issuer: issuer, tokenEndpoint: "https://login.test/token")
         return OAuth(metadata, client: client) { [network, clock] in
             $0.transport = network
             $0.time = clock
+            $0.rateLimit = rateLimit
         }
     }
 
@@ -67,6 +70,54 @@ import Testing
         #expect(claims.allSatisfy { $0.iss == "billing" && $0.sub == "billing" && $0.aud == "https://login.test" })
         #expect(claims[1].iat == claims[0].iat + 5 && claims.allSatisfy { $0.exp == $0.iat + 60 })
         #expect(claims[0].jti != claims[1].jti && claims[0].jti.utf8.count == 43)
+    }
+
+    /// Accepts each signature once, and then wants a nonce in the proof of the key.
+    private static func answer(to body: String, noting used: Noted<[String]>) -> HTTPResponse {
+        func json(_ text: String, status: Int, headers: HTTPHeaders = [:]) -> HTTPResponse {
+            HTTPResponse(status: status, headers: headers, body: .bytes(Data(text.utf8)))
+        }
+        let assertions = body.split(separator: "&").filter { $0.hasPrefix("client_assertion=") }.map(String.init)
+        guard assertions.count == 1, !used.value.contains(assertions[0]) else {
+            return json(#"{"error":"invalid_client"}"#, status: 401)
+        }
+        used.update { $0 += assertions }
+        guard used.value.count > 1 else {
+            return json(#"{"error":"use_dpop_nonce"}"#, status: 400, headers: ["DPoP-Nonce": "n-1"])
+        }
+        return json(#"{"access_token":"a","token_type":"DPoP"}"#, status: 200)
+    }
+
+    @Test("S13, S15: a server that wants a nonce, and takes each signature once, gets a new signature with the nonce")
+    func nonce() async throws {
+        let (key, used) = (try SigningKey(), Noted<[String]>([]))
+        network.on(.post, "https://sign.test/token") { request in
+            Self.answer(to: String(decoding: request.body?.bytes ?? Data(), as: UTF8.self), noting: used)
+        }
+        let metadata = OAuth.ServerMetadata(issuer: "https://sign.test", tokenEndpoint: "https://sign.test/token")
+        let oauth = OAuth(metadata, client: .privateKey(id: "billing", key)) { [network, clock] in
+            $0.transport = network
+            $0.time = clock
+            $0.rateLimit = .unlimited
+        }
+        let token = try await oauth.bindingTokens(to: SigningKey()).token(.clientCredentials)
+        #expect(token.accessToken == "a" && token.type == "DPoP")
+        let tokens = try forms.map { try parts(of: try #require($0["client_assertion"]), by: key).claims.jti }
+        #expect(tokens.count == 2 && Set(tokens).count == 2)
+        #expect(forms.allSatisfy { $0["client_id"] == "billing" && $0["grant_type"] == "client_credentials" })
+    }
+
+    @Test("S15: a request that waits for its permit is signed after the wait, so its signature has not expired")
+    func afterWait() async throws {
+        let key = try SigningKey()
+        let oauth = oauth(.privateKey(id: "billing", key), rateLimit: .requests(1, per: .seconds(50)))
+        try await clock.run {
+            for _ in 1...2 { _ = try await oauth.token(.clientCredentials) }
+        }
+        let signed = try forms.map { try parts(of: try #require($0["client_assertion"]), by: key).claims.iat }
+        let sent = network.sent.map { Int(Instant.zero.duration(to: $0.at).components.seconds) }
+        #expect(signed == sent.map { 1_000_000_000 + $0 })
+        #expect(sent.count == 2 && sent[1] >= 50)
     }
 
     @Test("S15: without an issuer the endpoint is the audience, and a key can have a name")

@@ -65,6 +65,23 @@ struct OAuthDiscoveryTests {
         #expect(oauth.metadata?.deviceAuthorizationEndpoint == "https://devices.test/begin?x=1")
     }
 
+    @Test("S8: a redirect of the document is followed within its origin, and not to another one")
+    func redirects() async throws {
+        let network = scripted()
+        network.on(
+            .get, "/.well-known/oauth-authorization-server", .status(307, headers: ["Location": "/document"]))
+        network.on(.get, "/document", .json(Self.document(Self.issuer)))
+        #expect(try await discover(Self.issuer, on: network).metadata?.tokenEndpoint == "https://login.test/token")
+        let other = scripted()
+        other.on(
+            .get, "https://login.test/.well-known/oauth-authorization-server",
+            .status(302, headers: ["Location": "https://evil.test/document"]))
+        other.on(.get, "https://login.test/.well-known/openid-configuration", .status(404))
+        let error = await failure { () async throws(ServiceError) in try await discover(Self.issuer, on: other) }
+        #expect(error?.status == 302)
+        #expect(other.sent.count == 2)
+    }
+
     @Test("S8: a server without a document is rejected with the status of the first path; other failures end at once")
     func none() async throws {
         let network = scripted()

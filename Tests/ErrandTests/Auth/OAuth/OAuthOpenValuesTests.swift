@@ -93,8 +93,8 @@ struct OAuthOpenValuesTests {
         #expect(asked.value == [request, request])
         #expect(
             scene.forms == [
-                "grant_type=client_credentials&client_assertion=j1&tenant=x",
-                "grant_type=refresh_token&refresh_token=r&client_assertion=j2&tenant=x",
+                "grant_type=client_credentials&tenant=x&client_assertion=j1",
+                "grant_type=refresh_token&refresh_token=r&tenant=x&client_assertion=j2",
             ])
         #expect(scene.network.sent.allSatisfy { $0.request.headers["X-Proof"] == "p" })
     }

@@ -108,6 +108,18 @@ struct OAuthRequestTests {
         }
     }
 
+    @Test(
+        "a redirect of the token endpoint is an error that names it, and nothing is requested there",
+        arguments: [301, 302, 303, 307, 308], ["https://evil.test/token", "/elsewhere"])
+    func redirected(status: Int, location: String) async throws {
+        let scene = OAuthScene(.status(status, headers: ["Location": location]))
+        let error = await failure { () async throws(ServiceError) in try await scene.signIn() }
+        guard case .rejected(let rejection) = error else { throw try #require(error) }
+        #expect(rejection.status == status)
+        #expect("\(rejection)".contains("a redirect that was not followed"))
+        #expect(scene.network.sent.count == 1)
+    }
+
     @Test("a parameter that is already set is named, and nothing is sent", arguments: ["username", "scope"])
     func twice(name: String) async throws {
         let scene = OAuthScene(parameters: QueryItems([QueryItems.Item(name: name, value: "x")]))

@@ -63,6 +63,28 @@ struct OAuthRevocationTests {
         #expect(network.sent.isEmpty)
     }
 
+    @Test("S9: whether the server can revoke is known, and a sign-out at one that cannot reports nothing")
+    func unable() async throws {
+        #expect(self.oauth().canRevoke)
+        #expect(!OAuth(server: testClient(network, clock), clientID: "app", clientSecret: "s").canRevoke)
+        let oauth = oauth(endpoint: nil)
+        let tokens = TokenStore(time: clock) {
+            try await oauth.refresh($0)
+        } revoke: {
+            if oauth.canRevoke { try await oauth.revoke($0) }
+        }
+        let events = tokens.events
+        try await clock.runTest {
+            for _ in 1...2 {
+                await tokens.signIn(token)
+                await tokens.signOut()
+                await tokens.waitUntilSaved()
+            }
+        }
+        #expect(await first(4, of: events) == [.signedIn, .signedOut, .signedIn, .signedOut])
+        #expect(network.sent.isEmpty)
+    }
+
     @Test("S9: a sign-out does not wait for it, and its failure is an event that changes nothing")
     func signOut() async throws {
         network.on(.post, "https://login.test/revoke") {

@@ -47,6 +47,21 @@ struct ResourceDiscoveryTests {
         #expect(oauth.metadata?.tokenEndpoint == "https://login.test/token")
     }
 
+    @Test("S12: a redirect of the API's document is followed within its origin, and not to another one")
+    func redirects() async throws {
+        let path = "https://api.test/.well-known/oauth-protected-resource/v1"
+        let network = scripted()
+        network.on(.get, path, .status(301, headers: ["Location": "/document"]))
+        network.on(.get, "https://api.test/document", Self.document())
+        network.on(.get, "https://login.test/.well-known/oauth-authorization-server", Self.server("https://login.test"))
+        #expect(try await discover(on: network).metadata?.issuer == "https://login.test")
+        let other = scripted()
+        other.on(.get, path, .status(301, headers: ["Location": "https://evil.test/document"]))
+        let error = await failure { () async throws(ServiceError) in try await discover(on: other) }
+        #expect(error?.status == 301)
+        #expect(other.sent.count == 1)
+    }
+
     @Test(
         "S12: a document about another API is refused, also if only a slash differs",
         arguments: [

@@ -96,6 +96,24 @@ struct TokenProofTests {
         #expect(refreshes.value == 0)
     }
 
+    @Test("S13: each origin has a nonce of its own, which goes to no other")
+    func origins() async throws {
+        let api = await client()
+        let files = APIClient("https://files.test") {
+            $0.transport = network
+            $0.time = clock
+            $0.tokens = api.configuration.tokens
+            $0.rateLimit = .unlimited
+        }
+        network.on(.get, "https://api.test/a", Self.refusal("api-1"), ScriptedReply.status(204).times(2))
+        network.on(.get, "https://files.test/a", Self.refusal("files-1"), ScriptedReply.status(204).times(2))
+        for client in [api, files, api, files] { try await client.run(Endpoint<NoContent>.get("a")) }
+        let hosts = network.sent.map(\.request.url.origin.host)
+        #expect(hosts == ["api.test", "api.test", "files.test", "files.test", "api.test", "files.test"])
+        let nonces = try network.sent.map { try proof($0).nonce }
+        #expect(nonces == [nil, "api-1", nil, "files-1", "api-1", "files-1"])
+    }
+
     @Test("S13: a server that refuses the nonce that it has asked for gets no third request, and there is no refresh")
     func sameNonce() async throws {
         network.on(.get, "/a", Self.refusal("n-1"), Self.refusal("n-1"))

@@ -26,7 +26,7 @@ public struct AppBrowser: Browser {
     /// - Parameters:
     ///   - redirectURI: The address that the app has registered with the server: with a scheme of its own, or https.
     ///   - isEphemeral: Whether the session begins without the cookies of the user's browser, and forgets its own.
-    ///   - anchor: Returns the window at which the sheet appears; a window of the system's choice by default.
+    ///   - anchor: Returns the window at which the sheet appears; by default a new, empty window. Pass the app's own.
     public init(
         redirectURI: String, isEphemeral: Bool = false,
         anchor: @escaping @MainActor @Sendable () -> ASPresentationAnchor = { ASPresentationAnchor() }

@@ -70,11 +70,12 @@ struct DeviceAnswer: Decodable, Sendable {
         let completeKey = key("verification_uri_complete", "verificationUriComplete")
         let completeText = try members.decodeIfPresent(String.self, forKey: completeKey)
         completeAddress = try completeText.map { try page($0, completeKey) }
-        let lifetimeKey = key("expires_in", "expiresIn")
-        lifetime = min(try members.decode(Double.self, forKey: lifetimeKey), Self.longestLifetime)
-        guard lifetime > 0 else { throw wrong(lifetimeKey, "no time at all") }
+        guard let seconds = try members.number("expires_in", "expiresIn"), seconds > 0 else {
+            throw wrong(key("expires_in", "expiresIn"), "no time at all")
+        }
+        lifetime = min(seconds, Self.longestLifetime)
         // Once a second is the most that a server can mean.
-        interval = max(try members.decodeIfPresent(Double.self, forKey: "interval") ?? 5, 1)
+        interval = max(try members.number("interval", "interval") ?? 5, 1)
     }
 
     /// A day: no user takes longer.

@@ -24,7 +24,11 @@ extension OAuth {
         scopes: [String] = [], parameters: QueryItems = [:], show: (DevicePrompt) async throws -> Void
     ) async throws(ServiceError) -> Token {
         if app.id.isEmpty { throw .badSetting("the client id is empty") }
-        try checkIdentityScope(in: scopes)
+        let requested = requestedScopes(scopes, in: parameters)
+        try checkIdentityScope(in: requested)
+        let scope = CallScope()
+        let id = try signIns.begin(scope)
+        defer { signIns.end(id) }
         let time = server.time
         let place = try server.place(of: metadata?.deviceAuthorizationEndpoint, named: "device authorization endpoint")
         let answer = try await post([:], scopes: scopes, parameters: parameters, to: place, as: DeviceAnswer.self)
@@ -49,10 +53,10 @@ extension OAuth {
         while true {
             // A poll after the end would only be told that it is too late.
             let next = time.now.advanced(by: pause)
-            try await time.sleep(until: min(next, end), for: .sleeper("a sign-in on another device"), in: CallScope())
+            try await time.sleep(until: min(next, end), for: .sleeper("a sign-in on another device"), in: scope)
             guard next < end else { throw .timedOut(Timeout(.signIn, limit: lifetime, phase: .preparing)) }
             do throws(ServiceError) {
-                return try await token(afterPoll: grant, scopes: scopes)
+                return try await token(afterPoll: grant, scopes: requested)
             } catch {
                 switch polls.next(after: error, interval: error.slowDownInterval) {
                 case .poll(let wait): pause = wait
@@ -74,12 +78,11 @@ extension OAuth {
 extension ServiceError {
     /// The interval that came with `slow_down`; `nil` if there is none that is good.
     fileprivate var slowDownInterval: Duration? {
-        struct Answer: Decodable { var interval: Double }
         guard case .rejected(let rejection) = self else { return nil }
         // Some servers refuse with a success, whose body has been read.
         if rejection.body.isEmpty { return rejection.retryAfter }
-        guard let answer = try? rejection.decodeBody(as: Answer.self), answer.interval > 0, answer.interval < 86_400
-        else { return nil }
-        return .seconds(answer.interval)
+        let answer = try? rejection.decodeBody(as: OAuthAnswer.self)
+        guard let interval = answer?.error?.interval, interval < 86_400 else { return nil }
+        return .seconds(interval)
     }
 }

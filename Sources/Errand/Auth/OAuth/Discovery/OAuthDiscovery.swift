@@ -73,9 +73,7 @@ struct Discovery: Sendable {
         for path in paths {
             let endpoint = Endpoint<OAuth.ServerMetadata>.get(url: url.origin.description + path)
             do throws(ServiceError) {
-                // Its members have their own names, whatever the configuration says about those of the user's models.
-                return try check(
-                    await client.run(endpoint.authentication(.none).decoder(FastJSONDecoder())))
+                return try check(await client.run(endpoint.ofPublishedDocument))
             } catch {
                 guard error.namesNoDocument else { throw error }
                 // That of the first path says more, unless there is a page for every path.
@@ -100,6 +98,16 @@ struct Discovery: Sendable {
             }
         }
         return metadata
+    }
+}
+
+extension Endpoint {
+    /// The same request, for a document that a server publishes about itself.
+    ///
+    /// Its members have their own names, whatever the configuration says about those of the user's models. A redirect
+    /// to another origin is not followed: only the server itself may say who it is.
+    var ofPublishedDocument: Self {
+        authentication(.none).decoder(FastJSONDecoder()).redirects(.following { !$0.leavesOrigin })
     }
 }
 

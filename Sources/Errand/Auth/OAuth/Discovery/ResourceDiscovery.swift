@@ -1,5 +1,3 @@
-import ErrandJSON
-
 extension OAuth {
     /// Finds the authorization server of an API, from the document that the API publishes (RFC 9728), and the endpoints
     /// of that server.
@@ -111,8 +109,7 @@ struct ResourceDiscovery: Sendable {
     /// Reads and checks the document. Returns the issuers of the authorization servers, in the API's order.
     func issuers() async throws(ServiceError) -> [String] {
         let client = OAuthServer.client(of: url.origin, configuration)
-        let endpoint = Endpoint<Document>.get(url: document).authentication(.none).decoder(FastJSONDecoder())
-        let found = try await client.run(endpoint)
+        let found = try await client.run(Endpoint<Document>.get(url: document).ofPublishedDocument)
         guard found.resource == resource else {
             throw .unlike("resource", asked: resource, found: found.resource)
         }

@@ -20,7 +20,8 @@ extension OAuth {
         /// The methods of PKCE (RFC 7636) that the server lists; `nil` if it lists none, which does not say that it has
         /// none.
         public var codeChallengeMethods: [String]?
-        /// Whether the redirect after a sign-in names the issuer (RFC 9207).
+        /// Whether the redirect after a sign-in names the issuer (RFC 9207). It is compared with ``issuer``, without
+        /// which a sign-in fails with `.invalidRequest`.
         public var namesIssuerInRedirect = false
         /// The scopes that the server lists; `nil` if it lists none.
         public var scopes: [String]?

@@ -14,10 +14,11 @@ struct IDTokenCheck: Sendable {
     let clientID: String
     /// The value that was sent with the sign-in; `nil` if the sign-in has none.
     var nonce: String?
-    /// The user whose token it has to be; `nil` for any.
+    /// The user whose session is being refreshed; `nil` at a sign-in.
     var subject: String?
 
-    /// Throws `.decodingFailed` with the claim as the path, unless the token is good.
+    /// Throws `.decodingFailed` with the claim as the path, unless the token is good. A good one of another user than
+    /// `subject` ends that session: `.sessionExpired`.
     func check(_ text: String?, at date: Date) throws(ServiceError) {
         guard let text else { throw .unlike("id_token", expected: "an ID token", found: "none") }
         guard let token = JSONWebToken(text) else {
@@ -35,10 +36,13 @@ struct IDTokenCheck: Sendable {
         guard authorized == nil ? claims.audience.count == 1 : authorized?.string == clientID else {
             throw refuse("azp", "the id of this app")
         }
+        // Before the expiry: a clock that is wrong must not hide that the session is another user's.
+        if let subject, user != subject {
+            throw .sessionExpired(SessionExpiry(.refreshRefused, message: "the new ID token is that of another user"))
+        }
         guard let expiry = token.seconds("exp"), expiry + Self.leeway > date.timeIntervalSince1970 else {
             throw refuse("exp", "a time in the future")
         }
         if let nonce, claims["nonce"]?.string != nonce { throw refuse("nonce", "that of this sign-in") }
-        if let subject, user != subject { throw refuse("sub", "the same user") }
     }
 }

@@ -20,7 +20,10 @@ import Foundation
 ///
 ///     let browser = SystemBrowser(acceptsPastedAddress: true)
 public struct SystemBrowser: Browser {
-    /// How the address of the page is shown; it holds no secret that a program on this machine could use.
+    /// How the address of the page is shown.
+    ///
+    /// It holds no secret of the app or of the user. But anyone who can read it while the sign-in waits, in the list of
+    /// processes for example, can finish the sign-in with their own account: see <doc:SigningIn>.
     public typealias Show = @Sendable (_ address: String) -> Void
 
     var limits = ReceiverLimits()

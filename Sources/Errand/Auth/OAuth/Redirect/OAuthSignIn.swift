@@ -25,7 +25,9 @@ extension OAuth {
             try await signInRequest(
                 scopes: scopes, redirectURI: redirectURI, parameters: parameters, pushesParameters: pushesParameters)
         }
-        let scope = StopScope<ServiceError>()
+        let scope = CallScope()
+        let id = try signIns.begin(scope)
+        defer { signIns.end(id) }
         let time = server.time
         let alarm = time.schedule(at: time.now.advanced(by: limit), for: .watch("the limit of a sign-in")) {
             scope.stop(.timedOut(Timeout(.signIn, limit: limit, phase: .preparing)))
@@ -36,7 +38,7 @@ extension OAuth {
         let address: String
         switch outcome {
         case .success(let found): address = found
-        // The limit has canceled the browser's task, which is no decision of the user.
+        // The limit or a shutdown has canceled the browser's task, which is no decision of the user.
         case .failure where scope.reason != nil: throw scope.reason ?? .cancelled
         case .failure(is CancellationError): throw .cancelled
         case .failure(let error):
@@ -66,14 +68,16 @@ extension OAuth {
             throw .invalidRequest(InvalidRequest(.cleartext, reason))
         }
         try checkChallengeMethods()
-        try checkIdentityScope(in: scopes)
+        try checkPromisedIssuer()
+        let requested = requestedScopes(scopes, in: own)
+        try checkIdentityScope(in: requested)
         let secrets = SignInSecrets()
         var query: QueryItems = [
             "response_type": "code", "client_id": app.id, "redirect_uri": redirectURI, "state": secrets.state,
             "code_challenge": secrets.challenge, "code_challenge_method": "S256",
         ]
         if !scopes.isEmpty { query.add("scope", scopes.joined(separator: " ")) }
-        if scopes.contains(Self.identityScope) { query.add("nonce", secrets.nonce) }
+        if requested.contains(Self.identityScope) { query.add("nonce", secrets.nonce) }
         // The code is good for the holder of the key only (RFC 9449, 10).
         if let proofKey { query.add("dpop_jkt", proofKey.thumbprint) }
         var pushed: PushedParameters?
@@ -86,7 +90,7 @@ extension OAuth {
         }
         let page = HTTPURL(origin: endpoint.origin, path: endpoint.path, query: endpoint.query(replacing: query.items))
         return SignInRequest(
-            self, scopes: scopes, redirectURI: redirectURI, secrets: secrets, address: page.absoluteString,
+            self, scopes: requested, redirectURI: redirectURI, secrets: secrets, address: page.absoluteString,
             pushed: pushed)
     }
 
@@ -97,6 +101,12 @@ extension OAuth {
         throw .unlike(
             "code_challenge_methods_supported", expected: "S256",
             found: methods.isEmpty ? "no method" : methods.joined(separator: ", "))
+    }
+
+    /// Refuses metadata that promise an issuer in the redirect and name none: nothing could be compared with it.
+    private func checkPromisedIssuer() throws(ServiceError) {
+        guard let metadata, metadata.namesIssuerInRedirect, metadata.issuer == nil else { return }
+        throw .badSetting("the issuer in the redirect cannot be checked without the `issuer` of the server")
     }
 
     /// Exchanges the code of a sign-in.

@@ -60,8 +60,7 @@ private struct PushedAnswer: Decodable, Sendable {
             throw DecodingError.typeMismatch(
                 String.self, DecodingError.Context(codingPath: [key], debugDescription: "an empty text"))
         }
-        let lifetimeKey: MemberName = members.contains("expiresIn") ? "expiresIn" : "expires_in"
-        let seconds = try members.decodeIfPresent(Double.self, forKey: lifetimeKey)
+        let seconds = try members.number("expires_in", "expiresIn")
         lifetime = seconds.flatMap { $0 > 0 ? min($0, OAuthAnswer.longest) : nil }
     }
 }

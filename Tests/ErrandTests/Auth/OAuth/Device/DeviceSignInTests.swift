@@ -55,6 +55,7 @@ struct DeviceSignInTests {
             (#","interval":2"#, [pending], [2, 4]),
             (#","interval":0"#, [pending], [1, 2]), (#","interval":-5"#, [pending], [1, 2]),
             (#","interval":null"#, [pending], [5, 10]),
+            (#","interval":"2""#, [pending, refusal("slow_down", #","interval":"20""#)], [2, 4, 24]),
             ("", [refusal("slow_down"), pending, refusal("slow_down")], [5, 15, 25, 40]),
             ("", [refusal("slow_down", #","interval":20"#), pending], [5, 25, 45]),
             ("", [refusal("slow_down", #","interval":20"#, status: 200), pending], [5, 25, 45]),
@@ -99,6 +100,8 @@ struct DeviceSignInTests {
         }
         #expect(error == .timedOut(Timeout(.signIn, limit: .seconds(100), phase: .preparing)))
         #expect(prompt?.expiry == Date(timeIntervalSince1970: 1_000_000_100))
+        let text = Self.begin.replacing(#":100"#, with: #":"100""#)
+        #expect(try await signIn(#"\#(text),"interval":30}"#, [Self.pending.always]).polls == polls)
         let long = try await signIn(#"\#(Self.begin),"interval":1e300}"#, [])
         #expect(long.polls.isEmpty)
     }

@@ -57,30 +57,128 @@ struct IDTokenTests {
         #expect(try await scene.signIn(scopes: ["read"]).claims == nil)
     }
 
-    @Test("S11: a new ID token at a refresh must be the same user's; without one, the old one stays")
+    @Test("S11: a new ID token at a refresh replaces the old one; without one, the old one stays")
     func refresh() async throws {
         let scene = try await SignInScene()
         let token = try await scene.signIn(scopes: ["openid"])
+        scene.server.claims = ["name": "Ann B."]
         let refreshed = try await scene.oauth.refresh(token)
-        #expect(refreshed.claims?.subject == "ann")
+        #expect(refreshed.claims?.subject == "ann" && refreshed.claims?.name == "Ann B.")
         scene.server.misbehavior = [.noIDToken]
         let kept = try await scene.oauth.refresh(refreshed)
         #expect(kept.idToken == refreshed.idToken)
-        scene.server.misbehavior = []
-        scene.server.claims = ["sub": "bob"]
-        let error = await failure { () async throws(ServiceError) in try await scene.oauth.refresh(kept) }
-        #expect(error?.refusedPath == "id_token.sub")
     }
 
-    @Test("an ID token that could not be checked is not asked for")
-    func unknownIssuer() async throws {
-        let oauth = OAuth(
-            OAuth.ServerMetadata(authorizationEndpoint: "https://login.test/a", tokenEndpoint: "https://login.test/t"),
-            client: .public(id: "app"))
-        let error = await failure { () async throws(ServiceError) in
-            try await oauth.signInRequest(scopes: ["openid"], redirectURI: "https://app.test")
+    @Test(
+        "S11: at a refresh, an ID token that fails its check is dropped, and the rotated refresh token is not lost",
+        arguments: [
+            ("exp", 999_999_900), ("exp", nil), ("iss", "https://evil.test"), ("aud", "other"), ("azp", "other"),
+            ("sub", nil),
+        ] as [(String, JSONValue?)])
+    func unchecked(name: String, value: JSONValue?) async throws {
+        let scene = try await SignInScene()
+        let token = try await scene.signIn(scopes: ["openid"])
+        scene.server.claims = [name: value ?? .null]
+        let refreshed = try await scene.oauth.refresh(token)
+        #expect(refreshed.idToken == token.idToken)
+        // The server accepts each refresh token once.
+        let again = try await scene.oauth.refresh(refreshed)
+        #expect(again.accessToken != refreshed.accessToken)
+    }
+
+    @Test(
+        "S11: the ID token of another user at a refresh ends the session, whatever its expiry",
+        arguments: [true, false])
+    func otherUser(isExpired: Bool) async throws {
+        let scene = try await SignInScene()
+        let tokens = TokenStore(time: scene.clock) { [oauth = scene.oauth] in try await oauth.refresh($0) }
+        var token = try await scene.signIn(scopes: ["openid"])
+        token.expiry = scene.clock.date
+        scene.server.claims = isExpired ? ["sub": "bob", "exp": 999_999_900] : ["sub": "bob"]
+        try await scene.clock.runTest { [token] in
+            await tokens.signIn(token)
+            let error = await failure(of: tokens.token)
+            let expiry = SessionExpiry(.refreshRefused, message: "the new ID token is that of another user")
+            #expect(error == .sessionExpired(expiry))
+            #expect(await tokens.isSignedIn == false)
         }
-        #expect("\(String(describing: error))".contains("issuer"))
+    }
+
+    @Test("S11: a password with `openid` and a wrong or missing ID token signs nobody in")
+    func password() async throws {
+        let scene = try await SignInScene()
+        let token = try await scene.oauth.token(.ann, scopes: ["openid"])
+        #expect(token.claims?.subject == "ann")
+        scene.server.claims = ["aud": "other"]
+        for (scopes, further) in [(["openid"], [:]), ([], ["scope": "read openid"])] as [([String], QueryItems)] {
+            let wrong = await failure { () async throws(ServiceError) in
+                try await scene.oauth.token(.ann, scopes: scopes, parameters: further)
+            }
+            #expect(wrong?.refusedPath == "id_token.aud")
+        }
+        scene.server.misbehavior = [.noIDToken]
+        let missing = await failure { () async throws(ServiceError) in
+            try await scene.oauth.token(.ann, scopes: ["openid"])
+        }
+        #expect(missing?.refusedPath == "id_token")
+    }
+
+    @Test("S11: an ID token that was not asked for must be good with a password; other grants may bring another app's")
+    func unasked() async throws {
+        let network = scripted()
+        let answer = ScriptedReply.json(#"{"access_token":"a","id_token":"nonsense"}"#)
+        network.on(.post, "https://login.test/token", answer.times(2))
+        let metadata = OAuth.ServerMetadata(issuer: "https://login.test", tokenEndpoint: "https://login.test/token")
+        let oauth = OAuth(metadata, client: .public(id: "app")) {
+            $0.transport = network
+            $0.time = TestClock()
+        }
+        let error = await failure { () async throws(ServiceError) in try await oauth.token(.ann) }
+        #expect(error?.refusedPath == "id_token")
+        let exchanged = try await oauth.token(.tokenExchange(subject: "s"))
+        #expect(exchanged.accessToken == "a" && exchanged.idToken == nil)
+    }
+
+    @Test("S11: `openid` in a parameter is checked like one of the scopes", arguments: [true, false])
+    func parameter(isPushed: Bool) async throws {
+        let scene = try await SignInScene(requiresPush: isPushed)
+        let browser = ScriptedBrowser { [server = scene.server] in try server.visit($0) }
+        let token = try await scene.oauth.signIn(using: browser, parameters: ["scope": "openid read"])
+        #expect(token.claims?["nonce"]?.string?.utf8.count == 43)
+        #expect(token.scopes == ["openid", "read"])
+        scene.server.claims = ["nonce": "x"]
+        let error = await failure { () async throws(ServiceError) in
+            try await scene.oauth.signIn(using: browser, parameters: ["scope": "openid read"])
+        }
+        #expect(error?.refusedPath == "id_token.nonce")
+    }
+
+    @Test("S11: an ID token that could not be checked is not asked for, whichever way a user signs in")
+    func unknownIssuer() async throws {
+        let metadata = OAuth.ServerMetadata(
+            authorizationEndpoint: "https://login.test/a", tokenEndpoint: "https://login.test/t",
+            deviceAuthorizationEndpoint: "https://login.test/d")
+        let network = scripted()
+        func oauth(_ parameters: QueryItems = [:]) -> OAuth {
+            OAuth(metadata, client: .public(id: "app"), parameters: parameters) { $0.transport = network }
+        }
+        let errors = [
+            await failure { () async throws(ServiceError) in
+                try await oauth().signInRequest(scopes: ["openid"], redirectURI: "https://app.test")
+            },
+            await failure { () async throws(ServiceError) in
+                try await oauth(["scope": "read openid"]).signInRequest(redirectURI: "https://app.test")
+            },
+            await failure { () async throws(ServiceError) in
+                try await oauth().signInOnAnotherDevice(parameters: ["scope": "openid"]) { _ in }
+            },
+            await failure { () async throws(ServiceError) in try await oauth().token(.ann, scopes: ["openid"]) },
+        ]
+        for error in errors {
+            guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
+            #expect(invalid.reason.contains("issuer"))
+        }
+        #expect(network.sent.isEmpty)
     }
 
     @Test(

@@ -188,21 +188,29 @@ struct LoopbackReceiverTests {
 
     @Test("S5: a sign-in that ends at its limit leaves nothing that listens")
     func limit() async throws {
-        let server = AuthorizationServer()
-        let network = scripted()
+        let (clock, network) = (TestClock(), scripted())
+        let server = AuthorizationServer(time: clock)
         server.serve(on: network)
-        let oauth = try await OAuth.discover(server.issuer, client: .public(id: "app")) { $0.transport = network }
-        let port = Noted<Int?>(nil)
-        let browser = SystemBrowser { address in
-            let redirect = parameters(of: address)["redirect_uri"].flatMap(URLComponents.init(string:))
-            port.value = redirect?.port
-        } open: { _ in
+        let oauth = try await OAuth.discover(server.issuer, client: .public(id: "app")) {
+            $0.transport = network
+            $0.time = clock
         }
-        let error = await failure { () async throws(ServiceError) in
-            try await oauth.signIn(using: browser, within: .milliseconds(50))
+        let opened = Promise<String, ServiceError>()
+        let browser = SystemBrowser { _ in
+        } open: { address in
+            opened.complete(.success(address))
         }
-        #expect(error == .timedOut(Timeout(.signIn, limit: .milliseconds(50), phase: .preparing)))
-        #expect(RawConnection(try #require(port.value)) == nil)
+        let signIn = Task {
+            await failure { () async throws(ServiceError) in
+                try await oauth.signIn(using: browser, within: .seconds(90))
+            }
+        }
+        let redirect = try #require(parameters(of: try await opened.value())["redirect_uri"])
+        let port = try #require(URLComponents(string: redirect)?.port)
+        #expect(RawConnection(port) != nil)
+        await clock.advance(by: .seconds(90))
+        #expect(await signIn.value == .timedOut(Timeout(.signIn, limit: .seconds(90), phase: .preparing)))
+        #expect(RawConnection(port) == nil)
     }
 
     @Test("the system's opener gets the address as one word, which no shell reads", .enabled(if: Self.isLinux))

@@ -89,6 +89,21 @@ struct PushedParametersTests {
         #expect(words.value.map { $0.contains("begin the sign-in again") } == [false, true])
     }
 
+    @Test("S14: the lifetime of a reference may be text", arguments: [#""90""#, "90"])
+    func lifetime(seconds: String) async throws {
+        var metadata = OAuth.ServerMetadata(
+            authorizationEndpoint: "https://login.test/authorize", tokenEndpoint: "https://login.test/token")
+        metadata.pushedAuthorizationRequestEndpoint = "https://login.test/par"
+        let (network, clock) = (scripted(), TestClock())
+        network.on(.post, "/par", .json(#"{"request_uri":"urn:x","expires_in":\#(seconds)}"#, status: 201))
+        let oauth = OAuth(metadata, client: .public(id: "app")) {
+            $0.transport = network
+            $0.time = clock
+        }
+        let request = try await oauth.signInRequest(redirectURI: Self.redirectURI, pushesParameters: true)
+        #expect(request.expiry == clock.date.addingTimeInterval(90))
+    }
+
     @Test("S14: a refusal, a broken answer, or no endpoint opens no page")
     func refused() async throws {
         let metadata: OAuth.ServerMetadata = {

@@ -37,6 +37,23 @@ struct SignInRefusalTests {
         #expect(scene.forms.isEmpty)
     }
 
+    @Test("S3: metadata that promise the issuer in the redirect and do not name it open no page")
+    func unnamedIssuer() async throws {
+        var metadata = OAuth.ServerMetadata(
+            authorizationEndpoint: "https://login.test/authorize", tokenEndpoint: "https://login.test/token")
+        metadata.namesIssuerInRedirect = true
+        let network = scripted()
+        let oauth = OAuth(metadata, client: .public(id: "app")) { $0.transport = network }
+        let browser = ScriptedBrowser { _ in
+            Issue.record("a page was opened")
+            return ""
+        }
+        let error = await failure { () async throws(ServiceError) in try await oauth.signIn(using: browser) }
+        guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
+        #expect(invalid.reason.contains("issuer"))
+        #expect(network.sent.isEmpty)
+    }
+
     @Test("S4: an error that is there twice, or whose words have no end, is refused or cut")
     func hostile() async throws {
         let two = ["a", "b"].map { QueryItems.Item(name: "error", value: $0) }

@@ -166,16 +166,15 @@ struct SignInTests {
         struct Broken: Error {}
         let broken = await failure { () async throws(ServiceError) in try await scene.signIn { _ in throw Broken() } }
         #expect("\(String(describing: broken))".contains("Broken"))
-        let waits = Noted(false)
+        let clock = scene.clock
         let browser = ScriptedBrowser { _ in
-            waits.value = true
-            try await Task.sleep(for: .seconds(3600))
+            try await clock.sleep(until: .distantFuture, in: StopScope<ServiceError>())
             return ""
         }
-        let task = Task { [oauth = scene.oauth] in
+        let task = Task(executorPreference: clock.executor) { [oauth = scene.oauth] in
             await failure { () async throws(ServiceError) in try await oauth.signIn(using: browser) }
         }
-        while !waits.value { await Task.yield() }
+        await clock.sleepers(atLeast: 1)
         task.cancel()
         #expect(await task.value == .cancelled)
         #expect(scene.forms.isEmpty)
