@@ -23,6 +23,10 @@ private func store(_ login: APIClient) {
     _ = client
 }
 
+private func friendsAnew(_ client: APIClient, _ me: User) async {
+    await client.removeCached(.friends(of: me.id))
+}
+
 extension ServerEnvironment {
     static let staging = ServerEnvironment(
         name: "staging", baseURL: "https://staging.example.com/api/v1")

@@ -23,7 +23,9 @@ struct ServiceSamples {
     @Test("the friends list is loaded and changed")
     func social() async throws {
         let server = ServerEnvironment(name: "social", baseURL: servers.socialURL)
-        let client = Social.client(server, appToken: ExampleData.applicationToken, user: ann.id)
+        let folder = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let client = Social.client(server, appToken: ExampleData.applicationToken, user: ann.id, folder: folder)
         let service = Social.FriendsService(client)
         let screen = await Social.FriendsScreen(service)
         await screen.load()

@@ -36,7 +36,8 @@ public final class CookieJar: Sendable {
     /// all. Only its owner can read it. A damaged file is moved aside, under a name that ends in `.damaged`, and the
     /// jar begins empty. One that cannot be read stays as it is, and the cookies are kept in memory. Clients report
     /// both as ``ClientEvent/Kind/warned(_:)``, and ``storageError`` has the reason. Cookies without an expiry are not
-    /// saved. Let only one jar use a file.
+    /// saved, and neither are those of a session that no later process knows, because its ``TokenStore`` saves it
+    /// nowhere. Let only one jar use a file.
     ///
     /// - Parameters:
     ///   - sites: The domains below which hosts may share cookies, such as `example.com`; none by default. If one has
@@ -102,10 +103,10 @@ public final class CookieJar: Sendable {
         saved.read { $0.entries(for: CookieSource(url), of: session, at: now) }
     }
 
-    /// Returns the value of the `Cookie` header for a request of that session; `nil` if it carries no cookie.
-    func header(for url: HTTPURL, of session: UUID?, by time: any TimeSource) -> String? {
+    /// Returns the value of the `Cookie` header for a request of that owner; `nil` if it carries no cookie.
+    func header(for url: HTTPURL, of owner: CookieOwner?, by time: any TimeSource) -> String? {
         let (source, now) = (CookieSource(url), time.date)
-        return saved.change(of: session, by: time) { $0.header(for: source, of: session, at: now) }
+        return saved.change(of: owner, by: time) { $0.header(for: source, of: owner?.session, at: now) }
     }
 
     /// Returns the value of the `Cookie` header that a request of that session would have now; `nil` if it would carry
@@ -115,10 +116,10 @@ public final class CookieJar: Sendable {
         return saved.read { $0.expectedHeader(for: source, of: session, at: now) }
     }
 
-    /// Keeps what a response to a request of that session sets. Returns why the jar has refused a cookie that it would
+    /// Keeps what a response to a request of that owner sets. Returns why the jar has refused a cookie that it would
     /// keep with other sites.
     func store(
-        _ values: [String], from url: HTTPURL, of session: UUID?, by time: any TimeSource
+        _ values: [String], from url: HTTPURL, of owner: CookieOwner?, by time: any TimeSource
     ) -> CookieRefusal? {
         let (source, now) = (CookieSource(url), time.date)
         var cookies: [Cookie] = []
@@ -131,8 +132,8 @@ public final class CookieJar: Sendable {
             }
         }
         guard !cookies.isEmpty else { return refusal }
-        saved.change(of: session, by: time) { (jar: inout JarState) -> Void? in
-            for cookie in cookies { jar.set(cookie, of: session, isEncrypted: source.isEncrypted, at: now) }
+        saved.change(of: owner, by: time) { (jar: inout JarState) -> Void? in
+            for cookie in cookies { jar.set(cookie, of: owner?.session, isEncrypted: source.isEncrypted, at: now) }
         }
         return refusal
     }
@@ -153,9 +154,12 @@ public final class CookieJar: Sendable {
 }
 
 extension CookieJar: SessionKeeper {
-    func remove(session: UUID) {
+    @discardableResult
+    func remove(session: UUID) -> Promise<Void, Never>? {
         saved.removeAll(of: session)
     }
+
+    var outlivesProcess: Bool { saved.hasFile }
 }
 
 extension CookieJar: CustomStringConvertible, CustomReflectable {

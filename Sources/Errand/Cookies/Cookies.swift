@@ -13,6 +13,8 @@ struct Cookies: Layer {
     let jar: CookieJar
     /// The origin of the client.
     let origin: Origin
+    /// The store of the sessions that sign the client's requests.
+    let tokens: TokenStore?
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
@@ -53,7 +55,7 @@ struct Cookies: Layer {
     private func adding(to request: HTTPRequest, in transmission: Transmission) -> HTTPRequest {
         // A header of the endpoint's own is sent as it is.
         guard request.headers["Cookie"] == nil,
-            let header = jar.header(for: request.url, of: transmission.cookieOwner, by: transmission.time)
+            let header = jar.header(for: request.url, of: owner(in: transmission), by: transmission.time)
         else { return request }
         var request = request
         request.headers.add("Cookie", header)
@@ -65,8 +67,7 @@ struct Cookies: Layer {
         let values = response.headers.values("Set-Cookie")
         var refusal: CookieRefusal?
         if !values.isEmpty {
-            let owner = transmission.cookieOwner
-            refusal = jar.store(values, from: request.url, of: owner, by: transmission.time)
+            refusal = jar.store(values, from: request.url, of: owner(in: transmission), by: transmission.time)
         }
         guard transmission.settings.isHeard else { return }
         if let warning = jar.takeFileWarning() { transmission.report(.warned(warning)) }
@@ -74,6 +75,21 @@ struct Cookies: Layer {
             transmission.report(.warned(warning))
         }
     }
+
+    private func owner(in transmission: Transmission) -> CookieOwner? {
+        if let session = transmission.session {
+            return CookieOwner(session: session, outlivesProcess: tokens?.outlivesProcess ?? true)
+        }
+        guard let run = transmission.settings.refreshRun, let session = run.session else { return nil }
+        return CookieOwner(session: session, outlivesProcess: run.outlivesProcess)
+    }
+}
+
+/// The session that cookies belong to.
+struct CookieOwner: Sendable, Hashable {
+    let session: UUID
+    /// Whether the next process knows the session. Otherwise it could not remove its cookies, and they are not saved.
+    let outlivesProcess: Bool
 }
 
 extension Transmission {

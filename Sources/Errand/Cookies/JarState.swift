@@ -39,7 +39,7 @@ struct JarState: Sendable {
         /// A number that grows with each cookie that is set.
         var set: Int
 
-        /// Whether the cookie outlives the program.
+        /// Whether the cookie outlives the program, if its session does.
         var isSaved: Bool { cookie.expires != nil }
     }
 

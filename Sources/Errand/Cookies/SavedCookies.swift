@@ -22,6 +22,10 @@ final class SavedCookies: Sendable {
         var phase: Phase
         /// The sessions that have ended, the latest last: nothing brings their cookies back.
         var ended: [UUID] = []
+        /// The sessions whose cookies are kept in memory alone, until the sessions end.
+        var unsaved: Set<UUID> = []
+        /// Complete when the file has been written, or cannot be, after the end of a session.
+        var removals: [Promise<Void, Never>] = []
         /// Whether all cookies were removed before the file was read.
         var isCleared = false
         /// Whether the file has to be written.
@@ -35,6 +39,9 @@ final class SavedCookies: Sendable {
         }
         /// The first problem since the file was last fine, until somebody has reported it.
         var unreported: ServiceError?
+
+        /// Whether the file has to be read or written before it is what the jar is.
+        var isFileBehind: Bool { phase != .ready || writing != nil || isDirty && mayWrite }
     }
 
     /// How many ended sessions are remembered. A call seldom outlives several.
@@ -49,6 +56,9 @@ final class SavedCookies: Sendable {
         state = Lock(State(phase: file == nil ? .ready : .unread))
         if file == nil { loaded.complete(.success(())) }
     }
+
+    /// Whether there is a file.
+    var hasFile: Bool { file != nil }
 
     /// What went wrong with the file last time.
     var problem: ServiceError? { state.withLock { $0.problem } }
@@ -66,12 +76,15 @@ final class SavedCookies: Sendable {
         state.withLock { body($0.cookies) }
     }
 
-    /// Changes the cookies for that session, unless it has ended.
+    /// Changes the cookies for that owner, unless its session has ended.
     func change<Value: Sendable>(
-        of session: UUID? = nil, by time: any TimeSource = SystemTime.shared, _ body: (inout JarState) -> Value?
+        of owner: CookieOwner? = nil, by time: any TimeSource = SystemTime.shared, _ body: (inout JarState) -> Value?
     ) -> Value? {
         change(by: time) { state in
-            if let session, state.ended.contains(session) { return nil }
+            if let owner {
+                if state.ended.contains(owner.session) { return nil }
+                if !owner.outlivesProcess { state.unsaved.insert(owner.session) }
+            }
             return body(&state.cookies)
         }
     }
@@ -86,16 +99,34 @@ final class SavedCookies: Sendable {
         startLoading()
     }
 
-    /// Removes the cookies of a session that has ended, and those in the file.
-    func removeAll(of session: UUID) {
+    /// Removes the cookies of a session that has ended, and those in the file. Returns what completes when the file has
+    /// been written, or cannot be; `nil` if nothing is to be written.
+    func removeAll(of session: UUID) -> Promise<Void, Never>? {
         change { state in
             if !state.ended.contains(session) {
                 if state.ended.count == Self.rememberedSessions { state.ended.removeFirst() }
                 state.ended.append(session)
             }
             state.cookies.removeAll(of: session)
+            state.unsaved.remove(session)
         }
         startLoading()
+        let removal = Promise<Void, Never>()
+        let isPending = state.withLock { state in
+            if state.isFileBehind { state.removals.append(removal) }
+            return state.isFileBehind
+        }
+        return isPending ? removal : nil
+    }
+
+    /// Completes the removals, unless the file has still to be read or written.
+    private func endRemovals() {
+        let over: [Promise<Void, Never>] = state.withLock { state in
+            guard !state.isFileBehind else { return [] }
+            defer { state.removals = [] }
+            return state.removals
+        }
+        for removal in over { removal.complete(.success(())) }
     }
 
     private func change<Value: Sendable>(
@@ -135,6 +166,7 @@ final class SavedCookies: Sendable {
             // First, because who has waited for the file may wait for its changes next.
             self.save(by: time)
             self.loaded.complete(.success(()))
+            self.endRemovals()
         }
     }
 
@@ -214,6 +246,7 @@ final class SavedCookies: Sendable {
                 self.state.withLock { $0.problem = found }
             }
             writing.complete(.success(()))
+            self.endRemovals()
         }
     }
 
@@ -225,7 +258,12 @@ final class SavedCookies: Sendable {
                 return nil
             }
             state.isDirty = false
-            return state.cookies.entries.filter(\.isSaved).map { JarFile.Entry(cookie: $0.cookie, owner: $0.owner) }
+            let unsaved = state.unsaved
+            let entries = state.cookies.entries.filter { entry in
+                guard let owner = entry.owner else { return entry.isSaved }
+                return entry.isSaved && !unsaved.contains(owner)
+            }
+            return entries.map { JarFile.Entry(cookie: $0.cookie, owner: $0.owner) }
         }
     }
 }

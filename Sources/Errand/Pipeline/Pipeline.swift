@@ -56,7 +56,9 @@ final class Pipeline: Sendable {
         for middleware in configuration.attemptMiddlewares.reversed() {
             next = Self.entering(MiddlewareLayer(middleware: middleware), then: next)
         }
-        let cookies = configuration.cookies.map { [builder] in Cookies(jar: $0, origin: builder.origin) }
+        let cookies = configuration.cookies.map { [builder] in
+            Cookies(jar: $0, origin: builder.origin, tokens: configuration.tokens)
+        }
         if let cookies {
             cookies.jar.startLoading(by: configuration.time)
             configuration.tokens?.add(cookies.jar)

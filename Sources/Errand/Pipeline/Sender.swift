@@ -65,7 +65,7 @@ final class Sender: Sendable {
             ?? Permit(of: limiter, cost: transmission.rules.permits, taken: nil, before: transmission.deadline)
         return Send(
             timeout: transmission.rules.timeout, until: transmission.deadline, time: transmission.time,
-            reporter: transmission, permit: permit)
+            reporter: transmission, permit: permit, under: TokenStore.refreshing)
     }
 
     /// Returns the request with the headers of the current trace, if there is one.
@@ -139,7 +139,7 @@ final class Sender: Sendable {
         let transmission = context.transmission
         if !usesPermits, !send.usePermit() { try await send.takePermit() }
         // As late as possible: the process may have been stopped, or the call may have waited for a permit.
-        try TokenStore.refreshing?.checkLock()
+        try send.checkLock()
         noteSent(request, signedWith: context.accessToken, in: transmission)
         do {
             let response = try await transport.send(
@@ -202,6 +202,8 @@ final class Sender: Sendable {
         guard RetryAfterHeaders.canBe(in: response.headers), request.url.origin == origin else { return }
         let pacing = RetryAfterHeaders(of: response, date: transmission.time.date, ceiling: longestPause)
         if let asked = pacing.ignored { transmission.report(.ignoredPause(asked)) }
-        if let pause = pacing.pause { limiter.pauseForServer(until: transmission.time.now.advanced(by: pause)) }
+        guard let pause = pacing.pause else { return }
+        let end = transmission.time.now.advanced(by: pause)
+        limiter.pauseForServer(until: end, isRefusal: response.isThrottled)
     }
 }

@@ -16,7 +16,8 @@ final class Send: Sendable {
         var lastProgress = Instant.zero
         /// Whether it waits for a connection or a permit.
         var isQueued = false
-        var hasQueued = false
+        /// Whether it has waited since it began, so that its permit counts from later.
+        var hasWaited = false
         var isOver = false
     }
 
@@ -26,17 +27,20 @@ final class Send: Sendable {
     private let deadline: Instant
     let reporter: any PhaseReporter
     private let permit: (any SendPermit)?
+    /// The lock of the refresh that sends; `nil` if none does. Nothing is sent when the lock is lost.
+    private let lock: (any SendLock)?
     private let state = Lock(State())
 
     init(
         timeout: Duration?, until deadline: Instant = .distantFuture, time: any TimeSource, reporter: any PhaseReporter,
-        permit: (any SendPermit)? = nil
+        permit: (any SendPermit)? = nil, under lock: (any SendLock)? = nil
     ) {
         self.timeout = timeout
         self.deadline = deadline
         self.time = time
         self.reporter = reporter
         self.permit = permit
+        self.lock = lock
     }
 
     /// Begins the timeout. Throws if it is zero.
@@ -62,7 +66,7 @@ final class Send: Sendable {
     func note(_ phase: Phase) {
         reporter.note(phase)
         if phase == .waitingForConnection || phase == .waitingForPermit {
-            return state.withLock { state in (state.isQueued, state.hasQueued) = (true, true) }
+            return state.withLock { state in (state.isQueued, state.hasWaited) = (true, true) }
         }
         let now = time.now
         state.withLock { state in
@@ -71,23 +75,42 @@ final class Send: Sendable {
         }
     }
 
-    /// Uses the permit at this instant. Returns `false` if another one has to be taken, with `takePermit()`.
-    func usePermit() -> Bool {
-        guard let permit else { return true }
-        let (start, hasQueued) = state.withLock { ($0.start, $0.hasQueued) }
-        return permit.use(at: hasQueued || permit.hasEnd ? time.now : start)
+    /// Notes that it has waited for something else than a connection or a permit. The timeout runs during such a wait.
+    func noteWait() {
+        state.withLock { $0.hasWaited = true }
     }
 
-    /// When the permit can no longer be used; `nil` if it has no end.
-    var permitEnd: Instant? { permit.flatMap { $0.hasEnd ? $0.end : nil } }
+    /// Uses the permit at this instant. Returns `false` if another one has to be taken, with `takePermit()`, which
+    /// throws if nothing may be sent any more.
+    func usePermit() -> Bool {
+        if lock?.isLost == true { return false }
+        guard let permit else { return true }
+        let (start, hasWaited) = state.withLock { ($0.start, $0.hasWaited) }
+        return permit.use(at: hasWaited || permit.hasEnd ? time.now : start)
+    }
+
+    /// Returns how long the first byte may still be sent from the moment of the call, because the permit ends then, or
+    /// the lock of the refresh; `nil` if that has no end.
+    var permitEnd: (() -> Duration)? {
+        let end = permit.flatMap { $0.hasEnd ? $0.end : nil }
+        guard end != nil || lock?.timeLeft != nil else { return nil }
+        return { [time, lock] in
+            [end.map { time.now.duration(to: $0) }, lock?.timeLeft].compactMap(\.self).min() ?? .zero
+        }
+    }
 
     /// Takes another permit, ahead of the queue, and uses it.
     func takePermit() async throws(ServiceError) {
+        try checkLock()
         guard let permit else { return }
         note(.waitingForPermit)
         reporter.noteWait(forPermit: try await permit.takeAnother(in: scope))
+        try checkLock()
         note(.preparing)
     }
+
+    /// Throws if the refresh that sends has lost its lock.
+    func checkLock() throws(ServiceError) { try lock?.checkLock() }
 
     func noteProgress() {
         let now = time.now
@@ -126,6 +149,16 @@ protocol PhaseReporter: AnyObject, Sendable {
     func noteWait(forPermit wait: Duration)
     /// The error of a send whose time is up.
     func timedOut(_ bound: Timeout.Bound) -> ServiceError
+}
+
+/// The lock under which a send is made.
+protocol SendLock: Sendable {
+    /// Whether somebody else may have the lock by now.
+    var isLost: Bool { get }
+    /// How long the lock is still held; `nil` if it has no end.
+    var timeLeft: Duration? { get }
+    /// Throws if the lock is lost.
+    func checkLock() throws(ServiceError)
 }
 
 /// The permission for a send.

@@ -30,15 +30,18 @@ public enum Social {
         public init(stringLiteral name: String) { self.init(rawValue: name) }
     }
 
-    /// Creates a client for the app with that token and the user with that number; every call sends both. What it
-    /// keeps to show at once is in memory; configure another cache to have it when the app starts.
+    /// Creates a client for the app with that token and the user with that number; every call sends both.
+    ///
+    /// What the client keeps to show at once is in that folder, so it is there when the app starts. A relative path,
+    /// such as `com.example.social`, is below the user's folder for caches. Without a folder it is in memory.
     public static func client(
-        _ server: ServerEnvironment, appToken: String, user: User.ID,
+        _ server: ServerEnvironment, appToken: String, user: User.ID, folder: String? = nil,
         _ configure: (inout Configuration) -> Void = { _ in }
     ) -> APIClient {
         var configuration = Configuration(server)
         configuration.parameters = ["application_token": appToken, "user_id": user]
-        configuration.cache = .memory(megabytes: 5)
+        configuration.rateLimit = .requests(5, per: .seconds(1))
+        configuration.cache = folder.map { HTTPCache.disk($0, megabytes: 5) } ?? .memory(megabytes: 5)
         configure(&configuration)
         return APIClient(configuration)
     }

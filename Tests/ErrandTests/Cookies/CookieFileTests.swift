@@ -93,9 +93,8 @@ import Testing
         try JarFile(path).write([
             JarFile.Entry(cookie: own, owner: session.id), JarFile.Entry(cookie: foreign, owner: UUID()),
         ])
-        let disk = MemoryTokenPersistence()
-        disk.save(session)
-        let tokens = TokenStore(persistence: disk, time: clock)
+        try await FileTokenPersistence(path: scratch.path("session")).save(session)
+        let tokens = TokenStore(persistence: .file(scratch.path("session")), time: clock)
         let jar = CookieJar(file: path)
         let client = testClient(network, clock) {
             $0.tokens = tokens
@@ -109,6 +108,70 @@ import Testing
         await tokens.signOut()
         await jar.waitUntilSaved()
         #expect(try saved() == ["foreign=1"])
+    }
+
+    @Test("J5: the cookies of a session that no later process knows are kept in memory alone")
+    func unsavedSession() async throws {
+        let (network, clock) = (scripted(), TestClock())
+        let jar = CookieJar(file: path)
+        let login = testClient(network, clock) { $0.cookies = jar }
+        let tokens = TokenStore(time: clock) { _ in
+            Token(accessToken: try await login.run(Endpoint<String>.post("refresh")))
+        }
+        let client = testClient(network, clock) {
+            $0.tokens = tokens
+            $0.cookies = jar
+        }
+        func cookie(_ name: String) -> HTTPHeaders {
+            ["Set-Cookie": "\(name)=1; Path=/; Max-Age=60", "Content-Type": "text/plain"]
+        }
+        network.on(.get, "/news", .status(204, headers: cookie("news")))
+        network.on(.get, "/me", .status(401, headers: cookie("me")), .status(204))
+        network.on(.post, "/refresh", .status(200, headers: cookie("refresh"), body: "new"))
+        await tokens.signIn(Token(accessToken: "old"))
+        try await client.run(.get("me"))
+        try await client.run(.get("news").authentication(.none))
+        await jar.waitUntilSaved()
+        #expect(try saved() == ["news=1"])
+        #expect(await Set(jar.cookies.map(\.name)) == ["me", "refresh", "news"])
+        await tokens.signOut()
+        #expect(await jar.cookies.map(\.name) == ["news"])
+    }
+
+    @Test("J5: a process that has not used the session signs out, and its cookies are removed from the file")
+    func signOutUnread() async throws {
+        let (network, clock) = (scripted(), TestClock())
+        let session = SavedSession(id: UUID(), token: Token(accessToken: "ann"), received: clock.date)
+        let expires = clock.date.addingTimeInterval(60)
+        try JarFile(path).write([
+            JarFile.Entry(cookie: Cookie("own", "1", domain: "api.test", expires: expires), owner: session.id)
+        ])
+        try await FileTokenPersistence(path: scratch.path("session")).save(session)
+        let tokens = TokenStore(persistence: .file(scratch.path("session")), time: clock)
+        let jar = CookieJar(file: path)
+        let client = testClient(network, clock) {
+            $0.tokens = tokens
+            $0.cookies = jar
+        }
+        await tokens.signOut()
+        await tokens.waitUntilSaved()
+        #expect(!scratch.exists("cookies"))
+        withExtendedLifetime(client) {}
+    }
+
+    @Test("J5: the end of a session says when its cookies are removed from the file", arguments: [true, false])
+    func awaitedRemoval(isRead: Bool) async throws {
+        let session = UUID()
+        try JarFile(path).write([JarFile.Entry(cookie: cookie("a"), owner: session)])
+        let jar = CookieJar(file: path)
+        if isRead { #expect(await jar.cookies.count == 1) }
+        let held = await HeldPlace(path)
+        let removal = try #require(jar.remove(session: session))
+        #expect(removal.outcome == nil && scratch.exists("cookies"))
+        held.release()
+        await removal.completion()
+        #expect(!scratch.exists("cookies"))
+        #expect(jar.remove(session: session) == nil)
     }
 
     @Test(

@@ -37,12 +37,19 @@ import Testing
 
     @Test("J4: ten thousand cookies in one response leave fifty, and a request that servers accept")
     func tenThousand() async throws {
-        let lines = (0..<10_000).lazy.map { "c\($0)=\($0)" }
-        let header = try await attack(setting(lines))
-        let cookies = await jar.cookies
-        #expect(cookies.count <= 50)
-        // A transport may refuse a head of that size as a whole.
-        if let header { #expect(header.split(separator: "; ").count == cookies.count) }
+        let server = try LoopbackServer()
+        defer { server.close() }
+        server.on(.get, "/attack", setting((0..<10_000).lazy.map { "c\($0)=\($0)" }))
+        server.on(.get, "/after", .status(204))
+        let client = client(server)
+        // A transport may refuse a head of that size as a whole. Then nothing of it is kept.
+        let answer = try? await client.run(Endpoint<NoContent>.get("attack"))
+        let count = answer == nil ? 0 : 50
+        try await client.run(.get("after"))
+        await client.shutdown()
+        #expect(await jar.cookies.count == count)
+        let header = server.received.last?.headers["Cookie"]
+        #expect((header?.split(separator: "; ").count ?? 0) == count)
     }
 
     @Test("J4: large cookies, response after response, keep the request small")

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 // Serialized: each seed is a long piece of work, and hundreds at once would delay the tests that use real time.
-@Suite("Interleavings of shared requests", .serialized)
+@Suite("Interleavings of shared requests", .serialized, .timeLimit(.minutes(5)))
 struct SharingInterleavingTests {
     @Test(
         "K8, K11, K12: 100,000 random steps of ten tasks break no guarantee of shared requests",

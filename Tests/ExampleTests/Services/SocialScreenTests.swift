@@ -1,6 +1,8 @@
 import Errand
+import ErrandTestSupport
 import ErrandTesting
 import ExampleServices
+import Foundation
 import Observation
 import Testing
 
@@ -19,7 +21,7 @@ import Testing
 
     private let list = "/api/v1/friends?application_token=app&user_id=1"
 
-    @Test("tapped again, the load that runs is cancelled, and the second one's friends are shown")
+    @Test("tapped again, the load that runs is canceled, and the second one's friends are shown")
     @MainActor func tappedTwice() async throws {
         network.on(.get, list, .json(#"[{"id": 7}]"#).after(.seconds(2)), .json(#"[{"id": 8}]"#).after(.seconds(2)))
         let screen = Social.FriendsScreen(service)
@@ -49,6 +51,34 @@ import Testing
         await clock.advance(by: .seconds(2))
         await load.value
         #expect(screen.friends.map(\.id) == [7] && !screen.isLoading && screen.message != nil)
+    }
+
+    @Test("with a folder, the friends of the last time are there when the app starts again")
+    func nextStart() async throws {
+        network.on(
+            .get, list, .json(#"[{"id": 7}]"#, headers: ["Cache-Control": "max-age=0", "ETag": "\"1\""]), .status(503))
+        let folder = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await clock.run {
+            let first = startedService(in: folder)
+            let loaded = try await first.friends()
+            #expect(loaded.map(\.id) == [7])
+            // The client of another start, which has nothing but the folder.
+            let second = startedService(in: folder)
+            let shown = Noted<[[Int]]>([])
+            let error = await failure { () async throws(ServiceError) in
+                for try await reply in second.friendsAtOnce() { shown.update { $0.append(reply.value.map(\.id)) } }
+            }
+            #expect(shown.value == [[7]])
+            #expect(error?.refusal?.status == 503)
+        }
+    }
+
+    private func startedService(in folder: String) -> Social.FriendsService {
+        Social.FriendsService(
+            Social.client(
+                ServerEnvironment(name: "social", baseURL: "https://social.test/api/v1"), appToken: "app", user: 1,
+                folder: folder, scripted(network, clock)))
     }
 
     @Test("the screen is loading from the first tap until the last load has ended")

@@ -34,6 +34,8 @@ private struct AssertingPersistence<Base: TokenPersistence>: TokenPersistence {
 
     func changes() -> AsyncStream<Void>? { base.changes() }
 
+    var outlivesProcess: Bool { base.outlivesProcess }
+
     // Refreshes and saves all run in here. It begins before the lock is acquired, because a process must not be
     // suspended with it.
     func exclusively(_ body: @Sendable (SessionLock) async -> Void) async throws {

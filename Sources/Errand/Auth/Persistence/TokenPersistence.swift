@@ -35,6 +35,12 @@ public protocol TokenPersistence: Sendable {
     ///
     /// The store calls this once, before it loads the session, and drops the stream when it is released itself.
     func changes() -> AsyncStream<Void>?
+    /// A Boolean value that indicates whether a saved session is still there in the next process; `true` by default.
+    ///
+    /// The next process cannot remove what belongs to a session that it does not know. So if this is `false`, an
+    /// ``HTTPCache`` on a disk keeps the responses of the session in memory, and a ``CookieJar`` with a file does so
+    /// with its cookies.
+    var outlivesProcess: Bool { get }
 }
 
 extension TokenPersistence {
@@ -52,6 +58,9 @@ extension TokenPersistence {
 
     /// Returns `nil`: it is not known when the saved session changes elsewhere.
     public func changes() -> AsyncStream<Void>? { nil }
+
+    /// `true`: the next process finds the saved session.
+    public var outlivesProcess: Bool { true }
 }
 
 /// Keeps the session in memory. The session ends with the process.
@@ -73,6 +82,8 @@ public final class MemoryTokenPersistence: TokenPersistence {
             return true
         }
     }
+    /// `false`: the next process finds no session.
+    public var outlivesProcess: Bool { false }
 }
 
 extension TokenPersistence where Self == MemoryTokenPersistence {
@@ -84,7 +95,8 @@ extension TokenPersistence where Self == MemoryTokenPersistence {
 public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong.
     @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// The file or its folder cannot be read.
+        /// The file or its folder cannot be read, or its token is bound to a key and the process lacks the library that
+        /// signs. The file was left as it is. Or the answer of a store that several machines share cannot be read.
         case unreadable
         /// The file or its folder cannot be written.
         case unwritable
@@ -161,10 +173,12 @@ extension TokenPersistenceError {
 /// runs, because a lease was not renewed in time or a connection broke, it calls ``lose(_:)``. The store then sends no
 /// refresh token that it has not sent yet, and does not believe the server that a session is over: another process may
 /// have just used the refresh token. A token that it has already asked for is still saved, with
-/// ``TokenPersistence/replace(_:with:)``.
+/// ``TokenPersistence/replace(_:with:)``. If the lock has an end, a refresh that is under way then is canceled, and
+/// fails in passing.
 public final class SessionLock: Sendable {
     private let lost = Lock<TokenPersistenceError?>(nil)
-    private let end: (instant: Instant, time: any TimeSource)?
+    /// When the lock ends, on which clock; `nil` if it has no end.
+    let end: (instant: Instant, time: any TimeSource)?
 
     /// Creates a lock that is held.
     public init() {
@@ -187,5 +201,10 @@ public final class SessionLock: Sendable {
     /// the first call counts.
     public func lose(_ reason: String) {
         lost.withLock { $0 = $0 ?? TokenPersistenceError(.lockLost, reason) }
+    }
+
+    /// Calls `action` at the end of the lock, unless the alarm is canceled before. Returns `nil` if there is no end.
+    func atEnd(_ action: @escaping @Sendable () -> Void) -> Alarm? {
+        end.map { $0.time.schedule(at: $0.instant, for: .watch("the end of a lock on a session"), action) }
     }
 }

@@ -137,6 +137,11 @@ final class LiveSession: Sendable {
     /// Tells `keeper` of each session that ends from now on.
     func add(_ keeper: any SessionKeeper) { keepers.add(keeper) }
 
+    /// Waits until what belongs to sessions that have ended is removed, but no longer than that.
+    func waitUntilRemoved(within limit: Duration) async {
+        await keepers.waitUntilRemoved(within: limit, by: time)
+    }
+
     /// Why that session has ended; `nil` if it is the current one.
     func end(of session: UUID) -> ServiceError? {
         if case .ended(let expiry) = status(of: session) { .sessionExpired(expiry) } else { nil }

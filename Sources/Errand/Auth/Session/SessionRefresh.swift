@@ -60,6 +60,22 @@ final class SessionRefresh: Sendable {
         }
     }
 
+    /// Has an exchange end with its lock, if the lock has an end: from then on another process may use the refresh
+    /// token (T17). Returns the alarm.
+    private func endExchange(with lock: SessionLock?, on store: isolated TokenStore) -> Alarm? {
+        guard let lock else { return nil }
+        return lock.atEnd { [weak store, executor = time.executor] in
+            Task(executorPreference: executor) { if let store { await self.giveUp(lock, on: store) } }
+        }
+    }
+
+    /// Ends an exchange whose lock has ended, unless it is over.
+    private func giveUp(_ lock: SessionLock, on store: isolated TokenStore) {
+        guard live.session(for: promise) != nil, unsaved.withLock({ $0 }) == nil, let loss = lock.loss else { return }
+        let (now, random) = (time.now, time.randomFraction())
+        store.change { $0.endLock(loss, of: promise, at: now, random: random) }
+    }
+
     private func failLocking(_ error: TokenPersistenceError, on store: isolated TokenStore) {
         let (now, random) = (time.now, time.randomFraction())
         store.change { $0.failLocking(error, by: promise, at: now, random: random) }
@@ -81,10 +97,12 @@ final class SessionRefresh: Sendable {
                 lock = nil
                 continue
             }
+            let alarm = endExchange(with: lock, on: store)
             // A late token does not keep the store.
             let outcome = await exchange.newToken(for: session, of: store, under: lock) { [weak store] token in
                 await store?.takeLate(token, of: session)
             }
+            alarm?.cancel()
             switch outcome {
             case .success(let newer):
                 guard let continued = live.session(for: promise)?.continued(with: newer, at: time.date) else {

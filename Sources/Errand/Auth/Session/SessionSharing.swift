@@ -77,6 +77,15 @@ extension SessionState {
         return history.isSaved ? report + fail(refresh, with: .storage(error), at: now, random: random) : report
     }
 
+    /// Ends a refresh whose lock has ended while the server was asked, and leaves its closure behind, as at its limit
+    /// (T17). A session that was never saved belongs to this process alone, and its refresh continues.
+    mutating func endLock(
+        _ error: TokenPersistenceError, of refresh: Refresh, at now: Instant, random: Double
+    ) -> [Action] {
+        guard session(for: refresh) != nil, history.isSaved else { return [] }
+        return failLocking(error, by: refresh, at: now, random: random) + [.cancelRefresh]
+    }
+
     // MARK: The saved session has changed elsewhere
 
     /// Compares the session with what is saved, which has changed elsewhere (T20). Not while a change of this process

@@ -23,6 +23,8 @@ final class SessionStorage: Sendable {
         }
     }
 
+    /// Whether the session that is saved is still there in the next process.
+    let outlivesProcess: Bool
     private let persistence: any TokenPersistence
     private let time: any TimeSource
     private let accesses = Lock(Accesses())
@@ -30,6 +32,7 @@ final class SessionStorage: Sendable {
     init(_ persistence: any TokenPersistence, time: any TimeSource) {
         self.persistence = persistence
         self.time = time
+        outlivesProcess = persistence.outlivesProcess
     }
 
     /// The save or the access that has not ended yet, whichever ends last.

@@ -13,6 +13,9 @@ extension TokenStore {
     /// The current session, if it is known without a wait.
     nonisolated var presentSession: UUID? { live.id }
 
+    /// Whether the next process knows the session. Otherwise what belongs to it stays in memory (K7, J5).
+    nonisolated var outlivesProcess: Bool { storage.outlivesProcess }
+
     /// Returns the session of a call that begins now, after its first token has been obtained if the store does that
     /// (T19).
     nonisolated func session() async throws(ServiceError) -> UUID {

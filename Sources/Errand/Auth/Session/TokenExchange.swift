@@ -66,9 +66,12 @@ final class TokenExchange: Sendable {
             revoke(result, of: work, by: revocation, run) { await store.takeLate($0, of: session) }
             return outcome
         }
-        // From here on, tasks that the closure has left behind are like any other, even while the token is saved.
-        run.end()
-        if let outcome = result.outcome { return outcome }
+        if let outcome = result.outcome {
+            // From here on, tasks that the closure has left behind are like any other, even while the token is saved.
+            run.end()
+            return outcome
+        }
+        run.abandon()
         work.cancel()
         // It has no owner: it ends with the closure.
         Task(executorPreference: time.executor) {
@@ -107,22 +110,37 @@ final class TokenExchange: Sendable {
 ///
 /// A task that the closure has started and left behind inherits it; when the closure is over that task is like any
 /// other.
-final class RefreshRun: Sendable {
+final class RefreshRun: SendLock {
     private let store: ObjectIdentifier
     /// The session whose token is exchanged; `nil` if the run is none's.
     let session: UUID?
+    /// Whether the next process knows that session.
+    let outlivesProcess: Bool
     private let lock: SessionLock?
     private let over = Promise<Void, Never>()
+    private let isAbandoned = Lock(false)
 
     init(of store: TokenStore, for session: UUID? = nil, under lock: SessionLock? = nil) {
         self.store = ObjectIdentifier(store)
         self.session = session
+        outlivesProcess = store.outlivesProcess
         self.lock = lock
     }
 
     /// Throws if the lock was lost under which the closure runs: another process may be using the refresh token by now.
     func checkLock() throws(ServiceError) {
-        if isUnderWay, let loss = lock?.loss { throw .storage(loss) }
+        if let loss = lockInUse?.loss { throw .storage(loss) }
+    }
+
+    var isLost: Bool { lockInUse?.loss != nil }
+
+    var timeLeft: Duration? {
+        lockInUse?.end.map { $0.time.now.duration(to: $0.instant) }
+    }
+
+    /// The lock that must be held when the closure sends something; `nil` if there is none.
+    private var lockInUse: SessionLock? {
+        isUnderWay || isAbandoned.withLock { $0 } ? lock : nil
     }
 
     var isUnderWay: Bool { over.outcome == nil }
@@ -133,6 +151,14 @@ final class RefreshRun: Sendable {
 
     func end() {
         over.complete(.success(()))
+    }
+
+    /// Ends the run although its closure may continue. If other machines wait for the lock, the closure sends nothing
+    /// more: one of them may use the refresh token soon.
+    func abandon() {
+        if lock?.end != nil { lock?.lose("the refresh was given up") }
+        isAbandoned.withLock { $0 = true }
+        end()
     }
 
     /// Waits until the run has ended, even if the task is canceled.
@@ -146,7 +172,7 @@ extension ServiceError {
         self.init(error) { .transport(TransportFailure(.other, "the refresh failed with \(foreignName(of: $0))")) }
         // The callers that wait for the token were not canceled.
         if self == .cancelled {
-            self = .transport(TransportFailure(.other, "the refresh of the access token was cancelled"))
+            self = .transport(TransportFailure(.other, "the refresh of the access token was canceled"))
         }
     }
 }

@@ -150,8 +150,11 @@ public actor TokenStore {
     /// If the task is canceled, it returns at once, and the saved session is still removed. Inside the `refresh`
     /// closure it returns at once, and the saved session is removed when the refresh is over.
     ///
-    /// With a `revoke` closure, the token is revoked beside that. With one, or with an ``HTTPCache`` on a disk, a
-    /// session that has not been loaded yet is loaded first.
+    /// Nothing that an ``HTTPCache`` or a ``CookieJar`` has of the session is used from then on. What they have on a
+    /// disk is removed beside that, so a program that ends now may leave it there: wait for ``waitUntilSaved()`` first.
+    ///
+    /// With a `revoke` closure, the token is revoked beside that. With one, or with an ``HTTPCache`` or a
+    /// ``CookieJar`` on a disk, a session that has not been loaded yet is loaded first.
     public func signOut() async {
         // Otherwise it is not known what to revoke, or what to remove. What cannot be loaded is neither.
         if revocation != nil || live.isKeptBeyondProcess { await startLoading()?.completion() }
@@ -192,10 +195,12 @@ public actor TokenStore {
     }
 
     /// Waits until nothing of the session is being changed or saved: neither a refresh, nor a sign-in or a sign-out.
+    /// After a sign-out it also waits until the responses and the cookies of the session are removed from the disk.
     ///
     /// Call it before the program ends, after `shutdown()` of the clients that use the store or refresh its token, so
     /// that nothing new begins: otherwise a token that the server has just replaced may be lost. It takes no longer
-    /// than the store's `refreshTimeout` and saving take. A refresh that waits for the end of its delay after a failure
+    /// than the store's `refreshTimeout` and saving take, and again the `refreshTimeout` if the disk of an
+    /// ``HTTPCache`` or a ``CookieJar`` does not respond. A refresh that waits for the end of its delay after a failure
     /// has sent nothing, and is not waited for.
     ///
     /// It also waits in a canceled task, because programs often end in one. Inside the `refresh` closure it returns at
@@ -209,9 +214,10 @@ public actor TokenStore {
             } else if let refresh = live.refresh, refresh != pausing {
                 await refresh.completion()
             } else {
-                return
+                break
             }
         }
+        await live.waitUntilRemoved(within: refreshTimeout)
     }
 
     /// Whether the server replaces tokens.

@@ -32,6 +32,12 @@ import Testing
         #expect(disk.saves == ["new"])
     }
 
+    @Test("K7: a session outlives the process if what saves it says so")
+    func outliving() {
+        #expect(!noting(MemoryTokenPersistence()).outlivesProcess)
+        #expect(noting(LockedPersistence()).outlivesProcess)
+    }
+
     @Test("what was begun is ended, too, if the session cannot be locked")
     func failure() async {
         await #expect(throws: TokenPersistenceError.self) { try await noting(LockedPersistence()).exclusively { _ in } }
