@@ -9,24 +9,24 @@ struct HeldPermits {
     /// leave the shared queue in a bunch.
     let isExclusive: Bool
     private var urgent = 0
-    private var patient = 0
+    private var normal = 0
 
     init(isExclusive: Bool) {
         self.isExclusive = isExclusive
     }
 
     mutating func hold(_ cost: Int, isUrgent: Bool) {
-        if isUrgent { urgent += cost } else { patient += cost }
+        if isUrgent { urgent += cost } else { normal += cost }
     }
 
     mutating func release(_ cost: Int, isUrgent: Bool) {
-        if isUrgent { urgent -= cost } else { patient -= cost }
+        if isUrgent { urgent -= cost } else { normal -= cost }
     }
 
     /// Returns how many permits a source must have for a call to hold `cost` of them; `nil` if others must be released
     /// first.
     func needed(for cost: Int, isUrgent: Bool) -> Int? {
-        let others = isUrgent ? urgent : urgent + patient
+        let others = isUrgent ? urgent : urgent + normal
         return isExclusive && others > 0 ? nil : cost + others
     }
 }

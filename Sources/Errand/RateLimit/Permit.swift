@@ -18,6 +18,9 @@ final class Permit: SendPermit {
     private let taken: Instant
     private let deadline: Instant
     private let isUnused: Atomic<Bool>
+    /// Until when the request may begin to leave, in nanoseconds. It is set with the use, because what the limiter owns
+    /// later belongs to other permits.
+    private let usableUntil = Atomic(Int64.min)
 
     /// Creates a permit for `cost` permits that were taken at that instant; a used one if none were. Another one is
     /// taken before the deadline.
@@ -31,19 +34,31 @@ final class Permit: SendPermit {
 
     var hasEnd: Bool { limiter.permitsEnd }
 
-    var end: Instant { limiter.permitEnd }
+    var end: Instant { Instant(nanoseconds: usableUntil.load(ordering: .relaxed)) }
 
     /// Uses the permit for a send at that instant. Returns `false` if it has been used or given back, or has come back
     /// to the limiter in the meantime.
     func use(at instant: Instant) -> Bool {
         guard claim() else { return false }
         guard hasEnd || instant > taken.advanced(by: Self.tolerance) else { return true }
-        return limiter.renew(cost: cost, takenAt: taken, at: instant)
+        return renew(takenAt: taken, at: instant)
     }
 
     /// Takes and uses another permit, ahead of the queue. Returns how long it waited.
     func takeAnother(in scope: CallScope) async throws(ServiceError) -> Duration {
-        try await limiter.take(cost: cost, isUrgent: true, before: deadline, in: scope).wait
+        var wait = Duration.zero
+        while true {
+            let grant = try await limiter.take(cost: cost, isUrgent: true, before: deadline, in: scope)
+            wait += grant.wait
+            // A permit that can end may have done so before its task continued.
+            if !hasEnd || renew(takenAt: grant.taken, at: limiter.time.now) { return wait }
+        }
+    }
+
+    private func renew(takenAt instant: Instant, at now: Instant) -> Bool {
+        guard let end = limiter.renew(cost: cost, takenAt: instant, at: now) else { return false }
+        usableUntil.store(end.nanoseconds, ordering: .relaxed)
+        return true
     }
 
     /// Gives the permit back now. Does nothing if it has been used.
@@ -66,8 +81,8 @@ final class Permit: SendPermit {
 package protocol PermitSource: Sendable {
     /// Whether its permits can end before they are used.
     static var permitsEnd: Bool { get }
-    /// When the permits that were taken can no longer be used, as far as is known now.
-    var end: Instant { get }
+    /// Returns until when a request whose permits are used at `instant` may begin to leave.
+    func end(usedAt instant: Instant) -> Instant
     /// Returns the number of available permits; `nil` if it is unlimited.
     func available(at now: Instant) -> Int?
     /// Returns when `cost` permits can be taken together, if no others are taken before; `nil` if that cannot be
@@ -89,5 +104,5 @@ package protocol PermitSource: Sendable {
 
 extension PermitSource {
     package static var permitsEnd: Bool { false }
-    package var end: Instant { .distantFuture }
+    package func end(usedAt instant: Instant) -> Instant { .distantFuture }
 }

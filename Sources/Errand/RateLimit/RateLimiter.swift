@@ -25,6 +25,8 @@ public final class RateLimiter: Sendable {
     private let largestCost: Int
     /// Called when calls begin to wait, and when a pause begins or ends, for a source that can get more permits.
     private let onDemand: (@Sendable () -> Void)?
+    /// Called at the end of the limiter, with its source and the end of its pause.
+    private let onRelease: (@Sendable (any PermitSource, Instant?) -> Void)?
     private let state: Lock<State>
 
     /// Creates a limiter with a full bucket.
@@ -60,18 +62,26 @@ public final class RateLimiter: Sendable {
     /// Creates a limiter whose permits come from that source. No call may cost more than the limit.
     package init(
         _ limit: RateLimit, of source: any PermitSource, time: any TimeSource, within shared: RateLimiter? = nil,
-        serverPauses: ServerPauses = .own, onDemand: (@Sendable () -> Void)? = nil
+        serverPauses: ServerPauses = .own, onDemand: (@Sendable () -> Void)? = nil,
+        onRelease: (@Sendable (any PermitSource, Instant?) -> Void)? = nil
     ) {
         self.limit = limit
         self.time = time
         self.shared = shared
         self.serverPauses = serverPauses
         self.onDemand = onDemand
+        self.onRelease = onRelease
         permitsEnd = type(of: source).permitsEnd || shared?.permitsEnd == true
         problem = limit.problem
         largestCost = limit.largestCost
         let isSmooth = limit.windows.contains(where: \.isSmooth)
         state = Lock(State(source, holding: shared.map { _ in HeldPermits(isExclusive: isSmooth) }))
+    }
+
+    deinit {
+        guard let onRelease else { return }
+        let (source, pausedUntil) = state.withLock { $0.rest }
+        onRelease(source, pausedUntil)
     }
 
     /// Waits for `cost` permits and takes them. Returns how long it waited.
@@ -137,9 +147,9 @@ public final class RateLimiter: Sendable {
         serve()
     }
 
-    /// Counts permits of this limiter alone that were taken at `instant` as taken now. Returns `false` if they have
-    /// come back already, or if a pause has begun since.
-    func renewOwn(cost: Int, takenAt instant: Instant, at now: Instant) -> Bool {
+    /// Counts permits of this limiter alone that were taken at `instant` as taken now. Returns until when a request may
+    /// begin to leave with them; `nil` if they have come back already, or if a pause has begun since.
+    func renewOwn(cost: Int, takenAt instant: Instant, at now: Instant) -> Instant? {
         state.withLock { $0.renew(cost, takenAt: instant, at: now) }
     }
 
@@ -147,11 +157,6 @@ public final class RateLimiter: Sendable {
     func giveBackOwn(cost: Int, takenAt instant: Instant) {
         state.withLock { $0.giveBack(cost, takenAt: instant) }
         serve()
-    }
-
-    /// When the permits that were taken can no longer be used.
-    var permitEnd: Instant {
-        min(state.withLock { $0.end }, shared?.permitEnd ?? .distantFuture)
     }
 
     /// Changes what the source has, and serves the waiters that can be served then. The change may be made twice:
@@ -169,6 +174,8 @@ public final class RateLimiter: Sendable {
         package var next = 0
         /// The end of the current pause; `nil` if there is none.
         package var pausedUntil: Instant?
+        /// Whether the server has refused a request because of a rate limit, for or during that pause.
+        package var isRefused = false
     }
 
     /// What waits now.
@@ -190,8 +197,12 @@ public final class RateLimiter: Sendable {
     /// Afterwards permits come back one by one at the pace of the limit, so that waiters do not all send at once.
     /// Waiters that would not wait that long fail at once with `.rateLimited`.
     public func pause(until instant: Instant) {
+        pause(until: instant, isRefusal: false)
+    }
+
+    func pause(until instant: Instant, isRefusal: Bool) {
         let now = time.now
-        let unservable = state.withLock { $0.pause(until: instant, at: now) }
+        let unservable = state.withLock { $0.pause(until: instant, isRefusal: isRefusal, at: now) }
         for waiter in unservable { waiter.admission.complete(.failure(.waitTooLong(now.duration(to: instant)))) }
         serve()
         onDemand?()

@@ -11,6 +11,8 @@ extension RateLimiter {
         private var refusal: ServiceError?
         /// The end of the pause; no waiter is served before.
         private var pausedUntil: Instant?
+        /// Whether the server has refused a request, for or during the pause.
+        private var isRefused = false
         /// The source as it would be without the pause, which has drained it. A pause that ends early restores it.
         private var sourceWithoutPause: (any PermitSource)?
 
@@ -83,8 +85,9 @@ extension RateLimiter.State {
     }
 
     /// Begins or extends a pause. Returns the waiters that would not wait for its end, and removes them from the queue.
-    mutating func pause(until instant: Instant, at now: Instant) -> [WaitingLine.Waiter] {
+    mutating func pause(until instant: Instant, isRefusal: Bool = false, at now: Instant) -> [WaitingLine.Waiter] {
         endPause(at: now)
+        if isRefusal, instant > now { isRefused = true }
         guard instant > max(pausedUntil ?? now, now) else { return [] }
         pausedUntil = instant
         if sourceWithoutPause == nil { sourceWithoutPause = source }
@@ -109,7 +112,7 @@ extension RateLimiter.State {
     }
 
     private mutating func forgetPause() {
-        (pausedUntil, sourceWithoutPause) = (nil, nil)
+        (pausedUntil, isRefused, sourceWithoutPause) = (nil, false, nil)
     }
 
     mutating func changeSource(_ change: (inout any PermitSource) -> Void) {
@@ -120,9 +123,10 @@ extension RateLimiter.State {
         }
     }
 
-    mutating func renew(_ cost: Int, takenAt instant: Instant, at now: Instant) -> Bool {
+    /// Counts permits as taken now. Returns until when a request may begin to leave with them; `nil` if they are gone.
+    mutating func renew(_ cost: Int, takenAt instant: Instant, at now: Instant) -> Instant? {
         sourceWithoutPause?.renew(cost, takenAt: instant, at: now)
-        return source.renew(cost, takenAt: instant, at: now)
+        return source.renew(cost, takenAt: instant, at: now) ? source.end(usedAt: now) : nil
     }
 
     mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
@@ -156,8 +160,8 @@ extension RateLimiter.State {
             nextGrant: next ?? .distantFuture, pausedUntil: end)
     }
 
-    /// When the permits that were taken can no longer be used.
-    var end: Instant { source.end }
+    /// What remains of the limiter: its source as it is without a pause, and the end of the pause.
+    var rest: (any PermitSource, Instant?) { (sourceWithoutPause ?? source, pausedUntil) }
 
     /// Begins or ends to refuse calls that would have to wait. Returns the waiters that are refused, and removes them.
     mutating func refuse(_ reason: ServiceError?) -> [WaitingLine.Waiter] {
@@ -172,7 +176,8 @@ extension RateLimiter.State {
     func demand(at now: Instant) -> RateLimiter.Demand {
         RateLimiter.Demand(
             waiting: line.costAhead(ofUrgent: false), next: line.first?.cost ?? 0,
-            pausedUntil: pausedUntil.flatMap { $0 > now ? $0 : nil })
+            pausedUntil: pausedUntil.flatMap { $0 > now ? $0 : nil },
+            isRefused: isRefused && pausedUntil.map { $0 > now } == true)
     }
 
     private func available(at now: Instant) -> Int? {

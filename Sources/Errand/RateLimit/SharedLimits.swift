@@ -73,17 +73,18 @@ extension RateLimiter {
         return nil
     }
 
-    /// Counts permits that were taken at `instant` as taken now. Returns `false` if some of them have come back
-    /// already, or if a pause has begun since; then the others are given back.
-    func renew(cost: Int, takenAt instant: Instant, at now: Instant) -> Bool {
-        guard renewOwn(cost: cost, takenAt: instant, at: now) else {
+    /// Counts permits that were taken at `instant` as taken now. Returns until when a request may begin to leave with
+    /// them; `nil` if some of them have come back already, or if a pause has begun since. Then the others are given
+    /// back.
+    func renew(cost: Int, takenAt instant: Instant, at now: Instant) -> Instant? {
+        guard let end = renewOwn(cost: cost, takenAt: instant, at: now) else {
             shared?.giveBack(cost: cost, takenAt: instant)
-            return false
+            return nil
         }
-        guard let shared else { return true }
-        if shared.renew(cost: cost, takenAt: instant, at: now) { return true }
+        guard let shared else { return end }
+        if let other = shared.renew(cost: cost, takenAt: instant, at: now) { return min(end, other) }
         giveBackOwn(cost: cost, takenAt: now)
-        return false
+        return nil
     }
 
     /// Returns unused permits.
@@ -93,9 +94,11 @@ extension RateLimiter {
     }
 
     /// Pauses what a server's answer is to pause.
-    func pauseForServer(until instant: Instant) {
-        guard let shared, serverPauses.kind == .shared else { return pause(until: instant) }
-        shared.pauseForServer(until: instant)
+    ///
+    /// - Parameter isRefusal: Whether the server has refused a request because of a rate limit.
+    func pauseForServer(until instant: Instant, isRefusal: Bool) {
+        guard let shared, serverPauses.kind == .shared else { return pause(until: instant, isRefusal: isRefusal) }
+        shared.pauseForServer(until: instant, isRefusal: isRefusal)
     }
 
     /// The limit, with those that it is within.

@@ -10,7 +10,7 @@ struct WaitingLine {
         /// Whether it waits with the urgent ones: it is urgent, or has lost permits that it held.
         fileprivate let isInFront: Bool
         let deadline: Instant
-        /// Lands when the waiter is served, with the instant at which the permits were taken.
+        /// Completes when the waiter is served, with the instant at which the permits were taken.
         let admission = Promise<Instant, ServiceError>()
         fileprivate let place: Int
 
@@ -24,35 +24,35 @@ struct WaitingLine {
     }
 
     private var urgent = Lane()
-    private var patient = Lane()
+    private var normal = Lane()
 
-    var count: Int { urgent.count + patient.count }
+    var count: Int { urgent.count + normal.count }
 
     /// Returns the total cost of all waiters that would be served before a new one.
     func costAhead(ofUrgent isUrgent: Bool) -> Int {
-        isUrgent ? urgent.cost : urgent.cost + patient.cost
+        isUrgent ? urgent.cost : urgent.cost + normal.cost
     }
 
     /// The next waiter to be served.
-    var first: Waiter? { urgent.first ?? patient.first }
+    var first: Waiter? { urgent.first ?? normal.first }
 
     /// All waiters, in the order in which they will be served.
-    var all: [Waiter] { urgent.all + patient.all }
+    var all: [Waiter] { urgent.all + normal.all }
 
     /// Appends a waiter to the queue. One that returns because it has lost permits that it held waits with the urgent
     /// ones.
     mutating func join(cost: Int, isUrgent: Bool, isReturning: Bool = false, deadline: Instant) -> Waiter {
         let isInFront = isUrgent || isReturning
-        let place = isInFront ? urgent.end : patient.end
+        let place = isInFront ? urgent.end : normal.end
         let waiter = Waiter(
             cost: cost, isUrgent: isUrgent, isInFront: isInFront, deadline: deadline, place: place)
-        if isInFront { urgent.append(waiter) } else { patient.append(waiter) }
+        if isInFront { urgent.append(waiter) } else { normal.append(waiter) }
         return waiter
     }
 
     /// Removes the waiter, wherever it is in the queue. Does nothing if it has left already.
     mutating func leave(_ waiter: Waiter) {
-        if waiter.isInFront { urgent.remove(at: waiter.place) } else { patient.remove(at: waiter.place) }
+        if waiter.isInFront { urgent.remove(at: waiter.place) } else { normal.remove(at: waiter.place) }
     }
 
     private struct Lane {

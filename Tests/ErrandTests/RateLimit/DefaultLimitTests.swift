@@ -2,7 +2,8 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-/// Real time passes here: a second for each process.
+#if DEBUG
+/// Real time passes here: a second for each process. Only a debug build says anything.
 @Suite("A program that the default limit makes wait", .timeLimit(.minutes(1)))
 struct DefaultLimitTests {
     @Test("it says why once, on standard error, unless a limit was set", arguments: [("default", 1), ("set", 0)])
@@ -19,3 +20,4 @@ struct DefaultLimitTests {
         }
     }
 }
+#endif

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Calls at the limit's pace") struct PacedCallsTests {
+@Suite("Calls at the limit's pace", .timeLimit(.minutes(1))) struct PacedCallsTests {
     @Test(
         "C8: twenty calls at five per second take three seconds; no rolling second has six", arguments: UInt64(0)..<10)
     func twenty(seed: UInt64) async throws {
@@ -101,7 +101,7 @@ import Testing
         let printed = Noted<[String]>([])
         let notice = Notice("why") { line in printed.update { $0.append(line) } }
         for expected in [1, 0] {
-            let (clock, network, reported) = (TestClock(), scripted(), Noted<[ClientEvent.Kind]>([]))
+            let (clock, network, reported) = (TestClock { _ in }, scripted(), Noted<[ClientEvent.Kind]>([]))
             network.onAny { ScriptedReply.json("1").times(4) }
             let client = testClient(network, clock) {
                 $0.rateLimit = .requests(1, per: .seconds(1))
@@ -119,7 +119,7 @@ import Testing
     @Test("the explanation is printed without a listener too, but not before a call waits", arguments: [1, 2])
     func printing(calls: Int) async throws {
         let printed = Noted<[String]>([])
-        let (clock, network) = (TestClock(), scripted())
+        let (clock, network) = (TestClock { _ in }, scripted())
         network.onAny { ScriptedReply.json("1").times(calls) }
         let client = testClient(network, clock) {
             $0.rateLimit = .requests(1, per: .seconds(1))

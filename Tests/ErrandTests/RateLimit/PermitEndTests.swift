@@ -11,7 +11,7 @@ private final class EndingPermits: PermitSource {
     /// The end of each permit in turn: the first is over when the connection is open.
     let ends = Lock([Instant.zero, .distantFuture])
 
-    var end: Instant {
+    func end(usedAt instant: Instant) -> Instant {
         ends.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
     }
 
