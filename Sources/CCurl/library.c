@@ -141,7 +141,9 @@ const char *ccurl_describe(ccurl_code code) { return ccurl_api.easy_strerror(cod
 const char *ccurl_system_trust(void) { return system_trust; }
 bool ccurl_tells_connected(void) { return version->version_num >= CCURL_VERSION_WITH_PREREQ; }
 
-bool ccurl_speaks_http3(void) { return ccurl_tells_connected() && (version->features & CCURL_VERSION_HTTP3); }
+bool ccurl_speaks_http3(void) {
+    return version->version_num >= CCURL_VERSION_WITH_HTTP3 && (version->features & CCURL_VERSION_HTTP3);
+}
 
 bool ccurl_environment_has_proxy(void) {
     static const char *const names[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};

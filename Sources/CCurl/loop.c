@@ -71,7 +71,7 @@ static int note_timer(void *multi, long milliseconds, void *context) {
 ccurl_loop *ccurl_loop_new(void) {
     ccurl_loop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
-    loop->due = loop->answered.due = -1;
+    loop->due = loop->answered.due = loop->handshake_due = -1;
     ccurl_flood_init(&loop->flood);
     pthread_mutex_init(&loop->sockets.guard, NULL);
     loop->sockets.lists = calloc(CCURL_PORTS, sizeof *loop->sockets.lists);
@@ -150,16 +150,21 @@ bool ccurl_loop_may_use_http3(const ccurl_loop *loop, const ccurl_transfer *tran
 
 bool ccurl_loop_has_http3(const ccurl_loop *loop, uint64_t to) { return ccurl_sockets_have_http3(&loop->sockets, to); }
 
-bool ccurl_loop_add_again(ccurl_loop *loop, ccurl_transfer *transfer) {
+static void choose_connection(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share) {
+    ccurl_api.easy_setopt(ccurl_transfer_easy(transfer), CCURLOPT_PIPEWAIT, may_share ? 1L : 0L);
+    if (ccurl_origins_contains(&loop->http1, ccurl_transfer_request(transfer).origin))
+        ccurl_transfer_downgrade(transfer);
+}
+
+bool ccurl_loop_add_again(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share) {
+    choose_connection(loop, transfer, may_share);
     ccurl_transfer_restart_without(transfer);
     return give(loop, transfer);
 }
 
 bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share) {
     choose_read_size(loop, transfer);
-    ccurl_api.easy_setopt(ccurl_transfer_easy(transfer), CCURLOPT_PIPEWAIT, may_share ? 1L : 0L);
-    if (ccurl_origins_contains(&loop->http1, ccurl_transfer_request(transfer).origin))
-        ccurl_transfer_downgrade(transfer);
+    choose_connection(loop, transfer, may_share);
     ccurl_transfer_start(transfer);
     return give(loop, transfer);
 }

@@ -140,7 +140,7 @@ static int open_socket(void *context, int purpose, socket_address *address) {
     // A program that is started at this moment does not inherit it.
     int opened = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
     ccurl_connection *connection = ccurl_transfer_connection(transfer);
-    connection->opened++;
+    if (connection->opened++ == 0) connection->opened_at = ccurl_now();
     if (opened < 0) connection->refusal = errno;
     ccurl_watch *watch = opened < 0 ? NULL : ccurl_watch_of(sockets, opened);
     if (!watch) return opened;
@@ -348,8 +348,11 @@ void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer) {
 // healthy until the kernel gives up, and libcurl would put each new request on it. After a timeout it takes no more
 // requests, unless responses show that the server is only slow; a server that answers nothing may still send frames
 // that belong to no request. Those that wait on the connection already keep their own timeouts.
+//
+// That holds for a response of which some has come, too: nothing more came in the second half of the wait. But what is
+// not read because its reader is slow may have come.
 bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer) {
-    if (ccurl_transfer_is_receiving(transfer)) return false;
+    if (ccurl_transfer_is_paused(transfer)) return false;
     int socket = next_socket(sockets, ccurl_transfer_connection(transfer), -1);
     // If bytes of responses came in the second half of the wait, the server is slow and the connection works.
     int64_t now = ccurl_now();

@@ -71,6 +71,8 @@ typedef struct {
     ccurl_connection_kind kind;
     // How many sockets were opened for it, and the errno with which the system refused one; 0 if it did not.
     int opened, refusal;
+    // When the first of them was, in microseconds; 0 if none was.
+    int64_t opened_at;
     // The ports of the connection on which the request was sent last, where libcurl names them.
     int to_port, from_port;
     // The descriptor of the kept HTTP/1 connection that it runs on, plus one; 0 if there is none.

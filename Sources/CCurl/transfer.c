@@ -32,7 +32,6 @@ int64_t ccurl_transfer_started(const ccurl_transfer *transfer) { return transfer
 bool ccurl_transfer_is_encrypted(const ccurl_transfer *transfer) { return transfer->request.is_encrypted; }
 bool ccurl_transfer_is_streamed(const ccurl_transfer *transfer) { return transfer->hooks.on_body != NULL; }
 bool ccurl_transfer_is_paused(const ccurl_transfer *transfer) { return transfer->is_paused; }
-bool ccurl_transfer_is_receiving(const ccurl_transfer *transfer) { return transfer->state == RECEIVING; }
 
 long ccurl_transfer_get_long(const ccurl_transfer *transfer, ccurl_info info) {
     long value = 0;
@@ -65,6 +64,7 @@ bool ccurl_transfer_is_on_kept_connection(const ccurl_transfer *transfer) {
 }
 
 bool ccurl_transfer_has_opened(const ccurl_transfer *transfer) { return transfer->connection.opened > 0; }
+int64_t ccurl_transfer_opened_at(const ccurl_transfer *transfer) { return transfer->connection.opened_at; }
 
 bool ccurl_transfer_has_whole_body(const ccurl_transfer *transfer) {
     return transfer->head.is_complete && transfer->head.content_length >= 0 && !transfer->is_paused &&
@@ -117,8 +117,7 @@ bool ccurl_transfer_reset(ccurl_transfer *transfer) {
         .fields_capacity = transfer->fields_capacity,
     };
     ccurl_head_clear(&kept.head);
-    // Before anything is freed, because libcurl reads it. The connections are the loop's, and stay. A new handle with
-    // all its options costs less than a microsecond; a copy of a prepared one (curl_easy_duphandle) costs no less.
+    // Before anything is freed, because libcurl reads it. The connections are the loop's, and stay.
     if (is_spent) {
         if (transfer->easy) ccurl_api.easy_cleanup(transfer->easy);
         kept.easy = new_handle(transfer->sessions);
@@ -282,6 +281,11 @@ void ccurl_transfer_set_special_long(ccurl_transfer *transfer, ccurl_option opti
 void ccurl_set_hooks(ccurl_transfer *transfer, ccurl_hooks hooks) {
     assert(transfer->state == PREPARING);
     transfer->hooks = hooks;
+}
+
+void ccurl_set_permit_end(ccurl_transfer *transfer, int64_t end) {
+    assert(transfer->state == PREPARING);
+    transfer->request.permit_end = end;
 }
 
 void ccurl_trust_system(ccurl_transfer *transfer) {

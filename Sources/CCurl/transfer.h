@@ -53,10 +53,12 @@ bool ccurl_transfer_is_encrypted(const ccurl_transfer *transfer);
 bool ccurl_transfer_is_streamed(const ccurl_transfer *transfer);
 // Whether the response is paused: by a hook, or because it has used up its share.
 bool ccurl_transfer_is_paused(const ccurl_transfer *transfer);
+// Whether the transfer, which runs, has no connection yet on which it can be sent.
+bool ccurl_transfer_is_connecting(const ccurl_transfer *transfer);
+// When the first socket was opened for it, in microseconds; 0 if none was.
+int64_t ccurl_transfer_opened_at(const ccurl_transfer *transfer);
 // Whether libcurl has begun to send the request on some connection.
 bool ccurl_transfer_was_sent(const ccurl_transfer *transfer);
-// Whether bytes of a response have come, be it interim.
-bool ccurl_transfer_is_receiving(const ccurl_transfer *transfer);
 // Whether all bytes of the response's body have come by its Content-Length, and none is kept back.
 bool ccurl_transfer_has_whole_body(const ccurl_transfer *transfer);
 long ccurl_transfer_get_long(const ccurl_transfer *transfer, ccurl_info info);

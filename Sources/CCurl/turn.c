@@ -26,17 +26,22 @@
 // long the thread may work on all such connections in a turn.
 #define LONG 2000
 #define LONGEST_FOR_ALL 10000
+// For how long the first requests to a server wait for the connection that one of them makes, in microseconds: longer
+// than nearly every handshake takes, and short beside the timeouts of calls.
+#define LONGEST_HANDSHAKE 1000000
 
 void ccurl_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 // MARK: A turn
 
+// Returns the earlier of two times, of which a negative one is none.
+static int64_t earlier(int64_t one, int64_t other) { return one < 0 || (other >= 0 && other < one) ? other : one; }
+
 // Returns when there is something to do although nothing has come, in microseconds; INT64_MAX for no such time.
 static int64_t next_due(const ccurl_loop *loop) {
     // Those that rest are resumed in the next turn.
     if (loop->shares.first) return 0;
-    int64_t due = loop->due, probe = loop->answered.due;
-    if (due < 0 || (probe >= 0 && probe < due)) due = probe;
+    int64_t due = earlier(earlier(loop->due, loop->answered.due), loop->handshake_due);
     if (due < 0) due = INT64_MAX;
     if (!loop->has_unwatched) return due;
     int64_t retry = ccurl_now() + RETRY_PAUSE * 1000;
@@ -49,6 +54,14 @@ int ccurl_loop_prepare_wait(ccurl_loop *loop, bool may_wait) {
     if (loop->waits_until == 0) return 0;
     int64_t left = (loop->waits_until - ccurl_now() + 999) / 1000;
     return left < 0 ? 0 : left < LONGEST_WAIT ? (int)left : LONGEST_WAIT;
+}
+
+bool ccurl_loop_awaits(ccurl_loop *loop, const ccurl_transfer *transfer) {
+    if (!ccurl_transfer_is_connecting(transfer)) return false;
+    int64_t end = ccurl_transfer_opened_at(transfer) + LONGEST_HANDSHAKE;
+    if (end <= ccurl_now()) return false;
+    loop->handshake_due = earlier(loop->handshake_due, end);
+    return true;
 }
 
 void ccurl_loop_wait(ccurl_loop *loop, int milliseconds) {
@@ -131,6 +144,8 @@ void ccurl_loop_work(ccurl_loop *loop) {
     }
     loop->count = 0;
     if (busy > 0) handle_busy(loop, busy);
+    // Those that are still awaited set it again at the end of the turn.
+    loop->handshake_due = -1;
     if (loop->due < 0 || loop->due > ccurl_now()) return;
     loop->due = -1;
     act(loop, CCURL_SOCKET_TIMEOUT, 0);

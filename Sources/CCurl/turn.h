@@ -18,6 +18,8 @@ struct ccurl_loop {
     int alarm;
     // When libcurl wants to be called at the latest, in microseconds; -1 if it does not.
     int64_t due;
+    // When those who wait for a connection that is being made stop waiting, in microseconds; -1 if there are none.
+    int64_t handshake_due;
     // Until when the thread waits, if nothing wakes it, in microseconds; INT64_MAX if that does not matter.
     int64_t waits_until;
     ccurl_sockets sockets;

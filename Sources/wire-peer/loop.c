@@ -43,7 +43,9 @@ static double now(void) {
 }
 
 int peer_loop(const char *url, int transfers, double seconds, const char *authorities) {
-    void *library = dlopen("libcurl.so.4", RTLD_NOW);
+    // The same libcurl as the client that it is compared with.
+    const char *chosen = getenv("ERRAND_LIBCURL");
+    void *library = dlopen(chosen && *chosen ? chosen : "libcurl.so.4", RTLD_NOW);
     if (!library) return 1;
     int (*global_init)(long) = dlsym(library, "curl_global_init");
     void *(*easy_init)(void) = dlsym(library, "curl_easy_init");

@@ -22,7 +22,7 @@ const char *ccurl_version(void);
 const char *ccurl_describe(ccurl_code code);
 // Whether libcurl says when it is about to send a request (7.80 and later): CCURL_CONNECTED.
 bool ccurl_tells_connected(void);
-// Whether libcurl was built with HTTP/3, and says when it is about to send a request.
+// Whether libcurl was built with HTTP/3, and is new enough for it (8.23 and later).
 bool ccurl_speaks_http3(void);
 // Whether the environment names a proxy for https, whatever it names as exceptions.
 bool ccurl_environment_has_proxy(void);
@@ -140,7 +140,7 @@ typedef struct {
     bool has_own_proxy;
     // Whether the options of the transport allow HTTP/3.
     bool may_use_http3;
-    // When the permit of the rate limit ends, by ccurl_now_suspended; 0 if it does not.
+    // When the permit of the rate limit ends, by ccurl_now_suspended; 0 if it does not, or is not known yet.
     int64_t permit_end;
 } ccurl_request;
 
@@ -159,6 +159,8 @@ void ccurl_transfer_free(ccurl_transfer *transfer);
 bool ccurl_transfer_begin(ccurl_transfer *transfer, const ccurl_request *request);
 // Has the options that are set now kept for the next requests.
 void ccurl_transfer_keep_shared_options(ccurl_transfer *transfer);
+// Sets when the permit of the rate limit ends, by ccurl_now_suspended.
+void ccurl_set_permit_end(ccurl_transfer *transfer, int64_t end);
 // Trusts the certificates in the system's file, if there is one, and in no folder: libcurl 7.87 and later then keep
 // them in memory. With a folder, each connection reads the file anew, which takes tens of milliseconds. The file is the
 // one that is built into libcurl or, if the system does not have that, the one that it has.
@@ -226,8 +228,6 @@ ccurl_failure ccurl_transfer_failure(const ccurl_transfer *transfer);
 void ccurl_transfer_set_words(ccurl_transfer *transfer, const char *words);
 // Whether the transfer, which runs, may still be looking up its host.
 bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer);
-// Whether the transfer, which runs, has no connection yet on which it can be sent.
-bool ccurl_transfer_is_connecting(const ccurl_transfer *transfer);
 // Whether it was sent on a connection that was kept.
 bool ccurl_transfer_is_on_kept_connection(const ccurl_transfer *transfer);
 // Whether a socket was opened for it: its host was looked up, and it is on no connection that was kept.
@@ -252,11 +252,14 @@ bool ccurl_loop_has_http3(const ccurl_loop *loop, uint64_t origin);
 void ccurl_transfer_choose_http3(ccurl_transfer *transfer, ccurl_http3 way);
 // Whether the transfer, which has ended, found no connection for CCURL_KEEPING_HTTP3. Nothing was sent.
 bool ccurl_transfer_lacks_http3(const ccurl_transfer *transfer);
-// Starts a transfer that lacked one again. Returns false if libcurl refuses it.
-bool ccurl_loop_add_again(ccurl_loop *loop, ccurl_transfer *transfer);
 // Starts a transfer, which waits for a connection that is being made, to share it, if it `may_share`. Returns false if
 // libcurl refuses it.
 bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share);
+// Starts a transfer again that lacked a connection of HTTP/3, likewise.
+bool ccurl_loop_add_again(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share);
+// Whether others wait for the connection of the transfer, which runs and whose host was looked up: it is being made,
+// for less than a second so far. When that second is over, the loop's thread has a turn.
+bool ccurl_loop_awaits(ccurl_loop *loop, const ccurl_transfer *transfer);
 // Ends a transfer that runs, but leaves the lookup of its host to libcurl. Returns false if none is under way: then it
 // has to be removed.
 bool ccurl_loop_leave_lookup(ccurl_loop *loop, ccurl_transfer *transfer);
@@ -272,8 +275,8 @@ typedef struct {
 bool ccurl_loop_next_lookup(ccurl_loop *loop, ccurl_lookup *lookup);
 // Ends a transfer that runs.
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer);
-// Called before a transfer is removed because its time is up: if nothing of its response has come, its connection
-// takes no more requests. Returns whether that is so.
+// Called before a transfer is removed because its time is up: if nothing of a response has come on its connection for
+// half of that time, it takes no more requests. Returns whether that is so.
 bool ccurl_loop_doubt(ccurl_loop *loop, ccurl_transfer *transfer);
 // Whether libcurl still has a handle that was removed: ccurl_loop_free would wait for it.
 bool ccurl_loop_is_busy(const ccurl_loop *loop);

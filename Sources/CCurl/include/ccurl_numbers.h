@@ -195,6 +195,9 @@ enum {
     CCURL_VERSION_WITHOUT_HEADER_FAULT = 0x080100,
     // The handles of a multi handle share their TLS sessions by themselves.
     CCURL_VERSION_WITH_SHARED_SESSIONS = 0x080c00,
+    // HTTP/3 as it is used here. Before 7.88, CCURL_HTTP_VERSION_3 means HTTP/3 without a fallback to TCP, and
+    // CCURL_HTTP_VERSION_3ONLY is unknown; up to 8.22 there are known faults that a server can exploit over HTTP/3.
+    CCURL_VERSION_WITH_HTTP3 = 0x081700,
 };
 
 #endif

@@ -7,6 +7,8 @@ import Foundation
 ///
 /// There the header `X-Connection` identifies the connection to nginx that a request came on.
 final class HTTP2Server: Sendable {
+    /// Its port.
+    var port: Int { nginx.port }
     /// Its URL, without a path.
     let url: String
     /// The server that receives the requests.

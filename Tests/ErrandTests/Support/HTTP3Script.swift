@@ -1,6 +1,7 @@
 #if os(Linux)
 extension HTTP3Server {
-    /// What the Python process runs: one port for TLS over TCP and for HTTP/3, which both lead to the backend.
+    /// What the Python process runs: one port for TLS over TCP and for HTTP/3, which both lead to the backend. With a
+    /// neighbor, HTTP/3 is on that one's port.
     static let script = #"""
         import asyncio, os, re, ssl, sys
         from aioquic.asyncio import QuicConnectionProtocol, serve
@@ -10,7 +11,7 @@ extension HTTP3Server {
         from aioquic.quic.events import ConnectionTerminated, ProtocolNegotiated, StreamReset, StopSendingReceived
 
         certificate, key, backend, udp = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
-        asks = sys.argv[5] == "asking"
+        asks, neighbor = sys.argv[5] == "asking", int(sys.argv[6])
         NO_ERROR, INTERNAL_ERROR, REJECTED = 0x100, 0x102, 0x10b
         fronts = []
 
@@ -190,9 +191,11 @@ extension HTTP3Server {
                 tcp = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=context)
                 port = tcp.sockets[0].getsockname()[1]
                 if udp == "absent": break
-                try: server = await serve("127.0.0.1", port, configuration=configuration, create_protocol=Front)
+                place = "127.0.0.1", neighbor or port
+                try: server = await serve(*place, configuration=configuration, create_protocol=Front)
                 except OSError:
                     # Something else has the port of UDP.
+                    if neighbor: raise
                     tcp.close()
                     continue
                 take, send = server.datagram_received, server._transport.sendto

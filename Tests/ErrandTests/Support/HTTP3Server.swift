@@ -33,12 +33,15 @@ final class HTTP3Server: Sendable {
 
     /// Whether there is what the tests need.
     static var isAvailable: Bool { InstalledLibrary.speaksHTTP3 && Program.openssl.isInstalled && python != nil }
-    static let isMissing: Comment = "this libcurl was built without HTTP/3, or no Python with aioquic is installed"
+    static let isMissing: Comment =
+        "this libcurl was built without HTTP/3 or is older than 8.23, or no Python with aioquic is installed"
 
     /// Its port, for TCP and UDP.
     let port: Int
     /// The server that receives the requests.
     let backend: LoopbackServer
+    /// The port at which it takes commands: its own one for TCP.
+    private let commandPort: Int
     private let scratch: Scratch
     private let process: ServerProcess
     private let authority: TestAuthority
@@ -50,13 +53,14 @@ final class HTTP3Server: Sendable {
     /// The connections of HTTP/3 of the requests that have arrived.
     var connections: Set<String> { Set(backend.received.compactMap { $0.headers["X-Connection"] }) }
 
-    /// Starts a server with a certificate of that authority, or with another one.
+    /// Starts a server with a certificate of that authority, or with another one. With a `neighbor`, it uses its port
+    /// for UDP and its backend, and leaves TCP to it.
     init(
         _ authority: TestAuthority, _ certificate: TestCertificate? = nil, datagrams: Datagrams = .taken,
-        asksForCertificate: Bool = false
+        asksForCertificate: Bool = false, beside neighbor: HTTP2Server? = nil
     ) async throws {
         self.authority = authority
-        backend = try LoopbackServer()
+        backend = if let neighbor { neighbor.backend } else { try LoopbackServer() }
         scratch = try Scratch()
         try scratch.write(Self.script, to: "server.py")
         let own = if let certificate { certificate } else { try await authority.issue() }
@@ -64,16 +68,17 @@ final class HTTP3Server: Sendable {
             at: #require(Self.python),
             [
                 scratch.path("server.py"), own.file, own.key, "\(backend.port)", datagrams.rawValue,
-                asksForCertificate ? "asking" : "",
+                asksForCertificate ? "asking" : "", "\(neighbor?.port ?? 0)",
             ], readyAfter: "ready")
         let digits = process.greeting.split(separator: "ready ").last?.prefix { $0.isNumber }
-        port = try #require(digits.flatMap { Int($0) })
+        commandPort = try #require(digits.flatMap { Int($0) })
+        port = neighbor?.port ?? commandPort
     }
 
     /// Has the server do something, and waits until it has.
     func tell(_ command: Command) async throws {
         let transport = authority.transport()
-        let url = try HTTPURL("\(url)/tell/\(command.rawValue)")
+        let url = try HTTPURL("https://localhost:\(commandPort)/tell/\(command.rawValue)")
         let response = try await transport.send(HTTPRequest(method: .get, url: url), context: TransportContext())
         await transport.shutdown()
         try #require(response.status == 204)

@@ -25,8 +25,8 @@ enum InstalledLibrary {
     static let speaksHTTP2 = announcesRequests && (read(CInt.self, at: 32) ?? 0) & 1 << 16 != 0
     static let speaksNoHTTP2: Comment = "this libcurl was built without HTTP/2, or is older than 7.80"
 
-    /// Whether it was built with HTTP/3.
-    static let speaksHTTP3 = announcesRequests && (read(CInt.self, at: 32) ?? 0) & 1 << 25 != 0
+    /// Whether it was built with HTTP/3, and the transport uses that.
+    static let speaksHTTP3 = version >= 0x081700 && (read(CInt.self, at: 32) ?? 0) & 1 << 25 != 0
 
     /// Whether it says why a server has reset a stream.
     static let explainsResets = !(0x080100..<0x080200).contains(version)

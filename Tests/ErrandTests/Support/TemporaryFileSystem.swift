@@ -4,10 +4,18 @@ import Foundation
 /// A small file system in memory, which is unmounted with this object.
 final class TemporaryFileSystem: Sendable {
     private let scratch: Scratch
+    private let size: String
 
     init(bytes: Int) throws {
         scratch = try Scratch()
-        guard mount("tmpfs", scratch.folder, "tmpfs", 0, "size=\(bytes)") == 0 else { throw POSIXError(.EPERM) }
+        size = "size=\(bytes)"
+        guard mount("tmpfs", scratch.folder, "tmpfs", 0, size) == 0 else { throw POSIXError(.EPERM) }
+    }
+
+    /// Forbids or allows to write. Nothing changes while a file is open for writing.
+    func setReadOnly(_ isReadOnly: Bool) {
+        // MS_REMOUNT and MS_RDONLY, which the C libraries declare with different types.
+        _ = mount("tmpfs", scratch.folder, "tmpfs", 32 | (isReadOnly ? 1 : 0), size)
     }
 
     static var isAllowed: Bool { (try? TemporaryFileSystem(bytes: 4096)) != nil }

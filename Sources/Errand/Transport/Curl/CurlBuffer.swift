@@ -14,7 +14,7 @@ final class CurlBuffer: Sendable {
         var bytes = Data()
         var isPaused = false
         var ending: Result<Void, ServiceError>?
-        /// Lands when there is something new for the reader.
+        /// Completes when there is something new for the reader.
         var news: Promise<Void, ServiceError>?
     }
 

@@ -8,7 +8,7 @@ import Foundation
 
 /// A streamed response on its way from libcurl's thread to its reader.
 final class CurlDownload: Sendable {
-    /// Lands when the head of the response is complete, or the transfer has failed before.
+    /// Completes when the head of the response is complete, or the transfer has failed before.
     let head = Promise<HTTPResponse, ServiceError>()
     let buffer = CurlBuffer()
     private let giveBack: @Sendable (CurlExchange.Handle) -> Void

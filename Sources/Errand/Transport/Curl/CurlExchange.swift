@@ -26,7 +26,7 @@ final class CurlExchange: Sendable {
     }
 
     let handle: Handle
-    /// Lands when there is something to do for the caller who wants a whole response: libcurl has let go of the
+    /// Completes when there is something to do for the caller who wants a whole response: libcurl has let go of the
     /// transfer, or a good part of a coded body has come.
     let ready = Promise<Void, ServiceError>()
     private let state = Lock(State())

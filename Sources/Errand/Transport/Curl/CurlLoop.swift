@@ -142,7 +142,7 @@ final class CurlLoop: Sendable {
     /// Starts the exchange on the thread of its caller, if that only has to send the request: to hand a single request
     /// to the other thread takes longer than to send it. With more of them that thread is awake anyway.
     private func send(_ exchange: CurlExchange) -> Bool {
-        guard inbox.withLock({ $0.isQuiet }) else { return false }
+        guard isQuiet else { return false }
         return worker.withLockIfAvailable { $0?.send(exchange) ?? false } ?? false
     }
 
@@ -243,12 +243,15 @@ final class CurlLoop: Sendable {
         inbox.withLock { $0.mayWait() }
     }
 
+    /// Whether the thread waits, and no exchange is active but that of the caller.
+    var isQuiet: Bool { inbox.withLock { $0.isQuiet } }
+
     /// For the thread: exchanges an empty list for what there is to do. Returns whether the loop is closed.
     func takeJobs(for empty: inout [CurlInbox.Job]) -> Bool {
         inbox.withLock { $0.takeJobs(for: &empty) }
     }
 
-    /// Lands what waits for the thread, which has ended all exchanges or could not begin.
+    /// Completes what waits for the thread, which has ended all exchanges or could not begin.
     private func end(_ thread: CurlInbox.Thread) {
         let (jobs, ended) = inbox.withLock { $0.end(thread) }
         for job in jobs {

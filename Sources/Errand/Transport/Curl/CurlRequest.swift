@@ -33,7 +33,7 @@ struct CurlRequest {
             origin: origin, head_limit: Self.largestHead, body_limit: context.bodyLimit,
             is_encrypted: isEncrypted, is_safe: request.method == .get || request.method == .head,
             expects_continue: request.headers["Expect"] != nil, is_plain: isPlain, has_own_proxy: ownProxy != nil,
-            may_use_http3: isEncrypted && mayUseHTTP3, permit_end: context.permitEnd.map(Self.end) ?? 0)
+            may_use_http3: isEncrypted && mayUseHTTP3, permit_end: 0)
         if ccurl_transfer_begin(transfer, &facts) {
             prepareProtocol(transfer)
             try prepareConnection(transfer)
@@ -48,6 +48,11 @@ struct CurlRequest {
             try prepareBody(transfer)
         }
         try prepareHeaders(transfer)
+    }
+
+    /// Sets the end of the permit, after which nothing is sent, on a transfer that is prepared.
+    static func setPermitEnd(of transfer: OpaquePointer, _ context: TransportContext) {
+        if let wait = context.permitEnd { ccurl_set_permit_end(transfer, end(after: wait)) }
     }
 
     /// Returns an instant of the client's clock as one of the C side's. A process that is stopped in between gets an

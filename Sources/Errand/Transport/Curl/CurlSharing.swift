@@ -11,15 +11,26 @@ import CCurl
 /// - known to share: libcurl has them wait for the connection that is being made (`CURLOPT_PIPEWAIT`).
 /// - known not to: each makes its own.
 ///
-/// A first handshake that takes too long delays the others until its timeout, as libcurl's own option would.
+/// This is about TCP, and only a response over TCP shows it: a server that speaks HTTP/3 may know nothing but HTTP/1.1
+/// over TCP. For the requests that may go over either, the last response counts.
+///
+/// The others wait for a first handshake for a second at most, then each makes its own connection: a server that
+/// accepts one and stays silent costs the first request, and not all of them.
 ///
 /// libcurl cannot decide this. Since 8.16, when a connection turns out to be one of HTTP/1.1, it wakes only one of the
 /// requests that wait: their handshakes come one after the other, and some never come.
 struct CurlSharing {
+    private struct Origin {
+        /// Whether requests share a connection over TCP; `nil` if no response has shown it.
+        var overTCP: Bool?
+        /// Whether the last response came on a connection that requests share.
+        var last: Bool
+    }
+
     /// At this number of origins, all are forgotten: they become known again with the next response.
     private static let most = 1024
 
-    private var origins: [UInt64: Bool] = [:]
+    private var origins: [UInt64: Origin] = [:]
 
     /// Whether it is unknown if requests to the origin of the exchange share a connection.
     func isUnknown(to exchange: CurlExchange) -> Bool {
@@ -29,22 +40,40 @@ struct CurlSharing {
     /// Whether it is unknown if requests to that origin, over TLS, share a connection.
     func isUnknown(to origin: UInt64) -> Bool {
         // Where libcurl does not report connections, all requests go over HTTP/1.1.
-        ccurl_tells_connected() && origins[origin] == nil
+        ccurl_tells_connected() && origins[origin]?.overTCP == nil
     }
 
-    /// Whether requests to the origin of the exchange are known to share connections.
-    func isKnown(to exchange: CurlExchange) -> Bool {
-        exchange.isEncrypted && origins[exchange.origin] == true
+    /// Whether requests to the origin of the exchange that go that way are known to share connections.
+    func isKnown(to exchange: CurlExchange, going way: CurlHTTP3.Way) -> Bool {
+        exchange.isEncrypted && isKnown(to: exchange.origin, going: way)
+    }
+
+    /// Whether requests to that origin, over TLS, that go that way are known to share connections.
+    func isKnown(to origin: UInt64, going way: CurlHTTP3.Way) -> Bool {
+        switch way {
+        case .usual: origins[origin]?.overTCP == true
+        // It makes a connection of its own.
+        case .trial: false
+        case .kept: true
+        case .preferred: origins[origin]?.last == true
+        }
     }
 
     /// Notes what the exchange, which has ended, shows.
     mutating func note(_ exchange: CurlExchange) {
-        let version = exchange.isEncrypted ? ccurl_transfer_http_version(exchange.handle.transfer) : 0
+        guard exchange.isEncrypted else { return }
+        note(ccurl_transfer_http_version(exchange.handle.transfer), of: exchange.origin)
+    }
+
+    /// Notes the version of HTTP that a response of that origin came over, with libcurl's numbers; 0 if there is none.
+    mutating func note(_ version: Int, of origin: UInt64) {
         guard version > 0 else { return }
         let shares = version >= CCURL_HTTP_VERSION_2_0
-        guard origins[exchange.origin] != shares else { return }
-        if origins.count >= Self.most { origins = [:] }
-        origins[exchange.origin] = shares
+        let isOverTCP = version < CCURL_HTTP_VERSION_3
+        let known = origins[origin]
+        guard known?.last != shares || (isOverTCP && known?.overTCP != shares) else { return }
+        if known == nil, origins.count >= Self.most { origins = [:] }
+        origins[origin] = Origin(overTCP: isOverTCP ? shares : known?.overTCP, last: shares)
     }
 }
 #endif

@@ -38,8 +38,10 @@ public final class CurlTransport: StoppableTransport {
 
         /// When requests go over HTTP/3, which runs over UDP.
         ///
-        /// It needs a libcurl that was built with it, TLS, and no proxy: one that the environment names for `https`
-        /// counts too, whatever it names as exceptions. Without these, every choice means `never`.
+        /// It needs libcurl 8.23 or later that was built with it, TLS, and no proxy: one that the environment names for
+        /// `https` counts too, whatever it names as exceptions. Without these, every choice means `never`. Older
+        /// versions of libcurl have faults over HTTP/3 that a server can exploit, and before 7.88 they cannot fall back
+        /// to TCP.
         ///
         /// A request that tries HTTP/3 is sent once: libcurl opens a connection of each kind if the first is slow, and
         /// chooses before anything of the request is sent. After a failure, requests to that origin go over TCP for
@@ -54,8 +56,8 @@ public final class CurlTransport: StoppableTransport {
             /// When a response has announced it with `Alt-Svc`, for the same host and port, and for as long as that
             /// says. The next request tries it; once it has had a response, the others follow.
             public static let whenAnnounced = HTTP3(kind: .whenAnnounced)
-            /// From the first request on, for servers that are known to support it. With another server, each new
-            /// connection takes up to a fifth of a second longer.
+            /// From the first request on, for servers that are known to support it. With another server, the first
+            /// connection, and one after each pause, takes up to a fifth of a second longer.
             public static let assumed = HTTP3(kind: .assumed)
         }
 
@@ -157,6 +159,9 @@ public final class CurlTransport: StoppableTransport {
         _ context: TransportContext
     ) async throws(ServiceError) -> HTTPResponse {
         try prepare(handle, for: request, of: key, on: loop, context)
+        // After all that may fail by itself: a request that is not sent uses no permit.
+        if !context.usePermit() { try await waitForPermit(holding: handle, of: key, on: loop, context) }
+        CurlRequest.setPermitEnd(of: handle.transfer, context)
         do throws(ServiceError) {
             switch context.delivery.kind {
             case .whole: return try await response(to: request, with: handle, of: key, on: loop, context)
@@ -221,6 +226,7 @@ public final class CurlTransport: StoppableTransport {
             }
             throw error
         }
+        context.noteWait()
         var request = request
         request.body = .empty
         return try await exchange(request, context)
@@ -297,21 +303,16 @@ public final class CurlTransport: StoppableTransport {
         return response
     }
 
-    /// Waits for the turn of a request in that queue, and uses its permit.
+    /// Waits for the turn of a request in that queue.
     @inline(never)
     private func borrow(
         from loop: CurlLoop, for key: CurlQueues.Key, _ context: TransportContext
     ) async throws(ServiceError) -> CurlExchange.Handle {
-        if let free = try loop.borrowAtOnce(for: key) {
-            if !context.usePermit() { try await waitForPermit(holding: free, of: key, on: loop, context) }
-            return free
-        }
+        if let free = try loop.borrowAtOnce(for: key) { return free }
         let waiter = loop.join(key)
         // Noted by one that is in the queue already, so that the notes have the order of the queue.
         context.note(.waitingForConnection)
-        let handle = try await loop.borrow(as: waiter, for: key, in: context.scope)
-        if !context.usePermit() { try await waitForPermit(holding: handle, of: key, on: loop, context) }
-        return handle
+        return try await loop.borrow(as: waiter, for: key, in: context.scope)
     }
 
     @inline(never)

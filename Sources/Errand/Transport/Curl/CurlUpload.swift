@@ -23,7 +23,7 @@ final class CurlUpload: Sendable {
         var ending: Result<Void, ServiceError>?
         /// Whether libcurl waits for bytes.
         var isPaused = false
-        /// Lands when there is room for another chunk.
+        /// Completes when there is room for another chunk.
         var room: Promise<Void, ServiceError>?
         var task: Task<Void, Never>?
         var isCancelled = false
@@ -47,7 +47,7 @@ final class CurlUpload: Sendable {
 
     private let body: HTTPBody
     private let state = Lock(State())
-    /// Lands when the stream is not read any more.
+    /// Completes when the stream is not read any more.
     private let isRead = Promise<Void, Never>()
 
     init(_ body: HTTPBody) {

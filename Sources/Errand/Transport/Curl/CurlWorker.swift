@@ -59,10 +59,13 @@ struct CurlWorker: @unchecked Sendable {
 
     /// For a caller's thread, while the loop's waits: starts the exchange and sends its request, if that is all that it
     /// takes. Returns whether it did.
+    ///
+    /// The caller has asked whether it is quiet, but without the lock that this and a turn are behind. In between, the
+    /// loop may have been closed and have had its last turn, after which nothing would end the exchange. So it is asked
+    /// here again: a loop that is not closed by now has its last turn later, and that ends the exchange.
     mutating func send(_ exchange: CurlExchange) -> Bool {
-        guard running.isEmpty, !owner.usesHTTP3, ccurl_loop_can_send_at_once(loop, exchange.handle.transfer) else {
-            return false
-        }
+        guard running.isEmpty, !owner.usesHTTP3, owner.isQuiet else { return false }
+        guard ccurl_loop_can_send_at_once(loop, exchange.handle.transfer) else { return false }
         start(exchange)
         ccurl_loop_send_here(loop)
         endTurn()
@@ -158,11 +161,11 @@ struct CurlWorker: @unchecked Sendable {
     // MARK: Lookups
 
     /// Lets those begin who have waited for a lookup that has ended: its request opens a connection, or has one that
-    /// was kept. If others may share the connection, they wait until it is there.
+    /// was kept. If others may share the connection, they wait until it is there, or for as long as a handshake takes.
     private mutating func noteLookups() {
         guard !lookups.leaders.isEmpty else { return }
         for (transfer, origin) in lookups.leaders where !ccurl_transfer_may_look_up(transfer) {
-            if let leader = running[transfer], sharing.isUnknown(to: leader), ccurl_transfer_is_connecting(transfer) {
+            if let leader = running[transfer], sharing.isUnknown(to: leader), ccurl_loop_awaits(loop, transfer) {
                 continue
             }
             let outcome: Lookups.Outcome = ccurl_transfer_has_opened(transfer) ? .found : .reused
@@ -219,8 +222,8 @@ struct CurlWorker: @unchecked Sendable {
         var transfers = transfers[...]
         while let transfer = transfers.popFirst() {
             guard let exchange = running[transfer] else { continue }
-            chooseHTTP3(for: exchange)
-            guard !ccurl_loop_add(loop, transfer, sharing.isKnown(to: exchange)) else { continue }
+            let way = chooseHTTP3(for: exchange)
+            guard !ccurl_loop_add(loop, transfer, sharing.isKnown(to: exchange, going: way)) else { continue }
             forget(transfer)
             exchange.noteHTTP3(hasFailed: false)
             transfers += lookups.end(exchange.origin, by: transfer, with: .none, at: SystemTime.shared.now)
@@ -230,23 +233,29 @@ struct CurlWorker: @unchecked Sendable {
 
     // MARK: HTTP/3
 
-    private func chooseHTTP3(for exchange: CurlExchange, again isAgain: Bool = false) {
-        let transfer = exchange.handle.transfer
-        guard owner.usesHTTP3, ccurl_loop_may_use_http3(loop, transfer) else { return }
+    /// Chooses the way of an exchange that is about to begin, and returns it.
+    private func chooseHTTP3(for exchange: CurlExchange, again isAgain: Bool = false) -> CurlHTTP3.Way {
+        guard owner.usesHTTP3 else { return .usual }
         let (core, origin) = (owner.core, exchange.origin)
+        guard ccurl_loop_may_use_http3(loop, exchange.handle.transfer) else {
+            // It may have had another way, if its server has asked for HTTP/1.1 since.
+            exchange.choose(.usual)
+            return .usual
+        }
         let way = owner.http3.withLock { http3 in
             http3.way(to: origin, at: SystemTime.shared.now) {
                 !isAgain && ccurl_loop_has_http3(core.loop, origin)
             }
         }
         exchange.choose(way)
+        return way
     }
 
     /// Begins an exchange again that found no connection of HTTP/3. Returns whether libcurl accepts it.
     private func beginAgain(_ exchange: CurlExchange) -> Bool {
         exchange.noteHTTP3(hasFailed: false)
-        chooseHTTP3(for: exchange, again: true)
-        return ccurl_loop_add_again(loop, exchange.handle.transfer)
+        let way = chooseHTTP3(for: exchange, again: true)
+        return ccurl_loop_add_again(loop, exchange.handle.transfer, sharing.isKnown(to: exchange, going: way))
     }
 
     // MARK: One exchange

@@ -34,8 +34,8 @@ final class URLSessionExchange: Sendable {
     private static let canPause = false
     #endif
 
-    /// Lands when there is a response to return, or when there never will be. It does not hold the response, whose body
-    /// may retain the exchange.
+    /// Completes when there is a response to return, or when there never will be. It does not hold the response, whose
+    /// body may retain the exchange.
     private let answer = Promise<Void, ServiceError>()
     private let context: TransportContext
     private let readAhead: Int

@@ -6,7 +6,7 @@ import Testing
 @Suite("Transport conformance of libcurl", .timeLimit(.minutes(3))) struct CurlConformanceTests {
     private static let cases = TransportConformance.all.filter { CurlExclusions.table[$0.description] == nil }
 
-    @Test(arguments: cases)
+    @Test("C94: the transport passes each case with the installed libcurl", arguments: cases)
     func conforms(_ rule: TransportConformance.Case) async throws {
         try await rule.check { CurlTransport() }
     }

@@ -31,7 +31,7 @@ struct CurlHTTP3Tests {
         try await client.reply(to: endpoint).timings?.httpVersion
     }
 
-    @Test("C44: a server that announces HTTP/3 is called over it from the next call on, on one connection")
+    @Test("C44, C96: a server that announces HTTP/3 is called over it from the next call on, on one connection")
     func announced() async throws {
         let server = try await HTTP3Server(authority)
         server.backend.on(.get, "/x", .json("1", headers: server.announcement).always)
@@ -42,7 +42,7 @@ struct CurlHTTP3Tests {
         #expect(server.connections == ["h3-1"])
     }
 
-    @Test("C44: without an announcement, after its withdrawal, and by default, there is no HTTP/3")
+    @Test("C44, C96: without an announcement, after its withdrawal, and by default, there is no HTTP/3")
     func unannounced() async throws {
         let server = try await HTTP3Server(authority)
         let headers = Noted([:] as HTTPHeaders)
@@ -62,7 +62,7 @@ struct CurlHTTP3Tests {
         for _ in 0..<3 { #expect(try await version(usual, Endpoint<Int>.get("x")) == "1.1") }
     }
 
-    @Test("C44: a server that is assumed to speak HTTP/3 is called over it at once")
+    @Test("C44, C96: a server that is assumed to speak HTTP/3 is called over it at once")
     func assumed() async throws {
         let server = try await HTTP3Server(authority)
         server.backend.on(.get, "/x", .json("1").always)
@@ -128,7 +128,7 @@ struct CurlHTTP3Tests {
         #expect(server.connections == ["h3-1"])
     }
 
-    @Test("C11: a POST that tries HTTP/3 is sent once, with its body")
+    @Test("C11, C96: a POST that tries HTTP/3 is sent once, with its body")
     func post() async throws {
         let server = try await HTTP3Server(authority)
         let announcement = server.announcement
@@ -149,25 +149,29 @@ struct CurlHTTP3Tests {
     @Test("C44: a cancelled call resets its own stream; the others continue, and the connection stays")
     func cancelled() async throws {
         let server = try await HTTP3Server(authority)
+        // A backend of its own, which notices when the server closes its connection.
+        let other = try LoopbackServer()
+        other.onAny { _ in .silence }
         let gate = DispatchSemaphore(value: 0)
-        server.backend.on(.get, "/silent", .silence.always)
         server.backend.on(.get, "/held") { _ in
             gate.wait()
             return .json("2")
         }
         server.backend.on(.get, "/x", .json("1").always)
         let client = client(server, .assumed)
-        let silent = Task { try await client.run(Endpoint<Int>.get("silent")) }
+        let endpoint = Endpoint<Int>.get("silent").header("X-Backend", "\(other.port)")
+        let silent = Task { try await client.run(endpoint) }
         let held = Task { try await client.run(Endpoint<Int>.get("held")) }
-        await server.backend.received(atLeast: 2)
+        await server.backend.received(atLeast: 1)
+        await other.received(atLeast: 1)
         silent.cancel()
         await #expect(throws: ServiceError.cancelled) { try await silent.value }
         #expect(try await client.run(.get("x")) == 1)
-        // After the reset, the server closes its connection to the backend. Nothing reports that, so the test polls.
-        while server.backend.openConnections > 1 { await Task.yield() }
+        await other.connectionsClosed()
         gate.signal()
         #expect(try await held.value == 2)
         #expect(server.connections == ["h3-1"])
+        #expect(other.received.map { $0.headers["X-Connection"] } == ["h3-1"])
     }
 
     @Test("a large response is read while it arrives; one that is not read delays no other on its connection")
@@ -187,7 +191,7 @@ struct CurlHTTP3Tests {
 
     // MARK: Trust
 
-    @Test("C35: certificates and pins are checked as over TCP, and nothing is sent to a server that has others")
+    @Test("C30: certificates and pins are checked as over TCP, and nothing is sent to a server that has others")
     func trust() async throws {
         let certificate = try await authority.issue()
         let server = try await HTTP3Server(authority, certificate)
@@ -221,6 +225,23 @@ struct CurlHTTP3Tests {
         #expect(server.backend.received.count == 2)
         #expect(strange.backend.received.isEmpty)
     }
+
+    #if !URLSession
+    @Test(
+        "C94, C96: a libcurl before 8.23 uses no HTTP/3, even if it was built with it",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"),
+        arguments: [(0x081600, [nil]), (0x081700, ["h3-1"])] as [(Int, [String?])])
+    func libraryVersion(number: Int, connections: [String?]) async throws {
+        let server = try await HTTP3Server(authority)
+        server.backend.on(.get, "/x", .json("1").always)
+        let library = try await StubLibrary(version: number, lacking: [], before: InstalledLibrary.path)
+        let probe = try Child(
+            "TransportProbe", ["get", "\(server.url)/x", "authorities=\(authority.file)", "http3=assumed"],
+            environment: library.environment)
+        #expect(try await probe.end().lines.first == "200 1")
+        #expect(server.backend.received.map { $0.headers["X-Connection"] } == connections)
+    }
+    #endif
 
     @Test("C44: there is no HTTP/3 through a proxy", arguments: [CurlTransport.Options.HTTP3.assumed, .whenAnnounced])
     func proxy(http3: CurlTransport.Options.HTTP3) async throws {

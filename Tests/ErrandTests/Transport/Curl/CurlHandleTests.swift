@@ -50,7 +50,7 @@ import Testing
     #if !URLSession
     /// Some versions of libcurl have a bug: a handle that had a response cannot be used again.
     @Test(
-        "the same with every libcurl whose handles can be reused",
+        "C94: the same with every libcurl whose handles can be reused",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"),
         .enabled(if: InstalledLibrary.announcesRequests, InstalledLibrary.announcesNothing),
         arguments: ["POST", "HEAD", "DELETE"])

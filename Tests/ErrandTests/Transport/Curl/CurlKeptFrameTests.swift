@@ -140,27 +140,5 @@ struct CurlKeptFrameTests {
         }
         #expect(server.stop() == ["connection"])
     }
-
-    @Test("C44: it times out after the head of its response: the connection is kept")
-    func slow() async throws {
-        let script = """
-            def serve(connection, number):
-                note("connection")
-                greet(connection)
-                while True:
-                    stream, _ = next_request(connection)
-                    connection.sendall(frame(HEADERS, END_HEADERS, stream, OK))
-                    if stream != 3: connection.sendall(frame(DATA, END_STREAM, stream, b"1"))
-            """
-        let server = try await PythonServer(authority.issue(), speaking: "h2", script)
-        let client = client(server)
-        #expect(try await client.run(.get("x")) == 1)
-        let error = await #expect(throws: ServiceError.self) {
-            try await client.run(Endpoint<Int>.get("x").timeout(.seconds(3)))
-        }
-        guard case .timedOut = error else { throw try #require(error) }
-        #expect(try await client.run(.get("x")) == 1)
-        #expect(server.stop() == ["connection"])
-    }
 }
 #endif

@@ -25,8 +25,8 @@ import Testing
     #endif
 
     @Test(
-        "a libcurl that is too old is not reported as missing", .enabled(if: Program.clang.isInstalled, needsCompiler),
-        arguments: unsuitable)
+        "C94: a libcurl that is too old is not reported as missing",
+        .enabled(if: Program.clang.isInstalled, needsCompiler), arguments: unsuitable)
     func tooOld(version: Int) async throws {
         let library =
             version == 0 ? try await StubLibrary(source: "int nothing;") : try await StubLibrary(version: version)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "result codes that newer versions have instead of older ones",
+        "C94: result codes that newer versions have instead of older ones",
         .enabled(if: Program.clang.isInstalled, needsCompiler),
         arguments: [
             // CURLE_TOO_LARGE, while a head is received; CURLE_SSL_CLIENTCERT.
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(
-        "minor features that an old libcurl lacks are skipped",
+        "C94: minor features that an old libcurl lacks are skipped",
         .enabled(if: Program.clang.isInstalled, needsCompiler))
     func older() async throws {
         // CURLE_COULDNT_CONNECT; before 7.80 libcurl does not report connections.
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(
-        "C11, C34: before 7.80, no connection is used again under HTTP/1.1",
+        "C11, C34, C94: before 7.80, no connection is used again under HTTP/1.1",
         .enabled(if: Program.clang.isInstalled, needsCompiler))
     func noSecondSend() async throws {
         let server = try LoopbackServer()

@@ -112,6 +112,25 @@ import Testing
         }
     }
 
+    @Test("C1: a request that cannot be prepared uses no permit")
+    func unpreparedPermit() async throws {
+        var options = CurlTransport.Options()
+        options.clientCertificate = .init(certificate: "/nowhere/mine.pem", key: "/nowhere/mine.pem")
+        let transport = CurlTransport(options)
+        let client = client {
+            $0.transport = transport
+            $0.rateLimit = .requests(1, per: .seconds(3600))
+        }
+        for _ in 0..<2 {
+            // A wait for the only permit would be longer than the deadline.
+            let error = await #expect(throws: ServiceError.self) {
+                try await client.run(Endpoint<Int>.get("x").deadline(.seconds(60)))
+            }
+            guard case .transport(let failure) = error else { throw try #require(error) }
+            #expect(failure.kind == .unsupported)
+        }
+    }
+
     @Test("one that is cancelled in the queue ends at once and sends nothing")
     func cancelled() async throws {
         let held = try await hold()

@@ -61,6 +61,40 @@ import Testing
         #expect(server.connections == 0)
     }
 
+    /// A permit that notes when it is used.
+    private struct NotingPermit: SendPermit {
+        let uses = Noted<[Instant]>([])
+        var hasEnd: Bool { false }
+        var end: Instant { .distantFuture }
+
+        func use(at instant: Instant) -> Bool {
+            uses.update { $0.append(instant) }
+            return true
+        }
+
+        func takeAnother(in scope: CallScope) async throws(ServiceError) -> Duration { .zero }
+    }
+
+    @Test("C1: the permit of a request that waits for the end of an empty stream counts from the end of that wait")
+    func permitOfEmpty() async throws {
+        server.onAny { _ in .json("1") }
+        let (clock, permit) = (TestClock(), NotingPermit())
+        let transmission = CallContext(rules: CallRules(timeout: nil), time: clock).transmission
+        let send = Send(timeout: nil, time: clock, reporter: transmission, permit: permit)
+        try send.begin()
+        let begin = clock.now
+        let body = HTTPBody.Chunks {
+            await clock.advance(by: .seconds(9))
+            return nil
+        }
+        let request = HTTPRequest(
+            method: .put, url: try HTTPURL(server.baseURL + "/x"), body: .stream(length: 0, body))
+        let context = TransportContext(
+            delivery: .whole, bodyLimit: 1000, send: send, client: ObjectIdentifier(transmission))
+        #expect(try await transport.send(request, context: context).status == 200)
+        #expect(permit.uses.value == [begin.advanced(by: .seconds(9))])
+    }
+
     @Test("D17: the last chunk waits for the end of its stream, however large it is", arguments: [2, 2 << 20])
     func lastChunk(size: Int) async throws {
         server.on(.put, "/x") { .json("\($0.body.count)") }
