@@ -51,9 +51,10 @@ public final class Fleet: Sendable {
     ///
     /// - Parameters:
     ///   - store: What all nodes share.
-    ///   - name: The name of the fleet: letters, digits, `-`, `.` and `_`. Others are replaced by `_`.
+    ///   - name: The name of the fleet: letters, digits, `-`, `.` and `_`. Others are replaced by `_`, and a checksum
+    ///     is added.
     ///   - node: A name for this node in snapshots, such as its host; the process and a random part follow it.
-    ///   - weight: This node's part of a limit that is used up, relative to the other nodes.
+    ///   - weight: This node's part of a limit that is used up, relative to the other nodes: from 1 to 1,000,000.
     ///   - lifetime: How long a node may use what it owns after its last renewal; the least is 2 seconds. A node renews
     ///     its record every third of it. After a node has died, its permits are free again one to two lifetimes and a
     ///     period later.
@@ -63,7 +64,7 @@ public final class Fleet: Sendable {
         time: any TimeSource = .system
     ) {
         self.name = name.keyPart
-        self.weight = max(1, weight)
+        self.weight = weight
         self.lifetime = max(.seconds(2), lifetime)
         self.time = time
         member = Member(
@@ -98,6 +99,8 @@ public final class Fleet: Sendable {
     /// Returns a limiter whose limit all nodes of the fleet share.
     ///
     /// All nodes give the limit the same name and period. The node that joined last decides how many permits there are.
+    /// A call with the name and the settings of a limiter that is in use returns that limiter. The first one after its
+    /// release goes on with its permits. With other settings, all calls of the second limiter fail.
     /// Several limits combined with `.all` are shared each under its own name. A limit that spaces requests evenly does
     /// so on each node, for its part of the permits.
     ///
@@ -109,30 +112,33 @@ public final class Fleet: Sendable {
     public func limiter(
         _ name: String, _ limit: RateLimit, whenUnreachable outage: Outage = .wait, lowering: LimitLowering? = nil
     ) -> RateLimiter {
-        guard limit.problem == nil, let first = limit.windows.first else { return RateLimiter(limit, time: time) }
+        guard limit.problem == nil else { return RateLimiter(limit, time: time) }
         var limiter: RateLimiter?
-        for (index, window) in limit.windows.enumerated().dropFirst().reversed() {
-            let key = "\(name.keyPart).\(index + 1)"
-            limiter = shared(key, window, outage: outage, lowering: lowering, within: limiter)
+        for (index, window) in limit.windows.enumerated().reversed() {
+            // No name contains a slash, so no other limit has that key.
+            let part = index == 0 ? name.keyPart : "\(name.keyPart)/\(index + 1)"
+            let settings = SharedLimitSettings(window, weight: weight, lowering: lowering, lifetime: lifetime)
+            let terms = LimitTerms(windows: Array(limit.windows[index...]), settings: settings, outage: outage)
+            limiter = shared(part, terms, within: limiter)
         }
-        return shared(name.keyPart, first, outage: outage, lowering: lowering, within: limiter)
+        return limiter ?? RateLimiter(limit, time: time)
     }
 
-    private func shared(
-        _ name: String, _ window: RateLimit.Window, outage: Outage, lowering: LimitLowering?, within: RateLimiter?
-    ) -> RateLimiter {
-        let settings = SharedLimitSettings(window, weight: weight, lowering: lowering, lifetime: lifetime)
-        let shared = SharedLimit(
-            name, key: "\(member.prefix)/limits/\(name)", settings, store: member.store, member: member,
-            outage: outage, time: time)
-        let use = LimitUse(shared)
-        let limiter = RateLimiter(
-            RateLimit(windows: [window]),
-            of: OwnedPermits(settings), time: time, within: within, serverPauses: within == nil ? .own : .shared
-        ) { use.limit.look() }
-        let box = WeakLimiter(limiter)
-        member.work(for: shared) { await shared.run(for: box) }
-        return limiter
+    private func shared(_ name: String, _ terms: LimitTerms, within: RateLimiter?) -> RateLimiter {
+        let key = "\(member.prefix)/limits/\(name)"
+        let use = member.use(key, terms, within: within) { node in
+            SharedLimit(name, key: key, terms, store: member.store, member: member, node: node, time: time)
+        }
+        switch use {
+        case .limiter(let limiter): return limiter
+        case .refused:
+            let limiter = RateLimiter(terms.limit, of: OwnedPermits(terms.settings, owner: ""), time: time)
+            let message =
+                "this process uses the limit \(name) of the fleet \(self.name) with other settings; use the same, or "
+                + "another name"
+            limiter.refuse(.badSetting(message))
+            return limiter
+        }
     }
 
     /// What this node knows of the fleet.
@@ -145,45 +151,22 @@ public final class Fleet: Sendable {
 
     /// Returns this node's permits to the fleet, so that others need not wait for its end. Call it when a program ends.
     ///
-    /// Permits that were used come back one period later; it waits for them, 10 seconds at most. The limiters grant no
-    /// permits any more.
+    /// Permits that were used come back one period later; it waits for them, 10 seconds at most. With a longer period,
+    /// the rest is free one to two lifetimes and a period later. The limiters grant no permits any more, until
+    /// ``limiter(_:_:whenUnreachable:lowering:)`` is called again.
     public func leave() async {
-        for limit in member.limits { limit.end(atMost: .seconds(10)) }
-        await member.ended()
+        await member.leave(atMost: .seconds(10))
     }
-}
-
-/// The use of a limit by a limiter, which ends with it.
-final class LimitUse: Sendable {
-    let limit: SharedLimit
-
-    init(_ limit: SharedLimit) {
-        self.limit = limit
-    }
-
-    deinit {
-        limit.end()
-    }
-}
-
-/// A limiter that may be released at any time.
-final class WeakLimiter: Sendable {
-    private let reference: Lock<Reference>
-
-    private struct Reference {
-        weak var limiter: RateLimiter?
-    }
-
-    init(_ limiter: RateLimiter) {
-        reference = Lock(Reference(limiter: limiter))
-    }
-
-    var limiter: RateLimiter? { reference.withLock { $0.limiter } }
 }
 
 extension String {
-    /// The text with all characters replaced that a key may not contain.
-    fileprivate var keyPart: String {
-        String(map { $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0)) ? $0 : "_" }.prefix(100))
+    /// The text as part of a key. Two texts have two parts: one with characters that a key may not contain, or that is
+    /// too long, ends with a checksum.
+    var keyPart: String {
+        let plain = map { $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0)) ? $0 : "_" }
+        if plain.count <= 100, String(plain) == self { return self }
+        // FNV-1a, which is the same in every process.
+        let sum = utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return "\(String(plain.prefix(80)))_\(String(sum, radix: 16))"
     }
 }

@@ -27,6 +27,8 @@ struct LimitNode {
         var nextReturn: Instant?
         /// The end of the limiter's pause; `nil` if there is none.
         var pausedUntil: Instant?
+        /// Whether a server has refused a request because of a rate limit, for or during that pause.
+        var isRefused = false
     }
 
     /// What the node does next.
@@ -46,7 +48,7 @@ struct LimitNode {
     }
 
     private(set) var id: String
-    let settings: SharedLimitSettings
+    private(set) var settings: SharedLimitSettings
 
     /// The record that was seen last; `nil` before the first, and if there is none.
     private(set) var record: LimitRecord?
@@ -56,9 +58,14 @@ struct LimitNode {
     /// The write whose outcome is not known yet.
     private var attempt: LimitRecord?
     private var hasJoined = false
-    /// Until when the node creates no record, because it saw that the record was removed.
+    /// Until when the node creates no record, because it saw that the record was removed, or uses none, because the
+    /// store has lost writes.
     private var emptyUntil = Instant(nanoseconds: .min)
+    /// Whether the store has an older record than this node has seen, so that what it says is not true yet.
+    private var isOutdated = false
     private var pause = SharedPause()
+    /// The pause as it was known before the write that is under way.
+    private var pauseBefore = SharedPause()
     private var lowering = LoweredLimit()
     private var lastShare = Int.max
     /// Since when the node has had its place in the order of the nodes.
@@ -72,6 +79,7 @@ struct LimitNode {
 
     /// What the node owns for certain: without what a write that is under way gives away.
     var owned: Int {
+        guard !isOutdated else { return 0 }
         let owned = record?.owned(by: id) ?? 0
         return attempt.map { min(owned, $0.owned(by: id)) } ?? owned
     }
@@ -82,7 +90,19 @@ struct LimitNode {
     /// Begins again under another name: what belonged to the old one is for others to release.
     mutating func rename(to id: String) {
         self.id = id
+        if attempt != nil { pause = pauseBefore }
         (attempt, hasJoined, lastShare) = (nil, false, .max)
+    }
+
+    /// Accepts other settings of the same period. The node joins again with them.
+    mutating func change(_ settings: SharedLimitSettings) {
+        guard settings != self.settings else { return }
+        (self.settings, hasJoined) = (settings, false)
+    }
+
+    /// How long this node waits from when it saw that another one is gone, until that one's permits are free.
+    var takeover: Duration {
+        settings.takeover(after: max(settings.lifetime, .nanoseconds(record?.lifetime ?? 0)))
     }
 
     /// Accepts a record that was read, or that a watch reported. One that is not newer than the record that was seen
@@ -90,6 +110,9 @@ struct LimitNode {
     mutating func see(_ seen: LimitRecord, _ seenRevision: FleetRevision, at now: Instant) {
         if let revision, seenRevision <= revision { return }
         let before = owned
+        if let attempt, seen != attempt {
+            pause.restore(pauseBefore, announcing: attempt.pause, found: seen.pause)
+        }
         (hasRead, attempt) = (true, nil)
         (record, revision) = (seen, seenRevision)
         if before == 0, owned > 0 { turnStart = now }
@@ -99,9 +122,21 @@ struct LimitNode {
     /// Accepts that there was no record when the store was read, after the record that was seen last. If there was one
     /// before, its nodes may still use their permits for a while, so this node does not create another at once.
     mutating func seeNone(at now: Instant) {
-        if revision != nil { emptyUntil = now.advanced(by: settings.takeover) }
+        if revision != nil { emptyUntil = now.advanced(by: takeover) }
+        if record != nil || attempt != nil {
+            // Nobody has ended the pause: it is written again.
+            pause = SharedPause()
+        }
         hasRead = true
         (record, revision, attempt) = (nil, nil, nil)
+    }
+
+    /// Accepts that the store has an older record than this node has seen, as after a restored backup. What it says
+    /// counts only when all that was used under later records is back.
+    private mutating func seeOlder(_ seen: LimitRecord?, _ seenRevision: FleetRevision, at now: Instant) {
+        seeNone(at: now)
+        isOutdated = true
+        if let seen { see(seen, seenRevision, at: now) }
     }
 
     /// Accepts the outcome of the write; `nil` if it is not known. `changed` is the record that another node has
@@ -111,7 +146,8 @@ struct LimitNode {
         switch outcome {
         case .written(let newRevision?): see(written, newRevision, at: now)
         case .changed(let other?):
-            attempt = nil
+            // A store that responds to a write knows all that came before.
+            if let revision, other.revision <= revision { return seeOlder(changed, other.revision, at: now) }
             if let changed { see(changed, other.revision, at: now) }
         case .written(nil), .changed(nil): seeNone(at: now)
         }
@@ -125,36 +161,43 @@ struct LimitNode {
     mutating func step(_ need: Need, gone: Set<String> = [], at now: Instant, random: UInt64 = 0) -> Step {
         guard hasRead else { return Step() }
         if let attempt { return Step(write: attempt, share: lastShare) }
+        if now < emptyUntil, record == nil || isOutdated { return Step(share: 0, due: emptyUntil) }
+        isOutdated = false
         let before = record ?? LimitRecord(permits: settings.permits, period: settings.period)
         guard before.period == settings.period.wholeNanoseconds, before.version <= LimitRecord.currentVersion else {
             return Step(share: 0)
         }
-        if record == nil, now < emptyUntil { return Step(share: 0, due: emptyUntil) }
+        let known = pause
         var next = before
         var step = Step()
         release(gone, in: &next)
         let needed = min(settings.permits, need.out + need.waiting)
         if needed > 0 { join(&next) }
-        let isNewPause = pause.step(need.pausedUntil, in: &next, &step.pause, at: now, random: random)
+        let isRefused = pause.step(
+            need.pausedUntil, isRefused: need.isRefused, in: &next, &step.pause, at: now, random: random)
         if let settings = settings.lowering {
-            step.look(at: lowering.step(settings, isNewPause: isNewPause, of: id, in: &next, at: now))
+            step.look(at: lowering.step(settings, isRefused: isRefused, of: id, in: &next, at: now))
         }
         ask(for: min(next.permits, needed), need, in: &next)
         share(min(next.permits, needed), need, in: &next, &step, at: now)
         lastShare = step.share
+        next.note(settings.lifetime, of: id)
         let isWritten = next != before
         pause.removePast(from: &next, isWritten: isWritten)
         if next != before {
             step.write = next
-            attempt = next
+            (attempt, pauseBefore) = (next, known)
         }
         return step
     }
 
     /// Returns the record that a node leaves behind whose limiter is no longer used; `nil` if there is nothing to
-    /// return. What is out remains with it, until the others know that its lifetime is over.
+    /// return. What is out remains with it until it is back, or until the others know that its lifetime is over.
     mutating func leave(_ need: Need, at now: Instant) -> LimitRecord? {
-        guard hasRead, attempt == nil, var next = record, let node = next.node(id) else { return nil }
+        if let attempt { return attempt }
+        guard hasRead, !isOutdated, var next = record, let node = next.node(id),
+            next.version <= LimitRecord.currentVersion
+        else { return nil }
         let unused = min(need.unused, node.owned)
         next.free += unused
         next.update(id) { node in
@@ -162,7 +205,7 @@ struct LimitNode {
             node.wants = 0
         }
         guard next != record else { return nil }
-        attempt = next
+        (attempt, pauseBefore) = (next, pause)
         return next
     }
 }

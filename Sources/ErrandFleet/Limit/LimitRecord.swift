@@ -43,6 +43,9 @@ struct LimitRecord: Codable, Hashable, Sendable {
     var permits: Int
     /// The period in nanoseconds.
     let period: Int64
+    /// The longest lifetime of the nodes in the record, in nanoseconds. A node that takes over another one's permits
+    /// waits for it, because the owner's may be longer than its own.
+    var lifetime: Int64 = 0
     /// The permits that no node owns. It is negative after the limit was lowered, until nodes have returned so many.
     var free: Int
     /// The permits that are set aside because the server has refused calls.
@@ -77,6 +80,13 @@ struct LimitRecord: Codable, Hashable, Sendable {
         }
     }
 
+    /// Notes the lifetime of a node that is in the record. Without other nodes, no longer one counts any more.
+    mutating func note(_ own: Duration, of id: String) {
+        guard node(id) != nil else { return }
+        let hasOthers = nodes.contains { $0.id != id }
+        lifetime = max(own.wholeNanoseconds, hasOthers ? lifetime : 0)
+    }
+
     /// Puts a node behind all others.
     mutating func moveToEnd(_ id: String) {
         guard let index = nodes.firstIndex(where: { $0.id == id }) else { return }
@@ -91,7 +101,7 @@ struct LimitRecord: Codable, Hashable, Sendable {
             if overflow { return false }
             sum = next
         }
-        return sum == permits && permits > 0 && period > 0 && aside >= 0
+        return sum == permits && permits > 0 && period > 0 && aside >= 0 && lifetime >= 0
             && nodes.allSatisfy { $0.owned >= 0 && $0.wants >= 0 && $0.cost > 0 && $0.weight > 0 }
             && Set(nodes.map(\.id)).count == nodes.count
     }
@@ -141,7 +151,8 @@ extension LimitRecord.Node {
         owned = try list.decodeIfPresent(Int.self) ?? 0
         wants = try list.isAtEnd ? 0 : list.decode(Int.self)
         cost = try list.isAtEnd ? 1 : list.decode(Int.self)
-        weight = try list.isAtEnd ? 1 : list.decode(Int.self)
+        let part = try list.isAtEnd ? 1 : list.decode(Int.self)
+        weight = min(part, SharedLimitSettings.weights.upperBound)
     }
 
     func encode(to encoder: any Encoder) throws {

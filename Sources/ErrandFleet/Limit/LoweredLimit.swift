@@ -13,9 +13,9 @@ struct LoweredLimit: Sendable {
 
     /// Sets permits aside, or brings some back. Returns when to look again.
     func step(
-        _ settings: LimitLowering, isNewPause: Bool, of id: String, in record: inout LimitRecord, at now: Instant
+        _ settings: LimitLowering, isRefused: Bool, of id: String, in record: inout LimitRecord, at now: Instant
     ) -> Instant? {
-        if isNewPause {
+        if isRefused {
             let left = max(1, Int(Double(record.permits - record.aside) * settings.factor))
             move(record.permits - record.aside - left, in: &record)
             return nil

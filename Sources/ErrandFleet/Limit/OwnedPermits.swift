@@ -3,8 +3,8 @@ import Errand
 /// The permits of a shared limit that this node owns, as a value over explicit instants.
 ///
 /// The node applies the rule of a single machine to them: a permit that was taken is usable again one period later. It
-/// owns them until ``end``, and takes none after it. The number changes while calls wait: `RateLimiter` serves them
-/// then.
+/// owns them under its name until ``end``, and takes none after it. The number changes while calls wait: `RateLimiter`
+/// serves them then.
 struct OwnedPermits: PermitSource {
     /// The least time between taking a permit and the end of the node's lifetime. A send that is prepared within this
     /// time reads the clock once.
@@ -17,18 +17,39 @@ struct OwnedPermits: PermitSource {
 
     private var window: RollingWindow
     /// The permits of the whole limit, and its period, for bounds.
-    private let limit: Int
+    private var limit: Int
     private let period: Duration
+    private let isSmooth: Bool
+    /// The name under which the node owns them.
+    private var owner: String
     /// When the node no longer owns them, by its own clock; renewals move it on.
-    var end = Instant(nanoseconds: .min)
+    private(set) var end = Instant(nanoseconds: .min)
     /// How many of the permits the node itself may have out. The rest goes to other nodes as soon as it is back.
     var share = Int.max
 
-    init(_ settings: SharedLimitSettings) {
-        window = RollingWindow(permits: 0, period: settings.period, isSmooth: settings.isSmooth)
+    init(_ settings: SharedLimitSettings, owner: String) {
         limit = max(1, settings.permits)
         period = settings.period
+        isSmooth = settings.isSmooth
+        self.owner = owner
+        window = RollingWindow(permits: 0, period: period, isSmooth: isSmooth)
     }
+
+    /// Notes under which name the node owns the permits, and until when. What it has taken under another name no longer
+    /// counts, and can no longer be used.
+    mutating func belong(to owner: String, until end: Instant) {
+        if owner != self.owner {
+            window = RollingWindow(permits: 0, period: period, isSmooth: isSmooth)
+            share = .max
+        }
+        (self.owner, self.end) = (owner, end)
+    }
+
+    /// Accepts another number of permits of the whole limit.
+    mutating func change(_ settings: SharedLimitSettings) { limit = max(1, settings.permits) }
+
+    /// Counts the whole limit as taken at that instant, because it is not known what has been.
+    mutating func takeAll(at now: Instant) { window.take(limit, at: now) }
 
     /// The number of permits that the node owns.
     var owned: Int {
@@ -74,15 +95,20 @@ struct OwnedPermits: PermitSource {
         return true
     }
 
-    /// A permit carries its end: one whose node has lost it in the meantime is not used.
+    /// A permit whose node has lost it in the meantime is not used.
     mutating func renew(_ cost: Int, takenAt instant: Instant, at now: Instant) -> Bool {
-        guard isOwner(at: now), window.permits >= cost else { return false }
+        guard isOwner(at: now), window.permits >= cost, window.holds(cost, takenAt: instant, at: now) else {
+            return false
+        }
         // Usually it is used at once.
-        if now.nanoseconds - instant.nanoseconds <= Self.tolerance { return true }
-        guard window.holds(cost, takenAt: instant, at: now) else { return false }
-        window.renew(cost, takenAt: instant, at: now)
+        if now.nanoseconds - instant.nanoseconds > Self.tolerance {
+            window.renew(cost, takenAt: instant, at: now)
+        }
         return true
     }
+
+    /// A request that leaves later would do so with a permit that is another node's, or that this node uses again.
+    func end(usedAt instant: Instant) -> Instant { min(end, instant.advanced(by: period)) }
 
     mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
         window.giveBack(cost, takenAt: instant)

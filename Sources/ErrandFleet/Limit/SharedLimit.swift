@@ -1,17 +1,51 @@
 import Errand
 
-/// A limiter's part in a limit that the fleet shares: reads and writes the record, and passes permits to the limiter.
+/// A node's part in a limit that the fleet shares: reads and writes the record, and passes permits to the limiter.
 ///
 /// ``LimitNode`` makes all decisions. One loop carries them out, so there is one write at a time; a watch beside it
-/// brings the records of others. The loop ends when the limiter is no longer used, and returns its permits then.
+/// brings the records of others. When the limiter is released, its permits come here: the loop returns those that are
+/// not out, and the others when they are back. A limiter that is made before then goes on with them.
 actor SharedLimit {
     /// What others may read at any moment.
     private struct Published {
         var record: LimitRecord?
         var problem: FleetProblem?
         var moves = RecentMoves()
-        /// When the work ends at the latest; `nil` while the limiter is used.
-        var ending: Instant?
+        var terms: LimitTerms
+        /// The limiter, and its number; `nil` before the first.
+        var limiter: WeakLimiter?
+        var number = 0
+        /// What the limiter has left; `nil` while it is used.
+        var rest: Rest?
+        /// When the work ends at the latest because the program leaves the fleet, for all runs up to that one.
+        var leaving: (run: Int, end: Instant)?
+        var hasReturnedAll = false
+    }
+
+    /// What remains of a limiter.
+    private struct Rest {
+        var permits: OwnedPermits
+        var pausedUntil: Instant?
+    }
+
+    /// The limiter of a use.
+    enum Use: Sendable {
+        case limiter(RateLimiter)
+        /// Another use has other terms. Its limiter must not be released under a lock.
+        case refused(because: RateLimiter?)
+    }
+
+    /// The nodes that the record names.
+    struct Nodes: Sendable {
+        var ids: [String] = []
+        /// The longest of their lifetimes.
+        var lifetime = Duration.zero
+    }
+
+    /// Why the record cannot be read or written, until somebody does something about it.
+    private struct Trouble {
+        var reading: FleetStoreError?
+        var writing: FleetStoreError?
     }
 
     /// What the watch has found last.
@@ -22,76 +56,130 @@ actor SharedLimit {
 
     nonisolated let name: String
     nonisolated let key: String
-    nonisolated let settings: SharedLimitSettings
     private nonisolated let store: any FleetStore
     private nonisolated let member: Member
-    private nonisolated let outage: Fleet.Outage
     private nonisolated let time: any TimeSource
-    private nonisolated let published = Lock(Published())
+    private nonisolated let published: Lock<Published>
     private nonisolated let wakeUp = WakeUp()
-    private weak var limiter: RateLimiter?
     private var node: LimitNode
+    private var runNumber = 0
     private var report: Report?
     private var conflicts = 0
+    private var trouble = Trouble()
 
     init(
-        _ name: String, key: String, _ settings: SharedLimitSettings, store: any FleetStore, member: Member,
-        outage: Fleet.Outage, time: any TimeSource
+        _ name: String, key: String, _ terms: LimitTerms, store: any FleetStore, member: Member, node: String,
+        time: any TimeSource
     ) {
-        (self.name, self.key, self.settings) = (name, key, settings)
-        (self.store, self.member, self.outage, self.time) = (store, member, outage, time)
-        node = LimitNode(id: member.id, settings: settings)
+        (self.name, self.key) = (name, key)
+        (self.store, self.member, self.time) = (store, member, time)
+        published = Lock(Published(terms: terms))
+        self.node = LimitNode(id: node, settings: terms.settings)
     }
 
-    /// Works for that limiter until it is released, or the fleet is left.
-    func run(for box: WeakLimiter) async {
-        limiter = box.limiter
+    /// Returns the limiter for a use with those terms: the one that is used already, or a new one that goes on with the
+    /// permits of the last.
+    nonisolated func use(_ terms: LimitTerms, within: RateLimiter?, as node: String) -> Use {
+        published.withLock { published in
+            if let limiter = published.limiter?.limiter {
+                return published.terms == terms ? .limiter(limiter) : .refused(because: limiter)
+            }
+            let rest = published.rest
+            if published.number > 0, !terms.agrees(with: published.terms) { return .refused(because: nil) }
+            var permits = rest?.permits ?? OwnedPermits(terms.settings, owner: node)
+            permits.change(terms.settings)
+            // The last limiter is being released at this moment, and what it has used is not known yet.
+            if published.number > 0, rest == nil { permits.takeAll(at: time.now) }
+            let number = published.number + 1
+            let limiter = RateLimiter(
+                terms.limit, of: permits, time: time, within: within, serverPauses: within == nil ? .own : .shared
+            ) {
+                self.look()
+            } onRelease: { source, pausedUntil in
+                self.released(number, source, pausedUntil)
+            }
+            (published.limiter, published.number, published.terms) = (WeakLimiter(limiter), number, terms)
+            (published.rest, published.hasReturnedAll) = (nil, false)
+            if let end = rest?.pausedUntil { limiter.pause(until: end) }
+            look()
+            return .limiter(limiter)
+        }
+    }
+
+    /// Keeps what a limiter leaves. Another limiter may be there already.
+    private nonisolated func released(_ number: Int, _ source: any PermitSource, _ pausedUntil: Instant?) {
+        guard let permits = source as? OwnedPermits else { return }
+        published.withLock { published in
+            guard published.number == number else { return }
+            published.rest = Rest(permits: permits, pausedUntil: pausedUntil)
+        }
+        look()
+    }
+
+    /// Works for the limiters until the last one is released and its permits are returned, or until the program leaves
+    /// the fleet.
+    func run(_ number: Int) async {
+        runNumber = number
         await withDiscardingTaskGroup { group in
             group.addTask { await self.watch() }
             while await work() { await wakeUp.wait() }
             group.cancelAll()
         }
         wakeUp.cancelAlarm()
+        let (hasReturnedAll, limiter) = (node.owned == 0 && !node.isWriting, self.limiter)
+        published.withLock { $0.hasReturnedAll = hasReturnedAll }
+        guard leavingEnd != nil else { return }
         limiter?.refuse(.rateLimited(RateLimited(message: "This node has left its fleet, so it has no permits")))
     }
 
     /// Looks again: calls wait, or something has changed.
     nonisolated func look() { wakeUp.signal() }
 
-    /// Ends the work when all permits are back, at the latest one period from now.
-    nonisolated func end(atMost wait: Duration? = nil) {
-        let end = time.now.advanced(by: wait.map { min($0, settings.period) } ?? settings.period)
-        published.withLock { $0.ending = min($0.ending ?? end, end) }
+    /// Ends all runs up to that one when all permits are back, at the latest after that wait.
+    nonisolated func leave(run: Int, atMost wait: Duration) {
+        let end = time.now.advanced(by: wait)
+        published.withLock { $0.leaving = (run, end) }
         look()
     }
 
-    /// The nodes that the record names.
-    nonisolated var nodes: [String] { published.withLock { $0.record?.nodes.map(\.id) ?? [] } }
+    /// Whether a limiter is used, or is being released at this moment.
+    nonisolated var isUsed: Bool { published.withLock { $0.number > 0 && $0.rest == nil } }
+
+    /// Whether the last run has returned all permits.
+    nonisolated var hasReturnedAll: Bool { published.withLock { $0.hasReturnedAll } }
+
+    nonisolated var nodes: Nodes {
+        published.withLock { published in
+            guard let record = published.record else { return Nodes() }
+            return Nodes(ids: record.nodes.map(\.id), lifetime: .nanoseconds(record.lifetime))
+        }
+    }
 
     nonisolated var snapshot: Fleet.LimitSnapshot {
         let now = time.now
-        let (id, end) = (member.id, member.end)
+        let standing = member.standing
         return published.withLock { published in
             Fleet.LimitSnapshot(
-                name: name, key: key, record: published.record, node: id, isValid: now < end,
+                name: name, key: key, record: published.record, node: standing.id, isValid: now < standing.end,
                 movedInLastMinute: published.moves.count(at: now), problem: published.problem?.message)
         }
     }
 }
 
 extension SharedLimit {
+    private var limiter: RateLimiter? { published.withLock { $0.limiter }?.limiter }
+
+    /// When this run ends because the program leaves the fleet; `nil` if it does not.
+    private var leavingEnd: Instant? {
+        published.withLock { [runNumber] in $0.leaving.flatMap { $0.run >= runNumber ? $0.end : nil } }
+    }
+
     /// Does what is to be done now. Returns `false` when the work is over.
     private func work() async -> Bool {
         var failures = 0
         while true {
             acceptReport()
-            // A node that was removed begins again under another name.
-            if node.id != member.id { node.rename(to: member.id) }
-            let ending = published.withLock { $0.ending }
-            guard let record = next(ending) else {
-                guard let ending else { return true }
-                return node.owned > 0 && time.now < min(ending, member.end)
-            }
+            guard let record = next() else { return !isOver }
             let revision = node.revision
             do throws(FleetStoreError) {
                 let outcome = try await store.write(record.encoded(), to: key, replacing: revision)
@@ -100,9 +188,9 @@ extension SharedLimit {
                 failures = 0
             } catch {
                 node.wrote(nil, nil, at: time.now)
-                member.note(error)
+                note(error, as: \.writing)
                 failures += 1
-                if error.kind == .cancelled || ending != nil && failures > 2 { return false }
+                if error.kind == .cancelled || leavingEnd != nil && failures > 2 { return false }
                 // A store that fails at once is not asked again and again.
                 await time.pause(.milliseconds(100) * (1 << min(failures, 5)))
             }
@@ -111,9 +199,18 @@ extension SharedLimit {
         }
     }
 
+    /// Whether nothing remains to be done: all is returned, or what is not is left to the other nodes.
+    private var isOver: Bool {
+        let leavingEnd = self.leavingEnd
+        guard leavingEnd != nil || !isUsed else { return false }
+        let now = time.now
+        return node.owned == 0 && !node.isWriting || now >= member.standing.end || leavingEnd.map { $0 <= now } == true
+    }
+
     /// After conflicts, nodes try again at different moments.
     private var backoff: Duration {
-        let most = min(200, (node.record?.nodes.count ?? 1) * min(conflicts, 4))
+        // Nodes that disturb each other need no more than a few attempts.
+        let most = min(200, (node.record?.nodes.count ?? 1) * min(conflicts, 4)) << min(max(0, conflicts - 8), 8)
         return .microseconds(Int64(time.random() % UInt64(max(1, most) * 1000)))
     }
 
@@ -126,39 +223,38 @@ extension SharedLimit {
         } else {
             conflicts = 0
         }
+        resolve(\.writing)
         node.wrote(outcome, changed, at: time.now)
     }
 
     /// Decides what to do next, and passes the limiter its permits. Returns the record to write; `nil` for none.
-    private func next(_ ending: Instant?) -> LimitRecord? {
+    private func next() -> LimitRecord? {
         let now = time.now
-        let end = member.end
-        guard let limiter else {
-            // All that was out is back one period after the last use.
-            wakeUp.setAlarm(at: ending, time)
-            guard let ending, ending <= now, now < end else { return nil }
-            return node.leave(LimitNode.Need(unused: node.owned), at: now)
-        }
+        let standing = member.standing
+        let (leavingEnd, terms) = (self.leavingEnd, published.withLock { $0.terms })
+        // A node that was removed begins again under another name.
+        if node.id != standing.id { node.rename(to: standing.id) }
+        node.change(terms.settings)
+        guard let limiter else { return returnRest(as: standing, at: now) }
         let demand = limiter.demand
         var gone: Set<String> = []
-        var due: Instant? = ending
-        for id in nodes {
-            guard let instant = member.gone(id)?.advanced(by: settings.takeover) else { continue }
+        var due = leavingEnd
+        for id in nodes.ids {
+            guard let instant = member.gone(id)?.advanced(by: node.takeover) else { continue }
             if instant <= now { gone.insert(id) } else { due = min(due ?? instant, instant) }
         }
         var step: LimitNode.Step?
         limiter.changeSource { source in
             guard var permits = source as? OwnedPermits else { return }
-            permits.end = end
+            permits.belong(to: standing.id, until: standing.end)
             permits.owned = node.owned
-            if now < end, step == nil {
-                let need = LimitNode.Need(
-                    out: permits.out(at: now), unused: permits.unused(at: now), waiting: demand.waiting,
-                    cost: max(1, demand.next), nextReturn: permits.nextReturn(after: now),
-                    pausedUntil: demand.pausedUntil)
-                if ending != nil {
+            if now < standing.end, step == nil {
+                var need = LimitNode.Need(permits, at: now)
+                if leavingEnd != nil {
                     step = LimitNode.Step(write: node.leave(need, at: now), share: 0, due: need.nextReturn)
                 } else {
+                    (need.waiting, need.cost) = (demand.waiting, max(1, demand.next))
+                    (need.pausedUntil, need.isRefused) = (demand.pausedUntil, demand.isRefused)
                     step = node.step(need, gone: gone, at: now, random: time.random())
                 }
             }
@@ -167,10 +263,31 @@ extension SharedLimit {
             source = permits
         }
         apply(step?.pause, to: limiter)
-        refuseOrGrant(limiter, isValid: now < end)
+        refuseOrGrant(limiter, terms, isValid: now < standing.end)
         publish()
         wakeUp.setAlarm(at: [due, step?.due].compactMap { $0 }.min(), time)
         return step?.write
+    }
+
+    /// Returns the record that gives up what a released limiter has left and is not out.
+    private func returnRest(as standing: Member.Standing, at now: Instant) -> LimitRecord? {
+        var due = leavingEnd
+        // Under the lock, because another limiter may take over what is left at any moment.
+        let write: LimitRecord? = published.withLock { published in
+            // It is being released at this moment.
+            guard var permits = published.rest?.permits else { return nil }
+            permits.belong(to: standing.id, until: standing.end)
+            permits.owned = node.owned
+            let need = LimitNode.Need(permits, at: now)
+            let write = now < standing.end ? node.leave(need, at: now) : nil
+            permits.owned = node.owned
+            published.rest?.permits = permits
+            due = [due, need.nextReturn].compactMap { $0 }.min()
+            return write
+        }
+        publish()
+        wakeUp.setAlarm(at: due, time)
+        return write
     }
 
     private func apply(_ pause: SharedPause.Change?, to limiter: RateLimiter) {
@@ -181,18 +298,35 @@ extension SharedLimit {
         }
     }
 
-    private func refuseOrGrant(_ limiter: RateLimiter, isValid: Bool) {
-        let conflict = node.record.flatMap { $0.conflict(with: settings, name: name) }
-        let outageMessage = isValid || outage == .wait ? nil : member.problem?.message
-        published.withLock { $0.problem = conflict.map(FleetProblem.init) ?? member.problem }
+    private func refuseOrGrant(_ limiter: RateLimiter, _ terms: LimitTerms, isValid: Bool) {
+        let conflict = node.record.flatMap { $0.conflict(with: terms.settings, name: name) }
+        let own = (trouble.reading ?? trouble.writing).map { FleetProblem($0) }
+        let problem = conflict.map { FleetProblem($0) } ?? own ?? member.problem
+        published.withLock { $0.problem = problem }
+        let fails = own != nil || !isValid && (terms.outage == .fail || problem?.isPermanent == true)
         if let conflict {
             limiter.refuse(.badSetting(conflict))
-        } else if let outageMessage {
-            let message = "The fleet's store cannot be reached, so no permits of the limit \(name) are granted: "
-            limiter.refuse(.rateLimited(RateLimited(message: message + outageMessage)))
+        } else if fails, let problem {
+            let message = "The fleet's store cannot be used, so no permits of the limit \(name) are granted: "
+            limiter.refuse(.rateLimited(RateLimited(message: message + problem.message)))
         } else {
             limiter.refuse(nil)
         }
+    }
+
+    /// Notes that the record could not be read or written. What only a person can mend belongs to this limit until it
+    /// is over: that the store responds to other requests says nothing about it.
+    private func note(_ error: FleetStoreError, as problem: WritableKeyPath<Trouble, FleetStoreError?>) {
+        guard error.isPermanent else { return member.note(error) }
+        guard trouble[keyPath: problem] != error else { return }
+        trouble[keyPath: problem] = error
+        if member.problem?.message != error.message { member.events.send(.storeFailed(error)) }
+    }
+
+    private func resolve(_ problem: WritableKeyPath<Trouble, FleetStoreError?>) {
+        guard trouble[keyPath: problem] != nil else { return }
+        trouble[keyPath: problem] = nil
+        member.events.send(.storeRecovered)
     }
 
     private func publish() {
@@ -217,7 +351,8 @@ extension SharedLimit {
                     try await receive(record)
                 }
             } catch {
-                member.note(error as? FleetStoreError ?? FleetStoreError(.other, String(reflecting: error)))
+                note(error as? FleetStoreError ?? FleetStoreError(.other, String(reflecting: error)), as: \.reading)
+                look()
             }
             failures += 1
             guard !Task.isCancelled else { return }
@@ -238,14 +373,24 @@ extension SharedLimit {
         guard let report else { return }
         self.report = nil
         let now = time.now
-        switch report {
-        case .none: node.seeNone(at: now)
-        case .record(let record):
-            do throws(FleetStoreError) {
-                try node.see(LimitRecord(record.bytes, key: key), record.revision, at: now)
-            } catch {
-                member.note(error)
+        do throws(FleetStoreError) {
+            switch report {
+            case .none: node.seeNone(at: now)
+            case .record(let record): try node.see(LimitRecord(record.bytes, key: key), record.revision, at: now)
             }
+            resolve(\.reading)
+            // What was refused may be over: calls that fail at once would not lead to another write.
+            resolve(\.writing)
+        } catch {
+            note(error, as: \.reading)
         }
+    }
+}
+
+extension LimitNode.Need {
+    /// What a node needs whose calls do not wait.
+    init(_ permits: OwnedPermits, at now: Instant) {
+        self.init(
+            out: permits.out(at: now), unused: permits.unused(at: now), nextReturn: permits.nextReturn(after: now))
     }
 }

@@ -2,6 +2,9 @@ import Errand
 
 /// What a node knows of a shared limit from its program.
 struct SharedLimitSettings: Hashable, Sendable {
+    /// The parts of a limit that a node can have, relative to others: their sum over all nodes is far from overflowing.
+    static let weights = 1...1_000_000
+
     let permits: Int
     /// The period of a permit: somewhat longer than the limit's, because clocks run at different rates.
     let period: Duration
@@ -9,23 +12,30 @@ struct SharedLimitSettings: Hashable, Sendable {
     /// The node's part, relative to others.
     let weight: Int
     let lowering: LimitLowering?
-    /// How long another node waits from when it saw that a node's record no longer changes, until that node's permits
-    /// are free: a lifetime, and a period.
-    let takeover: Duration
+    /// How long this node may use what it owns after its last renewal.
+    let lifetime: Duration
 
     init(_ window: RateLimit.Window, weight: Int = 1, lowering: LimitLowering? = nil, lifetime: Duration) {
         permits = window.permits
         // One hundredth more, for a clock that is fast by so much.
         period = .nanoseconds(Int64((Double(window.period.wholeNanoseconds) * 1.01).rounded(.up)))
         isSmooth = window.isSmooth
-        self.weight = max(1, weight)
+        self.weight = min(max(weight, Self.weights.lowerBound), Self.weights.upperBound)
         self.lowering = lowering
-        takeover = Self.lengthened(lifetime) + Self.lengthened(period)
+        self.lifetime = lifetime
+    }
+
+    /// Returns how long another node waits from when it saw that a node's record no longer changes, until that node's
+    /// permits are free: a lifetime, and a period. The longest lifetime of all nodes counts.
+    func takeover(after lifetime: Duration) -> Duration {
+        Self.lengthened(lifetime) + Self.lengthened(period)
     }
 
     /// What clocks may differ by, twice: the owner's may be slow while the other's is fast.
     static func lengthened(_ duration: Duration) -> Duration {
-        .nanoseconds(Int64((Double(duration.wholeNanoseconds) * 1.021).rounded(.up)))
+        let longer = (Double(duration.wholeNanoseconds) * 1.021).rounded(.up)
+        // A hundred years; a record of others' hands can contain anything.
+        return longer < 3e18 ? .nanoseconds(Int64(longer)) : .nanoseconds(3_000_000_000_000_000_000)
     }
 }
 
@@ -34,8 +44,9 @@ public struct LimitLowering: Sendable, Hashable {
     let factor: Double
     let recovery: Duration
 
-    /// Multiplies the limit by `factor` when a server asks for a pause, and restores a tenth of the limit each time
-    /// that `recovery` has passed.
+    /// Multiplies the limit by `factor` when a server responds with 429 and asks for a pause, and restores a tenth of
+    /// the limit each time that `recovery` has passed. A 403 that means a rate limit counts too. A quota that is used
+    /// up and a pause by the program do not.
     ///
     /// - Parameters:
     ///   - factor: The part of the limit that remains, at least one permit: from 0.1 to 0.9.

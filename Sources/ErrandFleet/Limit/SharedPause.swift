@@ -11,16 +11,25 @@ struct SharedPause: Sendable {
         case resume
     }
 
+    private struct Known: Sendable {
+        let id: UInt64
+        let end: Instant
+        /// Whether the limit has been lowered for it, or need not be, because another node has written it.
+        var isCounted: Bool
+    }
+
     /// The pause that the node knows.
-    private var known: (id: UInt64, end: Instant)?
+    private var known: Known?
     /// The last pause that the node knew, which it neither begins again nor takes for a new one.
     private var past: UInt64?
     /// Whether this node has written the last pause, and so removes it from the record.
     private var isOwn = false
 
-    /// Applies the record's pause, or writes the limiter's own. Returns whether the limiter's own is a new one.
+    /// Applies the record's pause, or writes the limiter's own. Returns whether a server's refusal, which has not been
+    /// counted, is the reason for the limiter's own.
     mutating func step(
-        _ own: Instant?, in record: inout LimitRecord, _ change: inout Change?, at now: Instant, random: UInt64
+        _ own: Instant?, isRefused: Bool, in record: inout LimitRecord, _ change: inout Change?, at now: Instant,
+        random: UInt64
     ) -> Bool {
         if let known, known.end <= now { forget() }
         let isOurs = record.pause.map { $0.id == known?.id } ?? false
@@ -34,21 +43,32 @@ struct SharedPause: Sendable {
         }
         if let other = record.pause, !isOurs, other.id != past {
             let end = now.advanced(by: .milliseconds(other.milliseconds))
-            (known, isOwn) = ((other.id, end), false)
+            (known, isOwn) = (Known(id: other.id, end: end, isCounted: true), false)
             if end > own ?? now { change = .pause(until: end) }
         }
+        let isCounted = known?.isCounted ?? false
         if let own, own > known?.end ?? now {
-            let isNew = known == nil
             record.pause = LimitRecord.Pause(id: random, milliseconds: Self.milliseconds(from: now, to: own))
-            (known, isOwn) = ((random, own), true)
-            return isNew
+            (known, isOwn) = (Known(id: random, end: own, isCounted: isCounted || isRefused), true)
+            return isRefused && !isCounted
         }
         if known != nil, own == nil, change == nil {
             // The program has ended it.
             forget()
             record.pause = nil
         }
-        return false
+        guard isRefused, !isCounted, known != nil else { return false }
+        known?.isCounted = true
+        return true
+    }
+
+    /// Takes back what a step has noted that led to a write, after a newer record was found in its place. If that has
+    /// the pause which the write announced, the write was made before.
+    mutating func restore(_ before: SharedPause, announcing announced: LimitRecord.Pause?, found: LimitRecord.Pause?) {
+        guard let announced, announced.id != before.known?.id, announced.id == found?.id else {
+            self = before
+            return
+        }
     }
 
     /// Removes a pause that is over from the record, if the record is written anyway or the pause was this node's.

@@ -11,13 +11,33 @@ import Foundation
 /// ``NodeLife`` makes the decisions. Renewals and looks are two loops, so that a look at a store that does not respond
 /// delays no renewal. Both run while a limit is in use.
 actor Member {
-    private struct Published {
+    /// The name of a node, and until when it may use what it owns under that name.
+    struct Standing: Hashable, Sendable {
         var id: String
         var end = Instant(nanoseconds: .min)
+    }
+
+    /// What is done for a limit.
+    private struct Work {
+        let limit: SharedLimit
+        /// The number of the run that is under way, or begins after it.
+        var run = 0
+        /// The end of that run; `nil` if none is under way.
+        var task: Task<Void, Never>?
+        /// Whether the program leaves the fleet, which ends the run.
+        var isLeaving = false
+    }
+
+    private struct Published {
+        var standing: Standing
         var gone: [String: Instant] = [:]
         var problem: FleetProblem?
-        var limits: [(limit: SharedLimit, work: Task<Void, Never>)] = []
+        /// By the key of their records. One that has ended is kept while its node still owns permits that were used:
+        /// the next use has to count them.
+        var limits: [String: Work] = [:]
         var loops: Task<Void, Never>?
+        /// The end of the loops before.
+        var leaving: Task<Void, Never>?
     }
 
     /// A renewal whose outcome is not known.
@@ -35,64 +55,119 @@ actor Member {
     private var life: NodeLife
     private var renewals: UInt64 = 0
     private var attempts: [Attempt] = []
+    private var hasRun = false
 
     init(
         store: any FleetStore, prefix: String, label: String, lifetime: Duration, time: any TimeSource
     ) {
         (self.store, self.prefix, self.label, self.time) = (store, prefix, label, time)
         life = NodeLife(lifetime: lifetime)
-        published = Lock(Published(id: Self.newID(label)))
+        published = Lock(Published(standing: Standing(id: Self.newID(label))))
     }
 
-    /// The name of this node. It changes after others have removed it.
-    nonisolated var id: String { published.withLock { $0.id } }
-    /// Until when this node may use what it owns.
-    nonisolated var end: Instant { published.withLock { $0.end } }
+    /// The name of this node. It changes after others have removed it, and after it has left the fleet.
+    nonisolated var id: String { standing.id }
+    /// The name of this node, and until when it may use what it owns.
+    nonisolated var standing: Standing { published.withLock { $0.standing } }
     /// Why the store cannot be used now.
     nonisolated var problem: FleetProblem? { published.withLock { $0.problem } }
     /// The limits in use.
-    nonisolated var limits: [SharedLimit] { published.withLock { $0.limits.map(\.limit) } }
+    nonisolated var limits: [SharedLimit] {
+        let limits = published.withLock { $0.limits.values.filter { $0.task != nil }.map(\.limit) }
+        return limits.sorted { $0.key < $1.key }
+    }
 
     /// Returns since when another node's record has been gone, or unchanged for so long that it was removed.
     nonisolated func gone(_ id: String) -> Instant? { published.withLock { $0.gone[id] } }
 
-    /// Works for a limit, which keeps the node alive until then.
-    nonisolated func work(for limit: SharedLimit, _ work: @escaping @Sendable () async -> Void) {
+    /// Returns the limiter of the limit under that key, and works for it, which keeps the node alive until then.
+    ///
+    /// There is one limit for each key, however often it is used: two would both use all that the node owns.
+    nonisolated func use(
+        _ key: String, _ terms: LimitTerms, within: RateLimiter?, _ make: (_ node: String) -> SharedLimit
+    ) -> SharedLimit.Use {
         published.withLock { published in
-            // Its owner is the limiter, whose release ends the work.
-            let task = Task(executorPreference: time.executor) {
-                await work()
-                await self.remove(limit)
+            var work = published.limits[key] ?? Work(limit: make(published.standing.id))
+            let use = work.limit.use(terms, within: within, as: published.standing.id)
+            if case .refused = use { return use }
+            if work.task == nil || work.isLeaving {
+                let (before, limit, run) = (work.task, work.limit, work.run + 1)
+                (work.run, work.isLeaving) = (run, false)
+                // Its owner is the limiter, whose release ends the work.
+                work.task = Task(executorPreference: time.executor) {
+                    await before?.value
+                    await self.work(for: limit, run)
+                }
             }
-            published.limits.append((limit, task))
-            guard published.loops == nil else { return }
-            // Its owners are the limits: it is canceled with the last of them.
-            published.loops = Task(executorPreference: time.executor) { await self.run() }
+            published.limits[key] = work
+            if published.loops == nil {
+                let leaving = published.leaving
+                // Its owners are the limits: it is canceled with the last of them.
+                published.loops = Task(executorPreference: time.executor) {
+                    await leaving?.value
+                    await self.run()
+                }
+            }
+            return use
         }
     }
 
-    /// Waits until no limit is used any more.
-    nonisolated func ended() async {
-        for task in published.withLock({ $0.limits.map(\.work) }) { await task.value }
+    /// Ends the work for all limits, and waits until it has ended.
+    nonisolated func leave(atMost wait: Duration) async {
+        let tasks = published.withLock { published in
+            for key in published.limits.keys {
+                guard let work = published.limits[key], work.task != nil else { continue }
+                published.limits[key]?.isLeaving = true
+                work.limit.leave(run: work.run, atMost: wait)
+            }
+            return published.limits.values.compactMap(\.task)
+        }
+        for task in tasks { await task.value }
     }
 
-    /// Removes a limit. The node leaves the fleet with its last one.
-    private nonisolated func remove(_ limit: SharedLimit) async {
-        let loops: Task<Void, Never>? = published.withLock { published in
-            published.limits.removeAll { $0.limit === limit }
-            return published.limits.isEmpty ? published.loops.take() : nil
+    private nonisolated func work(for limit: SharedLimit, _ run: Int) async {
+        while true {
+            await limit.run(run)
+            guard case .done(let leaving) = finish(limit, run) else { continue }
+            await leaving?.value
+            return
         }
-        guard let loops else { return }
-        loops.cancel()
-        await loops.value
-        await leave()
+    }
+
+    private enum Finish {
+        case again
+        /// The node leaves the fleet with its last limit.
+        case done(leaving: Task<Void, Never>?)
+    }
+
+    private nonisolated func finish(_ limit: SharedLimit, _ run: Int) -> Finish {
+        published.withLock { published in
+            guard let work = published.limits[limit.key], work.run == run else { return .done(leaving: nil) }
+            if !work.isLeaving, limit.isUsed { return .again }
+            if limit.hasReturnedAll {
+                published.limits[limit.key] = nil
+            } else {
+                published.limits[limit.key] = Work(limit: limit, run: run)
+            }
+            guard published.limits.values.allSatisfy({ $0.task == nil }), let loops = published.loops.take() else {
+                return .done(leaving: nil)
+            }
+            loops.cancel()
+            // The loops are canceled, and a canceled task cannot use the store. Its owners are those that wait for it.
+            let leaving = Task(executorPreference: time.executor) {
+                await loops.value
+                await self.leave()
+            }
+            published.leaving = leaving
+            return .done(leaving: leaving)
+        }
     }
 
     /// Notes that the store has failed.
     nonisolated func note(_ error: FleetStoreError) {
         guard error.kind != .cancelled else { return }
         let isNew = published.withLock { published in
-            defer { published.problem = FleetProblem(error.message) }
+            defer { published.problem = FleetProblem(error) }
             return published.problem?.message != error.message
         }
         if isNew { events.send(.storeFailed(error)) }
@@ -112,6 +187,9 @@ actor Member {
     }
 
     private func run() async {
+        // A name is used once: whoever has seen its record go does not look again.
+        if hasRun { _ = rename() }
+        hasRun = true
         await withDiscardingTaskGroup { group in
             group.addTask { await self.renew() }
             group.addTask { await self.inspect() }
@@ -166,27 +244,31 @@ extension Member {
 
     /// Others have removed this node. It owns nothing any more, and goes on under another name.
     private func beginAgain() {
+        events.send(.removed(rename()))
+    }
+
+    /// Gives this node another name, under which it owns nothing. Returns the old one.
+    private func rename() -> String {
         attempts = []
         life.removed()
-        let old = published.withLock { published in
-            defer { published.id = Self.newID(label) }
-            return published.id
+        return published.withLock { published in
+            let old = published.standing.id
+            published.standing = Standing(id: Self.newID(label))
+            // What they own under the old name is for others to release.
+            published.limits = published.limits.filter { $0.value.task != nil }
+            return old
         }
-        publish()
-        events.send(.removed(old))
     }
 
     private func inspect() async {
         while !Task.isCancelled {
             let now = time.now
             var inspected: Set<String> = []
-            var all: Set<String> = []
-            for limit in limits {
-                all.formUnion(limit.nodes)
-                inspected.formUnion(life.inspects(limit.nodes, as: id, at: now))
-            }
-            life.keep(all)
-            for other in inspected where life.gone(other) == nil { await inspect(other) }
+            let seen = limits.map(\.nodes)
+            life.keep(Set(seen.flatMap(\.ids)), longest: seen.map(\.lifetime).max() ?? .zero)
+            for nodes in seen { inspected.formUnion(life.inspects(nodes.ids, as: id, at: now)) }
+            // Those that are gone too, in case that a record has come back.
+            for other in inspected { await inspect(other) }
             publish()
             wakeLimits()
             let next = inspected.compactMap { life.dueRemoval(of: $0) }.filter { $0 > time.now }.min()
@@ -210,9 +292,11 @@ extension Member {
 
     private func publish() {
         let gone = Dictionary(
-            uniqueKeysWithValues: limits.flatMap(\.nodes).uniqued.compactMap { id in life.gone(id).map { (id, $0) } })
+            uniqueKeysWithValues: limits.flatMap(\.nodes.ids).uniqued.compactMap { id in
+                life.gone(id).map { (id, $0) }
+            })
         published.withLock { published in
-            published.end = life.end
+            published.standing.end = life.end
             published.gone = gone
         }
     }
@@ -235,9 +319,26 @@ extension Member {
 /// What keeps a part of the fleet from working.
 struct FleetProblem: Hashable, Sendable {
     let message: String
+    /// Whether it lasts until somebody does something about it.
+    var isPermanent = false
 
     init(_ message: String) {
         self.message = message
+    }
+
+    init(_ error: FleetStoreError) {
+        message = error.message
+        isPermanent = error.isPermanent
+    }
+}
+
+extension FleetStoreError {
+    /// Whether it lasts until somebody does something about it.
+    var isPermanent: Bool {
+        switch kind {
+        case .refused, .damaged, .invalid: true
+        default: false
+        }
     }
 }
 

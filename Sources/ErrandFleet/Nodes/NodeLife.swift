@@ -7,7 +7,7 @@ import Errand
 /// after it *sent* the last renewal that succeeded. Another node looks at the record now and then. When it has seen it
 /// unchanged for a lifetime of its own clock, it removes it: from then on no renewal can succeed, and the last one that
 /// did was sent before the record was first seen. So nothing rests on the store's clock, or on clocks that agree; only
-/// rates must differ by less than 1 %.
+/// rates must differ by less than 1 %. Lifetimes may differ: the longest of those that the limits' records name counts.
 struct NodeLife: Sendable {
     /// What a node knows of another one.
     private struct Sighting: Sendable {
@@ -25,6 +25,8 @@ struct NodeLife: Sendable {
     }
 
     let lifetime: Duration
+    /// The longest lifetime of the nodes that this one inspects, and of its own.
+    private(set) var longest: Duration
     private(set) var revision: FleetRevision?
     /// Until when this node may use what it owns.
     private(set) var end = Instant(nanoseconds: .min)
@@ -32,6 +34,7 @@ struct NodeLife: Sendable {
 
     init(lifetime: Duration) {
         self.lifetime = lifetime
+        longest = lifetime
     }
 
     /// The time between two renewals: two of them may fail.
@@ -39,7 +42,7 @@ struct NodeLife: Sendable {
     /// The time between two looks at another node.
     var inspection: Duration { lifetime / 2 }
     /// How long another node's record must not have changed for it to be removed.
-    var patience: Duration { SharedLimitSettings.lengthened(lifetime) }
+    var patience: Duration { SharedLimitSettings.lengthened(longest) }
 
     /// Accepts that a renewal sent at that instant has succeeded.
     mutating func renewed(_ newRevision: FleetRevision, sentAt instant: Instant) {
@@ -74,7 +77,7 @@ struct NodeLife: Sendable {
 
     /// Whether another node has missed a renewal, as far as this one can see.
     func isLate(_ id: String, at now: Instant) -> Bool {
-        sightings[id].map { $0.revision == nil || $0.since.advanced(by: renewal * 2) <= now } ?? false
+        sightings[id].map { $0.revision == nil || $0.since.advanced(by: longest / 3 * 2) <= now } ?? false
     }
 
     /// Returns when the record of another node is due to be removed, if it does not change.
@@ -82,9 +85,10 @@ struct NodeLife: Sendable {
         sightings[id].flatMap { $0.revision == nil ? nil : $0.since.advanced(by: patience) }
     }
 
-    /// Forgets nodes that are in no record any more.
-    mutating func keep(_ ids: Set<String>) {
+    /// Forgets nodes that are in no record any more, and notes the longest lifetime of the others.
+    mutating func keep(_ ids: Set<String>, longest: Duration) {
         sightings = sightings.filter { ids.contains($0.key) }
+        self.longest = max(lifetime, longest)
     }
 
     /// Returns the nodes that this one inspects: the one before it in the order of their names, and those before that

@@ -16,21 +16,8 @@ import Testing
         Fleet(store: store, name: "billing", node: node, weight: weight, lifetime: .seconds(6), time: clock)
     }
 
-    /// Takes as many permits as possible for that long. Returns the instants at which they were taken.
-    private func taken(from limiter: RateLimiter, for duration: Duration, tasks: Int = 40) async -> [Instant] {
-        let end = clock.now.advanced(by: duration)
-        let taken = Noted<[Instant]>([])
-        await withTaskGroup { group in
-            for _ in 0..<tasks {
-                group.addTask { [clock] in
-                    while clock.now < end {
-                        guard (try? await limiter.acquire(before: end)) != nil else { return }
-                        taken.update { $0.append(clock.now) }
-                    }
-                }
-            }
-        }
-        return taken.value
+    private func taken(from limiter: RateLimiter, for duration: Duration) async -> [Instant] {
+        await clock.taken(from: limiter, for: duration)
     }
 
     private func largestCount(_ instants: [Instant]) -> Int {
@@ -238,9 +225,24 @@ import Testing
         let node = fleet("a")
         let limiter = node.limiter(
             "api", .requests(20, per: .seconds(1)), lowering: .on429(recoveringEvery: .seconds(10)))
+        let network = ScriptedTransport()
+        network.on(.get, "/full", .status(204, headers: ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"]))
+        network.on(.get, "/refused", .status(429, headers: ["Retry-After": "1"]))
+        let client = APIClient("https://api.example.com") { [clock] in
+            $0.transport = network
+            $0.limiter = limiter
+            $0.time = clock
+            $0.retry = .never
+        }
         await clock.run {
             _ = await taken(from: limiter, for: .seconds(2))
             limiter.pause(until: clock.now.advanced(by: .seconds(1)))
+            try? await clock.sleep(for: .seconds(2))
+            _ = try? await client.run(Endpoint<NoContent>.get("/full"))
+            #expect(limiter.snapshot.pausedUntil != nil)
+            try? await clock.sleep(for: .seconds(2))
+            #expect(node.snapshot.limits.first?.setAside == 0, "no refusal so far")
+            _ = try? await client.run(Endpoint<NoContent>.get("/refused"))
             try? await clock.sleep(for: .seconds(2))
             let lowered = await taken(from: limiter, for: .seconds(5))
             #expect(node.snapshot.limits.first?.setAside == 10)
@@ -347,14 +349,5 @@ private struct HoldUp: Middleware {
         let store = store
         _ = clock.schedule(at: clock.now.advanced(by: .seconds(20)), for: .watch) { store.failure = nil }
         return try await next(request, context)
-    }
-}
-
-private func thrownError<Value>(_ operation: () async throws(ServiceError) -> Value) async -> ServiceError? {
-    do throws(ServiceError) {
-        _ = try await operation()
-        return nil
-    } catch {
-        return error
     }
 }

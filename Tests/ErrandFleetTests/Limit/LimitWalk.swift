@@ -14,6 +14,10 @@ struct LimitWalk {
         var trouble = 0.0
         /// Whether the clocks of the nodes differ in their rates.
         var hasSkew = false
+        /// The lifetimes of the nodes in turn; all have the same if this is empty.
+        var lifetimes: [Duration] = []
+        /// The weights of the nodes in turn; all have the same if this is empty.
+        var weights: [Int] = []
     }
 
     fileprivate enum Event {
@@ -46,13 +50,14 @@ struct LimitWalk {
         /// Counts restarts: what comes for a process before does not reach the next one.
         var generation = 0
         var isWriting = false
+        /// Whether it cannot reach the store.
+        var isCutOff = false
         var due: Int64 = .max
         var load = 1.0
         var served = 0
     }
 
     private let settings: Settings
-    private let limit: SharedLimitSettings
     private var random: SeededGenerator
     private var now: Int64 = 0
     private var heap = EventHeap<Event>()
@@ -72,12 +77,9 @@ struct LimitWalk {
 
     init(_ settings: Settings, seed: UInt64) {
         self.settings = settings
-        limit = SharedLimitSettings(
-            RateLimit.Window(permits: settings.permits, period: settings.period, isSmooth: false),
-            lifetime: settings.lifetime)
         random = SeededGenerator(seed: seed)
         for index in 0..<settings.nodes {
-            nodes.append(start())
+            nodes.append(start(index))
             if settings.hasSkew {
                 nodes[index].rate = Double.random(in: 0.995...1.005, using: &random)
                 nodes[index].offset = Int64.random(in: 0...10_000_000_000, using: &random)
@@ -113,6 +115,11 @@ struct LimitWalk {
         (isCalm, isStoreDown) = (true, false)
     }
 
+    /// Keeps a node from the store for good.
+    mutating func cutOff(_ index: Int) { nodes[index].isCutOff = true }
+
+    private func isUnreachable(_ index: Int) -> Bool { isStoreDown || nodes[index].isCutOff }
+
     mutating func freeze(_ index: Int, for seconds: Double) {
         nodes[index].frozenUntil = now + Int64(seconds * 1e9)
     }
@@ -122,12 +129,17 @@ struct LimitWalk {
     var limitRecord: LimitRecord? { record?.0 }
     var seconds: Double { Double(now) / 1e9 }
 
-    private mutating func start() -> Node {
+    private mutating func start(_ index: Int) -> Node {
         names += 1
         let id = "node-\(names)"
+        let (lifetimes, weights) = (settings.lifetimes, settings.weights)
+        let lifetime = lifetimes.isEmpty ? settings.lifetime : lifetimes[index % lifetimes.count]
+        let terms = SharedLimitSettings(
+            RateLimit.Window(permits: settings.permits, period: settings.period, isSmooth: false),
+            weight: weights.isEmpty ? 1 : weights[index % weights.count], lifetime: lifetime)
         return Node(
-            id: id, life: NodeLife(lifetime: settings.lifetime), limit: LimitNode(id: id, settings: limit),
-            permits: OwnedPermits(limit))
+            id: id, life: NodeLife(lifetime: lifetime), limit: LimitNode(id: id, settings: terms),
+            permits: OwnedPermits(terms, owner: id))
     }
 
     // MARK: Running
@@ -229,7 +241,7 @@ struct LimitWalk {
             commit(new, replacing, by: index, generation, isRepeated)
         case .commitLife(let index, let id, let replacing, let sent, let generation):
             requests += 1
-            if isStoreDown { return }
+            if isUnreachable(index) { return }
             var outcome: FleetRevision?? = .some(nil)
             if lives[id] == replacing {
                 revision += 1
@@ -243,7 +255,7 @@ struct LimitWalk {
             schedule(.renewed(index, outcome, sent: sent, generation: generation), in: delay())
         case .commitRemoval(let index, let id, let old, let generation):
             requests += 1
-            if isStoreDown { return }
+            if isUnreachable(index) { return }
             let isRemoved = lives[id] == old
             if isRemoved { lives[id] = nil }
             let outcome: Bool? = chance(settings.trouble * 0.1) ? nil : isRemoved
@@ -254,8 +266,9 @@ struct LimitWalk {
     }
 
     private mutating func inspect(_ index: Int) {
+        guard let shared = nodes[index].limit.record, !isUnreachable(index) else { return }
+        nodes[index].life.keep(Set(shared.nodes.map(\.id)), longest: .nanoseconds(shared.lifetime))
         let node = nodes[index]
-        guard let shared = node.limit.record, !isStoreDown else { return }
         for id in node.life.inspects(shared.nodes.map(\.id), as: node.id, at: clock(index)) {
             requests += 1
             schedule(.inspected(index, id, lives[id], generation: node.generation), in: delay())
@@ -268,14 +281,14 @@ struct LimitWalk {
         var outcome: (FleetWrite?, LimitRecord?) = (nil, nil)
         requests += 1
         let isLost = chance(settings.trouble * 0.1)
-        if !isStoreDown {
+        if !isUnreachable(index) {
             if record?.1 == replacing {
                 if !new.isSound { faults.append("\(new) is not sound") }
                 revision += 1
                 writes += 1
                 record = (new, FleetRevision(revision))
                 outcome = (.written(FleetRevision(revision)), nil)
-                for other in nodes.indices {
+                for other in nodes.indices where !nodes[other].isCutOff {
                     // A watch may come late, and leave out what came between. What loses a response often delays the
                     // watch of the same node too.
                     let isLate = other == index && isLost
@@ -298,7 +311,7 @@ struct LimitWalk {
 
     private mutating func pump(_ index: Int) {
         let at = clock(index)
-        nodes[index].permits.end = nodes[index].life.end
+        nodes[index].permits.belong(to: nodes[index].id, until: nodes[index].life.end)
         nodes[index].permits.owned = nodes[index].limit.owned
         serve(index, at: at)
         guard !nodes[index].isWriting, at < nodes[index].life.end else { return }
@@ -307,7 +320,7 @@ struct LimitWalk {
             out: node.permits.out(at: at), unused: node.permits.unused(at: at), waiting: node.waiting, cost: 1,
             nextReturn: node.permits.nextReturn(after: at))
         let gone = (node.limit.record?.nodes ?? []).map(\.id).filter { id in
-            node.life.gone(id).map { $0.advanced(by: limit.takeover) <= at } ?? false
+            node.life.gone(id).map { $0.advanced(by: node.limit.takeover) <= at } ?? false
         }
         let step = nodes[index].limit.step(need, gone: Set(gone), at: at)
         nodes[index].permits.owned = nodes[index].limit.owned
@@ -338,7 +351,7 @@ struct LimitWalk {
     /// Begins a new process, or a new life of one whose record was removed.
     private mutating func restart(_ index: Int, keepsWaiters: Bool = false) {
         let old = nodes[index]
-        nodes[index] = start()
+        nodes[index] = start(index)
         nodes[index].generation = old.generation + 1
         (nodes[index].rate, nodes[index].offset, nodes[index].load) = (old.rate, old.offset, old.load)
         nodes[index].waiting = keepsWaiters ? old.waiting : 0
@@ -372,72 +385,5 @@ extension LimitWalk.Event {
             index
         case .commitLimit, .commitLife, .commitRemoval, .trouble: nil
         }
-    }
-}
-
-/// Checks the instants of uses: no period may hold more than the limit.
-enum Stamps {
-    /// Returns the largest number of stamps in any rolling period.
-    static func largestCount(_ stamps: [Int64], in period: Duration) -> Int {
-        let sorted = stamps.sorted()
-        let length = period.wholeNanoseconds
-        var start = 0
-        var largest = 0
-        for (index, stamp) in sorted.enumerated() {
-            while stamp - sorted[start] >= length { start += 1 }
-            largest = max(largest, index - start + 1)
-        }
-        return largest
-    }
-}
-
-/// A small generator whose numbers depend on the seed alone.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
-
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state &* 0x2545_F491_4F6C_DD1D
-    }
-}
-
-/// Events in the order of their instants.
-struct EventHeap<Event> {
-    private var entries: [(at: Int64, order: Int, event: Event)] = []
-    private var count = 0
-
-    var peek: (Int64, Event)? { entries.first.map { ($0.at, $0.event) } }
-
-    mutating func push(_ event: Event, at: Int64) {
-        count += 1
-        entries.append((at, count, event))
-        var child = entries.count - 1
-        while child > 0, isBefore(child, (child - 1) / 2) {
-            entries.swapAt(child, (child - 1) / 2)
-            child = (child - 1) / 2
-        }
-    }
-
-    mutating func removeFirst() {
-        entries.swapAt(0, entries.count - 1)
-        entries.removeLast()
-        var parent = 0
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < entries.count && isBefore(child, least) {
-                least = child
-            }
-            guard least != parent else { return }
-            entries.swapAt(least, parent)
-            parent = least
-        }
-    }
-
-    private func isBefore(_ left: Int, _ right: Int) -> Bool {
-        (entries[left].at, entries[left].order) < (entries[right].at, entries[right].order)
     }
 }

@@ -26,6 +26,57 @@ import Testing
         #expect(Stamps.largestCount(walk.stamps, in: .seconds(1)) <= 20)
     }
 
+    @Test("F2: a node that enters a fleet that uses its limit up gets its share soon")
+    func enters() {
+        var walk = LimitWalk(.init(nodes: 4, permits: 40), seed: 13)
+        for index in 0..<4 { walk.setLoad(index < 3 ? 2 : 0, of: index) }
+        walk.run(seconds: 20)
+        walk.setLoad(2, of: 3)
+        walk.run(seconds: 3)
+        _ = walk.takeServed()
+        walk.run(seconds: 10)
+        let served = walk.takeServed()
+        #expect(served[3] >= 80, "100 would be even: \(served)")
+        #expect(Stamps.largestCount(walk.stamps, in: .seconds(1)) <= 40)
+    }
+
+    @Test("F7: a node with a short lifetime waits for the longer one of another node", arguments: 1...4)
+    func lifetimes(seed: UInt64) {
+        var walk = LimitWalk(
+            .init(
+                nodes: 4, permits: 20, trouble: 1, hasSkew: true, lifetimes: [.seconds(3), .seconds(20)],
+                weights: [1, 3, .max]),
+            seed: seed)
+        walk.run(seconds: 200)
+        #expect(walk.stamps.count > 50)
+        #expect(walk.faults.isEmpty)
+        #expect(Stamps.largestCount(walk.stamps, in: .seconds(1)) <= 20)
+    }
+
+    @Test("F3: a node that is cut off uses its permits to the end of a lifetime longer than that of the others")
+    func cutOff() throws {
+        var walk = LimitWalk(
+            .init(nodes: 2, permits: 20, lifetimes: [.seconds(3), .seconds(30)]), seed: 11)
+        for index in 0..<2 { walk.setLoad(2, of: index) }
+        walk.run(seconds: 20)
+        walk.cutOff(1)
+        walk.run(seconds: 80)
+        let served = walk.takeServed()
+        #expect(served[0] > 20 * 50, "it has all in the end")
+        #expect(Stamps.largestCount(walk.stamps, in: .seconds(1)) <= 20)
+    }
+
+    @Test("F12: a period longer than the lifetime", arguments: 1...3)
+    func longPeriod(seed: UInt64) {
+        let settings = LimitWalk.Settings(
+            nodes: 4, permits: 20, period: .seconds(15), lifetime: .seconds(4), trouble: 1, hasSkew: true)
+        var walk = LimitWalk(settings, seed: seed)
+        walk.run(seconds: 300)
+        #expect(walk.stamps.count > 20)
+        #expect(walk.faults.isEmpty)
+        #expect(Stamps.largestCount(walk.stamps, in: .seconds(15)) <= 20)
+    }
+
     @Test("F11: nothing is written while the load stays the same, and the limit is used up", arguments: [3, 20])
     func steady(count: Int) {
         var walk = LimitWalk(.init(nodes: count, permits: count * 20, lifetime: .seconds(12)), seed: 1)

@@ -1,0 +1,152 @@
+@testable import Errand
+@testable import ErrandFleet
+import ErrandTesting
+import Testing
+
+/// What keeps a limit when writes conflict, names change and stores go back.
+@Suite("The safety of a shared limit, in single steps") struct LimitSafetyTests {
+    private let start = Instant.zero.advanced(by: .seconds(100))
+    private let lowering = LimitLowering.on429()
+
+    private func at(_ seconds: Double) -> Instant { start.advanced(by: .seconds(seconds)) }
+
+    private func settings(lifetime: Int = 6, weight: Int = 1) -> SharedLimitSettings {
+        SharedLimitSettings(
+            RateLimit.Window(permits: 20, period: .seconds(1), isSmooth: false), weight: weight, lowering: lowering,
+            lifetime: .seconds(lifetime))
+    }
+
+    private func record(_ owned: [String: Int]) -> LimitRecord {
+        var record = LimitRecord(permits: 20, period: settings().period)
+        for (id, count) in owned.sorted(by: { $0.key < $1.key }) {
+            record.update(id) { $0.owned = count }
+            record.note(.seconds(6), of: id)
+            record.free -= count
+        }
+        return record
+    }
+
+    private func node(after record: LimitRecord, _ settings: SharedLimitSettings? = nil) -> LimitNode {
+        var node = LimitNode(id: "a", settings: settings ?? self.settings())
+        node.see(record, FleetRevision(5), at: start)
+        return node
+    }
+
+    private func written(_ step: LimitNode.Step) throws -> LimitRecord { try #require(step.write) }
+
+    private func conflict(_ revision: UInt64) -> FleetWrite {
+        .changed(FleetRecord(bytes: [], revision: FleetRevision(revision)))
+    }
+
+    @Test("F10: a pause whose write was refused is written again, with its lowering, and is not ended")
+    func refusedPause() throws {
+        var node = node(after: record(["a": 10, "b": 10]))
+        let need = LimitNode.Need(unused: 10, pausedUntil: at(30), isRefused: true)
+        let first = try written(node.step(need, at: start, random: 1))
+        #expect(first.pause != nil && first.aside == 10)
+        node.wrote(conflict(6), record(["a": 10, "b": 9]), at: at(0.1))
+        let second = node.step(need, at: at(0.1), random: 2)
+        #expect(second.pause == nil, "the limiter's own pause goes on")
+        let write = try #require(second.write)
+        #expect(write.pause != nil && write.aside == 10)
+        // Only when it was in the record has another node ended it.
+        node.wrote(.written(FleetRevision(7)), nil, at: at(0.2))
+        var ended = write
+        ended.pause = nil
+        node.see(ended, FleetRevision(8), at: at(1))
+        #expect(node.step(need, at: at(1), random: 3).pause == .resume)
+    }
+
+    @Test("F10: only a refusal lowers the limit, also one during another pause, and each pause once")
+    func lowersOnce() throws {
+        var node = node(after: record(["a": 20]))
+        var need = LimitNode.Need(unused: 20, pausedUntil: at(30))
+        let paused = try written(node.step(need, at: start, random: 1))
+        #expect(paused.aside == 0)
+        node.wrote(.written(FleetRevision(6)), nil, at: start)
+        need.isRefused = true
+        let lowered = try written(node.step(need, at: at(1), random: 2))
+        #expect(lowered.aside == 10)
+        node.wrote(.written(FleetRevision(7)), nil, at: at(1))
+        #expect(node.step(need, at: at(2), random: 3).write?.aside ?? 10 == 10)
+    }
+
+    @Test("F5: a store that has lost writes is used when all permits of the lost records are back")
+    func olderRecord() throws {
+        var node = node(after: record(["a": 10, "b": 10]))
+        #expect(node.step(.init(out: 10, waiting: 5), at: start).write != nil)
+        node.wrote(conflict(3), record(["a": 20]), at: at(1))
+        #expect(node.owned == 0)
+        let end = at(1).advanced(by: settings().takeover(after: .seconds(6)))
+        let early = node.step(.init(waiting: 5), at: end.advanced(by: .nanoseconds(-1)))
+        #expect(early == LimitNode.Step(share: 0, due: end), "nothing is written until then")
+        node.see(record(["a": 15, "b": 5]), FleetRevision(4), at: at(2))
+        #expect(node.owned == 0)
+        _ = node.step(.init(waiting: 5), at: end)
+        #expect(node.owned == 15)
+    }
+
+    @Test("F7: the longest lifetime in the record counts, and goes with its node")
+    func lifetimes() throws {
+        var found = record(["b": 20])
+        found.note(.seconds(60), of: "b")
+        var node = node(after: found)
+        #expect(node.takeover == settings().takeover(after: .seconds(60)))
+        let write = try written(node.step(.init(waiting: 5), at: start))
+        #expect(write.lifetime == 60_000_000_000)
+        node.wrote(.written(FleetRevision(6)), nil, at: start)
+        let alone = try written(node.step(.init(waiting: 5), gone: ["b"], at: at(70)))
+        #expect(alone.lifetime == 6_000_000_000)
+
+        var life = NodeLife(lifetime: .seconds(6))
+        life.keep(["b"], longest: .seconds(60))
+        let revision = FleetRevision(1)
+        #expect(life.inspected("b", revision, at: start) == .none)
+        #expect(life.inspected("b", revision, at: at(61)) == .none)
+        #expect(life.inspected("b", revision, at: at(62)) == .remove(revision))
+    }
+
+    @Test("F9: weights of any size are bounded, also those of other nodes")
+    func weights() throws {
+        #expect(settings(weight: .max).weight == 1_000_000)
+        var found = record(["a": 10, "b": 10])
+        for id in ["a", "b"] { found.update(id) { ($0.wants, $0.weight) = (20, .max) } }
+        let read = try LimitRecord(found.encoded(), key: "key")
+        #expect(read.targets() == [10, 10])
+    }
+
+    @Test("F4: permits that were taken under another name are not used")
+    func renamed() {
+        var permits = OwnedPermits(settings(), owner: "a")
+        permits.belong(to: "a", until: at(10))
+        permits.owned = 5
+        let isTaken = permits.take(2, at: start)
+        #expect(isTaken)
+        permits.belong(to: "a2", until: at(20))
+        permits.owned = 5
+        let isUsable = permits.renew(2, takenAt: start, at: start)
+        #expect(!isUsable)
+        #expect(permits.available(at: start) == 5)
+    }
+
+    @Test("F4: a permit ends one period after its use, or with the lifetime that its node had then")
+    func ends() throws {
+        let clock = TestClock()
+        let (now, period) = (clock.now, settings().period)
+        for lifetime in [Duration.seconds(10), .milliseconds(500)] {
+            var permits = OwnedPermits(settings(), owner: "a")
+            permits.belong(to: "a", until: now.advanced(by: lifetime))
+            permits.owned = 5
+            let limiter = RateLimiter(.requests(20, per: .seconds(1)), of: permits, time: clock)
+            let taken = try #require(try limiter.takeAtOnce(cost: 1, isUrgent: false))
+            let permit = Permit(of: limiter, cost: 1, taken: taken, before: .distantFuture)
+            #expect(permit.use(at: now))
+            limiter.changeSource { source in
+                guard var owned = source as? OwnedPermits else { return }
+                owned.belong(to: "a2", until: now.advanced(by: .seconds(100)))
+                source = owned
+            }
+            #expect(permit.end == now.advanced(by: min(lifetime, period)))
+        }
+    }
+}
