@@ -12,15 +12,17 @@ import Foundation
 ///
 /// The session is one record, encrypted and authenticated with AES-GCM. A wrong key, a changed record, one that was
 /// moved to another name, and an older one that was put back are typed errors, and nothing overwrites such a record;
-/// ``discard()`` removes it. An older record is noticed by the nodes that have seen a newer one.
+/// ``discard()`` removes it. An older record is noticed by the nodes that have seen a newer one; a session that begins
+/// after a removal is accepted by all of them.
 ///
-/// Before a node uses the refresh token, it writes a mark into the record: the token may be spent from now on. It sends
-/// nothing with the token after nine tenths of the `lifetime`, counted from before it began to write. If it is killed
-/// or stopped, another node sees the mark unchanged for one full `lifetime` on its own clock. Then it writes its own
-/// mark and tries the old token once: the server accepts it if it was not spent, and otherwise ends the session, and
-/// the user has to sign in again.
+/// Before a node uses the refresh token, it writes a mark into the record: the token may be spent from now on. Its
+/// refresh ends at nine tenths of the `lifetime`, counted from before it began to write: nothing is sent with the token
+/// after that, and a request that is under way is canceled. If the node is killed or stopped, another one sees the mark
+/// unchanged for one full `lifetime` on its own clock. Then it writes its own mark and tries the old token once: the
+/// server accepts it if it was not spent, and otherwise ends the session, and the user has to sign in again.
 ///
-/// A new token is saved before a call uses it, and the other nodes use it as soon as the store reports the change.
+/// A new token is saved before a call uses it, and the other nodes use it as soon as the store reports the change. A
+/// node that has missed the report finds the token when its own one is due or refused, before it refreshes anything.
 /// While the store cannot be reached, nodes use the token that they have; none refreshes it.
 public final class FleetSessions: TokenPersistence {
     /// How long a token that the server has issued is kept trying to be saved: 2 minutes.
@@ -70,15 +72,16 @@ public final class FleetSessions: TokenPersistence {
 
     /// Saves the session, or that there is none. What has begun is finished, even if the task is canceled.
     public func save(_ session: SavedSession?) async throws(TokenPersistenceError) {
-        _ = try await write(session) { _ in true }
+        _ = try await write(session, isIssued: false) { _ in true }
     }
 
     /// Saves the session, or that there is none, if that version is saved. What has begun is finished, even if the task
-    /// is canceled: while the store cannot be reached, it tries again for up to two minutes.
+    /// is canceled. While the store fails, it tries again to save a new token, for up to two minutes: only this node
+    /// has it, and the saved one is spent.
     public func replace(
         _ version: SavedSession.Version, with session: SavedSession?
     ) async throws(TokenPersistenceError) -> Bool {
-        try await write(session) { $0?.session?.version == version }
+        try await write(session, isIssued: session != nil) { $0?.session?.version == version }
     }
 
     /// Runs `body` while the mark of this node is in the record. It waits for another node's mark until that is
@@ -108,13 +111,14 @@ public final class FleetSessions: TokenPersistence {
 
     // MARK: Writing
 
-    /// Writes the session if the record meets the condition. Returns whether it did.
+    /// Writes the session if the record meets the condition. Returns whether it did. If the server has issued the
+    /// session's token in exchange for the saved one, only this node has a token that is not spent.
     private func write(
-        _ session: SavedSession?, if isExpected: @escaping @Sendable (SessionRecord?) -> Bool
+        _ session: SavedSession?, isIssued: Bool, if isExpected: @escaping @Sendable (SessionRecord?) -> Bool
     ) async throws(TokenPersistenceError) -> Bool {
         try await finishing {
             await Result(of: { () async throws(TokenPersistenceError) in
-                try await self.writeNow(session, if: isExpected)
+                try await self.writeNow(session, isIssued: isIssued, if: isExpected)
             })
         }.get()
     }
@@ -122,36 +126,51 @@ public final class FleetSessions: TokenPersistence {
     /// A write whose answer was lost may have been made, or may be made until the record's revision changes. All
     /// attempts have the same `writer`, by which a later one finds that an earlier one was made.
     private func writeNow(
-        _ session: SavedSession?, if isExpected: (SessionRecord?) -> Bool
+        _ session: SavedSession?, isIssued: Bool, if isExpected: (SessionRecord?) -> Bool
     ) async throws(TokenPersistenceError) -> Bool {
         let writer = time.randomUUID()
         let end = time.now.advanced(by: Self.savingLimit)
         var failures = 0
         while true {
-            var problem: TokenPersistenceError
-            do throws(TokenPersistenceError) {
-                let found = try await archive.read()
+            var problem: FleetStoreError
+            do throws(SessionArchive.Failure) {
+                let found = try await archive.find()
                 if failures > 0, isMade(found?.record, writer, session) { return true }
                 guard isExpected(found?.record) else { return false }
-                var record = found?.record.next(by: writer) ?? archive.first(by: writer)
-                record.session = session
-                let mark = record.mark
-                if marks.isOwn(mark) { record.mark = nil }
-                switch try await archive.write(record, over: found) {
+                switch try await write(session, by: writer, over: found) {
                 case .written:
-                    if record.mark == nil { marks.noteRemoved(mark) }
-                    return true
+                    if found != nil { return true }
+                    continue
                 case .changed: continue
-                case .unknown(let error): problem = error
+                case .unknown(let error):
+                    // A user who signs in waits for the answer.
+                    if error.kind == .refused, !isIssued { throw SessionArchive.Failure.store(error) }
+                    problem = error
                 }
             } catch {
-                guard error.kind == .unreachable else { throw error }
-                problem = error
+                guard case .store(let reason) = error,
+                    isIssued ? reason.kind != .invalid : reason.kind == .unreachable
+                else { throw error.error }
+                problem = reason
             }
-            guard time.now < end else { throw problem }
+            guard time.now < end else { throw TokenPersistenceError(problem) }
             await pause(Self.pauses[min(failures, Self.pauses.count - 1)])
             failures += 1
         }
+    }
+
+    /// Writes the session over that record, or begins a series of records if there is none.
+    private func write(
+        _ session: SavedSession?, by writer: UUID, over found: SessionArchive.Found?
+    ) async throws(SessionArchive.Failure) -> SessionArchive.Outcome {
+        guard let found else { return try await archive.begin() }
+        var record = found.record.next(by: writer)
+        record.session = session
+        let mark = record.mark
+        if marks.isOwn(mark) { record.mark = nil }
+        let outcome = try await archive.write(record, over: found)
+        if case .written = outcome, record.mark == nil { marks.noteRemoved(mark) }
+        return outcome
     }
 
     /// Whether an earlier attempt of a write was made.
@@ -167,7 +186,7 @@ public final class FleetSessions: TokenPersistence {
     }
 
     private func pause(_ pause: Duration) async {
-        // It runs in a task that nobody cancels.
+        // It runs in a task that is never canceled.
         try? await time.sleep(until: time.now.advanced(by: pause), in: StopScope<FleetStoreError>())
     }
 
@@ -182,15 +201,15 @@ public final class FleetSessions: TokenPersistence {
             do {
                 for try await record in archive.changes() {
                     failures = 0
-                    guard let record else {
-                        if last != .some(nil) { changed() }
-                        last = .some(nil)
-                        continue
-                    }
                     // A mark alone is no change. What cannot be read is reported by whoever reads it.
-                    let version = try? archive.cipher.open(record.bytes).session?.version
-                    if version == nil || last != .some(version) { changed() }
-                    last = .some(version)
+                    let version: SavedSession.Version??
+                    if let record {
+                        version = (try? archive.cipher.open(record.bytes)).map { $0.session?.version }
+                    } else {
+                        version = .some(nil)
+                    }
+                    if version == nil || last != version { changed() }
+                    last = version
                 }
             } catch {
                 // The next watch begins with the record as it is then.

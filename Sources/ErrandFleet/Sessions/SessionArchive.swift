@@ -7,8 +7,10 @@ import Foundation
 
 /// Reads and writes the record of a session, and remembers the latest that it has seen.
 ///
-/// A record with a lower counter is an older one that was put back, and so is another one with the same counter. A node
-/// that has started later cannot know.
+/// A record of an earlier series, or with a lower counter, is an older one that was put back, and so is another one
+/// with the same counter. A node that has started later cannot know. The number of a series is a revision of the store,
+/// which grows even when the record was removed. So nothing depends on the wall clock of a node, and the first sign-in
+/// after a removal is newer than all that any node has seen.
 final class SessionArchive: Sendable {
     /// A record with its revision in the store.
     struct Found: Sendable {
@@ -20,14 +22,36 @@ final class SessionArchive: Sendable {
     enum Outcome: Sendable {
         case written(FleetRevision?)
         case changed
-        /// The store's answer was lost, the store cannot be reached, or it is full: the write may have been made, or
-        /// may be made until the record's revision changes.
-        case unknown(TokenPersistenceError)
+        /// The store has failed, and what it says may be the word of a proxy: the write may have been made, or may be
+        /// made until the record's revision changes.
+        case unknown(FleetStoreError)
+    }
+
+    /// Why a record could not be read or written.
+    enum Failure: Error, Sendable {
+        case store(FleetStoreError)
+        /// The store has responded, but its record cannot be used, or none can be made.
+        case record(TokenPersistenceError)
+
+        /// The error for the caller.
+        var error: TokenPersistenceError {
+            switch self {
+            case .store(let error): TokenPersistenceError(error)
+            case .record(let error): error
+            }
+        }
     }
 
     private struct Seen: Sendable, Hashable {
+        var epoch: UInt64 = 0
         var counter: UInt64 = 0
         var writer: UUID?
+
+        /// Whether that record is older, or another one with the same counter.
+        func isAhead(of record: SessionRecord) -> Bool {
+            let (known, found) = ((epoch, counter), (record.epoch ?? 0, record.counter))
+            return found < known || found == known && record.writer != writer
+        }
     }
 
     let cipher: SessionCipher
@@ -43,48 +67,70 @@ final class SessionArchive: Sendable {
 
     /// Returns the record; `nil` if there is none.
     func read() async throws(TokenPersistenceError) -> Found? {
+        do throws(Failure) {
+            return try await find()
+        } catch {
+            throw error.error
+        }
+    }
+
+    /// Returns the record; `nil` if there is none. Says what has failed.
+    func find() async throws(Failure) -> Found? {
         // What is known when the read begins: the answers of two reads may come in another order than they were made.
         let seen = seen.withLock { $0 }
         let found: FleetRecord?
         do throws(FleetStoreError) {
             found = try await store.read(cipher.storeKey)
         } catch {
-            throw TokenPersistenceError(error)
+            throw .store(error)
         }
         guard let found else { return nil }
-        let record = try cipher.open(found.bytes)
-        guard record.counter >= seen.counter, record.counter > seen.counter || record.writer == seen.writer else {
-            throw TokenPersistenceError(
-                .outdated,
-                "the record \(cipher.storeKey) is older than one that this node has seen; it was left as it is. Remove "
-                    + "it, and sign in again")
+        var record: SessionRecord
+        do throws(TokenPersistenceError) {
+            record = try cipher.open(found.bytes)
+        } catch {
+            throw .record(error)
+        }
+        record.epoch = record.epoch ?? found.revision.number
+        guard !seen.isAhead(of: record) else {
+            throw .record(
+                TokenPersistenceError(
+                    .outdated,
+                    "the record \(cipher.storeKey) is older than one that this node has seen; it was left as it is. "
+                        + "Remove it, and sign in again"))
         }
         note(record)
         return Found(record: record, revision: found.revision)
     }
 
-    /// Returns what the first record says, where there is none. Its counter is greater than any before, even if
-    /// somebody has removed the record: counters begin with the time, and grow more slowly.
-    func first(by writer: UUID) -> SessionRecord {
-        let now = UInt64(max(1, time.date.timeIntervalSince1970 * 1e6))
-        return SessionRecord(counter: max(now, seen.withLock { $0.counter } + 1), writer: writer)
+    /// Begins a series of records, where there is none.
+    func begin() async throws(Failure) -> Outcome {
+        try await write(SessionRecord(counter: 0, writer: time.randomUUID()), replacing: nil)
     }
 
-    /// Writes a record in place of the one with that revision.
-    func write(_ record: SessionRecord, over old: Found?) async throws(TokenPersistenceError) -> Outcome {
-        let bytes = try cipher.seal(record)
+    /// Writes a record in place of that one.
+    func write(_ record: SessionRecord, over old: Found) async throws(Failure) -> Outcome {
+        try await write(record, replacing: old.revision)
+    }
+
+    private func write(_ record: SessionRecord, replacing revision: FleetRevision?) async throws(Failure) -> Outcome {
+        let bytes: [UInt8]
+        do throws(TokenPersistenceError) {
+            bytes = try cipher.seal(record)
+        } catch {
+            throw .record(error)
+        }
         do throws(FleetStoreError) {
-            switch try await store.write(bytes, to: cipher.storeKey, replacing: old?.revision) {
+            switch try await store.write(bytes, to: cipher.storeKey, replacing: revision) {
             case .changed: return .changed
-            case .written(let revision):
-                note(record)
-                return .written(revision)
+            case .written(let next):
+                // The first of a series is noted when it is read.
+                if record.epoch != nil { note(record) }
+                return .written(next)
             }
         } catch {
-            switch error.kind {
-            case .unreachable, .cancelled, .full: return .unknown(TokenPersistenceError(error))
-            case .refused, .damaged, .invalid, .other: throw TokenPersistenceError(error)
-            }
+            guard error.kind != .invalid else { throw .store(error) }
+            return .unknown(error)
         }
     }
 
@@ -101,8 +147,8 @@ final class SessionArchive: Sendable {
 
     private func note(_ record: SessionRecord) {
         seen.withLock { seen in
-            guard record.counter > seen.counter else { return }
-            seen = Seen(counter: record.counter, writer: record.writer)
+            guard (record.epoch ?? 0, record.counter) > (seen.epoch, seen.counter) else { return }
+            seen = Seen(epoch: record.epoch ?? 0, counter: record.counter, writer: record.writer)
         }
     }
 }
@@ -113,7 +159,7 @@ extension TokenPersistenceError {
             switch error.kind {
             case .unreachable: .unreachable
             case .full: .unwritable
-            case .damaged: .notAuthentic
+            case .damaged: .unreadable
             case .refused, .invalid, .cancelled, .other: .other
             }
         self.init(kind, "the fleet's store: \(error.message)")

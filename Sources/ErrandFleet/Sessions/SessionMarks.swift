@@ -9,7 +9,8 @@ import Foundation
 ///
 /// - A node that has written its mark over a known revision is the only one: every other mark needs a newer revision.
 /// - Its right ends after nine tenths of the lifetime, from before the write began. Each use of the token looks at the
-///   clock first (``SessionLock/loss``), the last time just before the request is sent.
+///   clock first (``SessionLock/loss``), the last time just before the first byte is sent. An exchange that is under
+///   way is canceled then.
 /// - Another node waits one lifetime from when it saw the mark first. It saw it after the write began, and clocks that
 ///   differ by less than a tenth in their rates agree that the first node's right is over.
 /// - A mark that could not be removed, or whose write was not confirmed, is the node's own: nothing was sent under it,
@@ -55,7 +56,7 @@ final class SessionMarks: Sendable {
         var watch: RecordSignal?
         defer { watch?.end() }
         while true {
-            if Task.isCancelled { throw TokenPersistenceError(.other, "the task was cancelled") }
+            if Task.isCancelled { throw TokenPersistenceError(.other, "the task was canceled") }
             // Before the read: it is after the other node began to write the mark in any case.
             let start = time.now
             let found = try await archive.read()
@@ -123,18 +124,22 @@ final class SessionMarks: Sendable {
     /// others outwait.
     private func finishing(over found: SessionArchive.Found?) async throws(TokenPersistenceError) -> Held? {
         let outcome = await Task(executorPreference: time.executor) { () -> Result<Held?, TokenPersistenceError> in
-            do throws(TokenPersistenceError) {
+            do throws(SessionArchive.Failure) {
                 return .success(try await self.write(over: found))
             } catch {
-                return .failure(error)
+                return .failure(error.error)
             }
         }.value
         return try outcome.get()
     }
 
-    /// Writes a mark over that record. Returns `nil` if the record has changed.
-    private func write(over found: SessionArchive.Found?) async throws(TokenPersistenceError) -> Held? {
-        var record = found?.record.next(by: time.randomUUID()) ?? archive.first(by: time.randomUUID())
+    /// Writes a mark over that record. Returns `nil` if the record has changed, or if there was none and one was begun.
+    private func write(over found: SessionArchive.Found?) async throws(SessionArchive.Failure) -> Held? {
+        guard let found else {
+            if case .unknown(let error) = try await archive.begin() { throw .store(error) }
+            return nil
+        }
+        var record = found.record.next(by: time.randomUUID())
         let mark = SessionRecord.Mark(
             id: time.randomUUID(), node: node, milliseconds: Int64(lifetime.inSeconds * 1000),
             revision: record.session?.revision)
@@ -149,7 +154,7 @@ final class SessionMarks: Sendable {
         case .changed: return nil
         case .unknown(let error):
             state.withLock { $0.abandoned = mark.id }
-            throw error
+            throw .store(error)
         }
     }
 

@@ -18,18 +18,21 @@ struct SessionRecord: Codable, Sendable, Hashable {
         let revision: Int?
     }
 
-    /// Grows with each write of the record.
+    /// The revision at which this series of records began. The first one of a series holds nothing, and has `nil`: it
+    /// is its own revision. When the record is removed, its series is over, and the next has a greater number.
+    var epoch: UInt64?
+    /// Grows with each write of a series.
     var counter: UInt64
     /// Identifies the write.
     var writer: UUID
-    /// The session; `nil` if nobody is signed in.
+    /// The session; `nil` if no user is signed in.
     var session: SavedSession?
     /// The mark of the node that refreshes the token; `nil` if none does.
     var mark: Mark?
 
     /// Returns what the next write says by default: the same, with the next counter.
     func next(by writer: UUID) -> SessionRecord {
-        SessionRecord(counter: counter &+ 1, writer: writer, session: session, mark: mark)
+        SessionRecord(epoch: epoch, counter: counter &+ 1, writer: writer, session: session, mark: mark)
     }
 }
 

@@ -39,5 +39,5 @@ package enum FleetRecordRules {
 
 extension FleetStoreError: CancellationFailure {
     /// The error of a canceled task.
-    package static var cancelled: FleetStoreError { FleetStoreError(.cancelled, "the task was cancelled") }
+    package static var cancelled: FleetStoreError { FleetStoreError(.cancelled, "the task was canceled") }
 }

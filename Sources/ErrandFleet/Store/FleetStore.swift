@@ -4,8 +4,8 @@
 /// read the same revision, one succeeds. It assumes nothing about the store's clock, and no record expires.
 ///
 /// A key consists of letters, digits, `-`, `.`, `_` and `/`, and has at most 512 bytes. A record has at most 512 KB.
-/// All methods throw ``FleetStoreError/Kind/cancelled`` soon after their task is
-/// cancelled, and never wait without limit for a store that does not respond.
+/// All methods throw ``FleetStoreError/Kind/cancelled`` soon after their task is canceled, and never wait without limit
+/// for a store that does not respond.
 public protocol FleetStore: Sendable {
     /// Returns the record under a key; `nil` if there is none. The record is at least as new as every write that had
     /// ended before the read began.
@@ -19,8 +19,8 @@ public protocol FleetStore: Sendable {
     ) async throws(FleetStoreError) -> FleetWrite
     /// Returns the record under a key now, and again after each change. Changes that follow each other quickly can be
     /// one element; an older record never comes after a newer one, and the last change always comes. The sequence ends
-    /// by throwing, when the store cannot be reached or no longer knows what came between, and then whoever reads it
-    /// begins again; it ends with the task that reads it.
+    /// by throwing, when the store cannot be reached or no longer knows what came between; its reader then begins
+    /// another. It ends with the task that reads it.
     func changes(of key: String) -> AsyncThrowingStream<FleetRecord?, any Error>
 }
 
@@ -74,7 +74,7 @@ public struct FleetStoreError: Error, Sendable, Hashable, CustomStringConvertibl
         case damaged
         /// The key or the record is one that the store cannot keep.
         case invalid
-        /// The task was cancelled. A write may have been made.
+        /// The task was canceled. A write may have been made.
         case cancelled
         /// Another failure.
         case other

@@ -56,35 +56,79 @@ final class OwnedProcess: Sendable {
 
 /// The members of an etcd cluster on this machine, each with a folder of its own. They end with this object.
 final class EtcdCluster: Sendable {
-    let addresses: [String]
+    /// The ports and folders with which the members of a cluster start.
+    private struct Plan {
+        let addresses: [String]
+        let arguments: [[String]]
+        let logs: [String]
+
+        /// Creates a plan with ports that are free now.
+        init(_ count: Int, _ options: [String], scheme: String, in folder: String) throws {
+            let ports = try ServerProgram.freePorts(2 * count)
+            let addresses = (0..<count).map { "\(scheme)://127.0.0.1:\(ports[2 * $0])" }
+            let peers = (0..<count).map { "http://127.0.0.1:\(ports[2 * $0 + 1])" }
+            let cluster = peers.enumerated().map { "m\($0)=\($1)" }.joined(separator: ",")
+            let logs = (0..<count).map { "\(folder)-\($0).log" }
+            arguments = (0..<count).map { index in
+                [
+                    "--name", "m\(index)", "--data-dir", "\(folder)-\(index)",
+                    "--listen-client-urls", addresses[index], "--advertise-client-urls", addresses[index],
+                    "--listen-peer-urls", peers[index], "--initial-advertise-peer-urls", peers[index],
+                    "--initial-cluster", cluster, "--initial-cluster-token", folder,
+                    "--logger", "zap", "--log-outputs", logs[index],
+                ] + options
+            }
+            (self.addresses, self.logs) = (addresses, logs)
+        }
+
+        func log(_ index: Int) -> String { (try? String(contentsOfFile: logs[index], encoding: .utf8)) ?? "" }
+
+        /// Waits until the members listen. Returns whether another process has taken a port before one did.
+        func hasLostPort() async throws -> Bool {
+            for index in logs.indices {
+                for _ in 0..<100 {
+                    let text = log(index)
+                    if text.contains("address already in use") { return true }
+                    if text.contains("now serving peer") { break }
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+            }
+            return false
+        }
+    }
+
+    private let plan: Plan
     private let scratch: FleetScratch
-    private let arguments: [[String]]
     private let processes: Lock<[OwnedProcess?]>
 
-    /// Starts a cluster and waits until it answers.
+    /// The URLs of the members' client ports.
+    var addresses: [String] { plan.addresses }
+
+    /// Starts a cluster.
     init(_ count: Int = 1, options: [String] = [], scheme: String = "http") async throws {
-        scratch = try FleetScratch()
-        let ports = try ServerProgram.freePorts(2 * count)
-        addresses = (0..<count).map { "\(scheme)://127.0.0.1:\(ports[2 * $0])" }
-        let peers = (0..<count).map { "http://127.0.0.1:\(ports[2 * $0 + 1])" }
-        let cluster = peers.enumerated().map { "m\($0)=\($1)" }.joined(separator: ",")
-        let (addresses, scratch) = (addresses, scratch)
-        arguments = (0..<count).map { index in
-            [
-                "--name", "m\(index)", "--data-dir", scratch.path("m\(index)"),
-                "--listen-client-urls", addresses[index], "--advertise-client-urls", addresses[index],
-                "--listen-peer-urls", peers[index], "--initial-advertise-peer-urls", peers[index],
-                "--initial-cluster", cluster, "--initial-cluster-token", scratch.folder,
-                "--logger", "zap", "--log-outputs", scratch.path("m\(index).log"),
-            ] + options
+        let scratch = try FleetScratch()
+        let (plan, processes) = try await Self.started(count, options, scheme: scheme, in: scratch)
+        self.plan = plan
+        self.scratch = scratch
+        self.processes = Lock(processes)
+    }
+
+    /// Starts the members, again with other ports if tests that run beside this one have taken some.
+    private static func started(
+        _ count: Int, _ options: [String], scheme: String, in scratch: FleetScratch
+    ) async throws -> (Plan, [OwnedProcess?]) {
+        for attempt in 0..<5 {
+            let plan = try Plan(count, options, scheme: scheme, in: scratch.path("m\(attempt)"))
+            let processes = try plan.arguments.map { try OwnedProcess(.etcd, $0) }
+            guard try await plan.hasLostPort() else { return (plan, processes) }
+            for process in processes { await process.kill() }
         }
-        processes = Lock(Array(repeating: nil, count: count))
-        for index in 0..<count { try start(index) }
+        throw NotReady(what: "free ports for etcd")
     }
 
     /// Starts a member, with what it has saved.
     func start(_ index: Int) throws {
-        let process = try OwnedProcess(.etcd, arguments[index])
+        let process = try OwnedProcess(.etcd, plan.arguments[index])
         processes.withLock { $0[index] = process }
     }
 
@@ -109,10 +153,7 @@ final class EtcdCluster: Sendable {
         throw NotReady(what: "etcd at \(addresses): \((0..<addresses.count).map(log).joined())")
     }
 
-    private func log(_ index: Int) -> String {
-        let text = (try? String(contentsOfFile: scratch.path("m\(index).log"), encoding: .utf8)) ?? ""
-        return String(text.suffix(1000))
-    }
+    private func log(_ index: Int) -> String { String(plan.log(index).suffix(1000)) }
 
     /// Calls a member as an administrator. Returns the members of its answer.
     @discardableResult

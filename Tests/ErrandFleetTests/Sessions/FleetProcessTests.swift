@@ -98,14 +98,19 @@ struct FleetProcessTests {
         "F6: processes that are killed or stopped at any instant leave the session, or one clear sign-in",
         arguments: [true, false])
     func interrupted(isKill: Bool) async throws {
+        var interrupted = 0
         for round in 0..<8 {
             let server = try TokenServer()
             let processes = try await processes(5, in: scratch.path("\(round)"), of: server)
-            for process in processes { process.go() }
-            try await Task.sleep(for: .milliseconds(12 * round))
-            // All but two: so the one that refreshes is among them more often than not.
+            let record = try await Watched(FileFleetStore(folder: scratch.path("\(round)")))
+            // These go first, so that the one that refreshes is among them.
             let victims = processes.prefix(3)
+            for victim in victims { victim.go() }
+            try await record.changes()
+            for process in processes.dropFirst(3) { process.go() }
+            try await Task.sleep(for: .milliseconds(6 * round))
             for victim in victims { isKill ? victim.kill() : victim.suspend() }
+            if try await record.hasOneChange() { interrupted += 1 }
             if !isKill {
                 try await Task.sleep(for: .milliseconds(3 * Self.lifetime))
                 for victim in victims { victim.resume() }
@@ -121,6 +126,28 @@ struct FleetProcessTests {
                 in: FileFleetStore(folder: scratch.path("\(round)")), under: "errand/test", name: "api", key: key)
             let saved = try await sessions.load()?.token.accessToken
             #expect(saved == (said.contains("sign-in") ? nil : "access.1"), "round \(round): \(said)")
+        }
+        #expect(interrupted > 0, "no refresh was under way")
+    }
+
+    /// The record of the session, which only the mark has changed while a refresh is under way.
+    private struct Watched {
+        private static let key = "errand/test/sessions/api"
+        private let store: FileFleetStore
+        private let first: FleetRevision
+
+        init(_ store: FileFleetStore) async throws {
+            self.store = store
+            first = try #require(try await store.read(Self.key)).revision
+        }
+
+        /// Waits for a change.
+        func changes() async throws {
+            for try await record in store.changes(of: Self.key) where record?.revision != first { return }
+        }
+
+        func hasOneChange() async throws -> Bool {
+            try await store.read(Self.key)?.revision.number == first.number + 1
         }
     }
 }

@@ -63,8 +63,19 @@ import Testing
     @Test("F8: what is stored, and what is printed, shows no token and no key")
     func secrets() async throws {
         try await scene.sessions().save(session())
-        let stored = String(decoding: try await bytes(), as: UTF8.self)
-        #expect(!stored.contains("access") && !stored.contains("refresh") && stored.contains("k1"))
+        struct Envelope: Decodable {
+            var version: Int
+            var key: String
+            var sealed: Data
+        }
+        let whole = Data(try await bytes())
+        let members = try JSONDecoder().decode([String: JSONValue].self, from: whole)
+        #expect(members.keys.sorted() == ["key", "sealed", "version"])
+        let envelope = try JSONDecoder().decode(Envelope.self, from: whole)
+        #expect(envelope.key == "k1")
+        // Without its Base64, which would hide a readable text.
+        let sealed = String(decoding: envelope.sealed, as: UTF8.self)
+        for secret in ["access", "refresh"] { #expect(!sealed.contains(secret)) }
         var dumped = "\(scene.key) \(String(reflecting: scene.key))"
         dump(scene.key, to: &dumped)
         #expect(!dumped.contains("BwcH") && !dumped.contains("7, 7"))

@@ -110,19 +110,23 @@ extension Array {
 
 /// A store that fails as told, around one that does not.
 final class FaultyStore: FleetStore {
-    enum Fault: Sendable {
+    enum Fault: Sendable, Hashable {
         /// The answer of a write is lost after it was made.
         case loseAnswer
         /// A write does not arrive.
         case loseWrite
         /// Nothing can be reached.
         case unreachable
+        /// A write ends with that error, before or after it is made.
+        case error(FleetStoreError.Kind, isMade: Bool)
     }
 
     private let store: any FleetStore
     private let gate: Gate
     private let isMute: Bool
     private let faults = Lock<[Fault]>([])
+    private let readFaults = Lock<[FleetStoreError.Kind]>([])
+    private let refusal = Lock<FleetStoreError?>(nil)
     private let isCut = Lock(false)
     private let cutAfterWrite = Lock(false)
 
@@ -138,6 +142,16 @@ final class FaultyStore: FleetStore {
         faults.withLock { $0 = next }
     }
 
+    /// Has the next reads fail, one after the other.
+    func failReads(_ next: FleetStoreError.Kind...) {
+        readFaults.withLock { $0 = next }
+    }
+
+    /// Has everything fail with that error, from now on.
+    func refuse(_ error: FleetStoreError) {
+        refusal.withLock { $0 = error }
+    }
+
     /// Cuts the connection, or restores it.
     func cut(_ isCut: Bool = true) {
         self.isCut.withLock { $0 = isCut }
@@ -150,11 +164,14 @@ final class FaultyStore: FleetStore {
 
     private func check() throws(FleetStoreError) {
         if isCut.withLock({ $0 }) { throw FleetStoreError(.unreachable, "the connection was cut") }
+        if let refusal = refusal.withLock({ $0 }) { throw refusal }
     }
 
     func read(_ key: String) async throws(FleetStoreError) -> FleetRecord? {
         await gate.pass()
         try check()
+        let fault: FleetStoreError.Kind? = readFaults.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        if let fault { throw FleetStoreError(fault, "the read has failed") }
         let record = try await store.read(key)
         await gate.pass()
         return record
@@ -167,7 +184,9 @@ final class FaultyStore: FleetStore {
         try check()
         let fault = faults.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         if fault == .loseWrite || fault == .unreachable { throw FleetStoreError(.unreachable, "the write was lost") }
+        if case .error(let kind, isMade: false)? = fault { throw FleetStoreError(kind, "the write has failed") }
         let written = try await store.write(bytes, to: key, replacing: revision)
+        if case .error(let kind, isMade: true)? = fault { throw FleetStoreError(kind, "the answer is of no use") }
         if fault == .loseAnswer { throw FleetStoreError(.unreachable, "the answer was lost") }
         await gate.pass()
         // The write was made, but nobody learns of it.
@@ -202,22 +221,25 @@ struct SessionScene: Sendable {
 
     func sessions(
         _ name: String = "api", in other: (any FleetStore)? = nil, key: FleetKey? = nil, oldKeys: [FleetKey] = [],
-        lifetime: Duration = lifetime
+        lifetime: Duration = lifetime, time: (any TimeSource)? = nil
     ) -> FleetSessions {
         FleetSessions(
             in: other ?? store, under: "errand/test", name: name, key: key ?? self.key, oldKeys: oldKeys,
-            lifetime: lifetime, time: time)
+            lifetime: lifetime, time: time ?? self.time)
     }
 
     /// Creates the token store of a node.
-    func node(in other: (any FleetStore)? = nil, gate: Gate = Gate()) -> TokenStore {
+    func node(
+        in other: (any FleetStore)? = nil, gate: Gate = Gate(), time: (any TimeSource)? = nil
+    ) -> TokenStore {
+        let time = time ?? self.time
         let client = APIClient("https://token.test") {
             $0.transport = RotatingTransport(server: server, time: time)
             $0.time = time
             $0.rateLimit = .unlimited
             $0.retry = .never
         }
-        return TokenStore(persistence: sessions(in: other), time: time) { old in
+        return TokenStore(persistence: sessions(in: other, time: time), time: time) { old in
             await gate.pass()
             let answer = try await client.run(
                 Endpoint<Data>.post(

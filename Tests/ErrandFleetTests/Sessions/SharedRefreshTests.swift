@@ -59,6 +59,27 @@ import Testing
         #expect(scene.server.refreshes == 1)
     }
 
+    @Test("F13, T15: a call that is refused after the news was missed is repeated with the new token, unrefreshed")
+    func missedNewsAndRefused() async throws {
+        let clock = TestClock()
+        let scene = try SessionScene(time: clock)
+        let other = scene.node(in: FaultyStore(scene.store, isMute: true))
+        let client = APIClient("https://api.test") {
+            $0.transport = StrictTransport(token: "access.1")
+            $0.tokens = other
+            $0.time = clock
+            $0.rateLimit = .unlimited
+        }
+        let answer = try await clock.run { () async throws -> Data in
+            try await scene.seed()
+            _ = try await other.token()
+            _ = await SessionScene.replacement(in: scene.node())
+            return try await client.run(Endpoint<Data>.get("me"))
+        }
+        #expect(answer == Data("me".utf8))
+        #expect(scene.server.refreshes == 1 && scene.server.refusals == 0)
+    }
+
     @Test("F6: a refresh that ends while its mark is written leaves no mark")
     func canceledMark() async throws {
         let clock = TestClock()
@@ -180,34 +201,6 @@ import Testing
         #expect(try #require(lossOfFirst) <= SessionScene.lifetime * 0.92)
     }
 
-    @Test("F6: nothing is sent with the token after the end of the mark, however long the call has waited")
-    func lateSend() async throws {
-        let clock = TestClock()
-        let scene = try SessionScene(time: clock)
-        let network = ScriptedTransport()
-        let client = APIClient("https://api.test") {
-            $0.transport = network
-            $0.time = clock
-            $0.rateLimit = .unlimited
-        }
-        let tokens = TokenStore(persistence: scene.sessions(), time: clock) { _ in
-            try await clock.sleep(until: clock.now.advanced(by: .seconds(28)), in: StopScope<FleetStoreError>())
-            struct Answer: Decodable { var access: String }
-            let answer: Answer = try await client.run(.post("token"))
-            return Token(accessToken: answer.access)
-        }
-        let outcome = try await clock.run { () async throws -> Result<String, ServiceError> in
-            try await scene.seed()
-            return await SessionScene.replacement(in: tokens)
-        }
-        guard case .failure(.transport(let failure)) = outcome else {
-            Issue.record("\(outcome)")
-            return
-        }
-        #expect(failure.kind == .storage)
-        #expect(network.sent.isEmpty)
-    }
-
     @Test("F6: while the store cannot be reached, nothing is refreshed and nobody is signed out")
     func unreachable() async throws {
         let clock = TestClock()
@@ -278,4 +271,17 @@ import Testing
         #expect(own == .zero)
         #expect(other >= SessionScene.lifetime && other < SessionScene.lifetime + .seconds(6))
     }
+}
+
+/// An API that accepts one access token.
+private struct StrictTransport: Transport {
+    let token: String
+
+    func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
+        guard request.headers["Authorization"] == "Bearer \(token)" else { return HTTPResponse(status: 401) }
+        return HTTPResponse(status: 200, body: .bytes(Data("me".utf8)))
+    }
+
+    func shutdown() async {}
+    var connectivity: Connectivity { .always }
 }

@@ -16,17 +16,21 @@ import Testing
         try await rule.check { FileFleetStore(folder: scratch.path("fleet")) }
     }
 
-    @Test(
-        "F14: the suite finds what a wrong store does",
-        arguments: [
-            (.losesUpdates, "S10"), (.ignoresRevisions, "S6"), (.letsTwoWin, "S9"), (.reordersChanges, "S15"),
-            (.forgetsRevisions, "S8"), (.readsStaleRecords, "S11"),
-        ] as [(WrongStore.Fault, String)])
-    func wrongStores(fault: WrongStore.Fault, number: String) async throws {
-        for rule in FleetStoreConformance.all where rule.number == number {
-            let store = WrongStore(fault)
-            await #expect(throws: FleetStoreConformance.Violation.self) { try await rule.check { store } }
-        }
+    @Test("F14: the suite finds what a wrong store does", arguments: WrongStore.Fault.allCases)
+    func wrongStores(fault: WrongStore.Fault) async throws {
+        let number =
+            switch fault {
+            case .losesUpdates: "S10"
+            case .ignoresRevisions: "S6"
+            case .letsTwoWin: "S9"
+            case .reordersChanges: "S15"
+            case .dropsLastChange: "S14"
+            case .forgetsRevisions: "S8"
+            case .readsStaleRecords: "S11"
+            }
+        let rule = try #require(FleetStoreConformance.all.first { $0.number == number })
+        let store = WrongStore(fault)
+        await #expect(throws: FleetStoreConformance.Violation.self) { try await rule.check { store } }
     }
 
     @Test("every case has a number of its own")

@@ -108,8 +108,8 @@ final class WrongStore: FleetStore {
                 if fault == .reordersChanges {
                     for old in past(of: key, before: record).reversed() { continuation.yield(old) }
                     continuation.yield(record)
-                } else if let earlier {
-                    continuation.yield(earlier)
+                } else {
+                    continuation.yield(earlier ?? record)
                 }
                 earlier = .some(record)
             }
