@@ -17,7 +17,7 @@ struct FriendsTests {
             })
     }
 
-    @Test("a friend without a number does not cost the others")
+    @Test("a friend without a number is skipped")
     func leftOut() async throws {
         network.on(.get, "/api/v1/friends", .json(#"[{"id": 2, "name": "Ben"}, {"name": "Nobody"}]"#))
         let friends = try await service.friends()

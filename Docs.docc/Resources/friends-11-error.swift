@@ -17,7 +17,7 @@ struct FriendsTests {
             })
     }
 
-    @Test("a friend without a number does not cost the others")
+    @Test("a friend without a number is skipped")
     func leftOut() async throws {
         network.on(.get, "/api/v1/friends", .json(#"[{"id": 2, "name": "Ben"}, {"name": "Nobody"}]"#))
         let friends = try await service.friends()
@@ -26,7 +26,7 @@ struct FriendsTests {
         #expect(network.sent.map(\.request.url.target) == ["/api/v1/friends?application_token=app&user_id=1"])
     }
 
-    @Test("an error is shown in the server's words, and goes with the next load that works")
+    @Test("an error is shown in the server's words, and the next successful load clears it")
     @MainActor func message() async {
         let refusal = #"{"message": "This application may do nothing"}"#
         network.on(.get, "/api/v1/friends", .json(refusal, status: 403), .json("[]"))

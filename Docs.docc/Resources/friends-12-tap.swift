@@ -19,7 +19,7 @@ struct FriendsTests {
             })
     }
 
-    @Test("a friend without a number does not cost the others")
+    @Test("a friend without a number is skipped")
     func leftOut() async throws {
         network.on(.get, "/api/v1/friends", .json(#"[{"id": 2, "name": "Ben"}, {"name": "Nobody"}]"#))
         let friends = try await service.friends()
@@ -28,7 +28,7 @@ struct FriendsTests {
         #expect(network.sent.map(\.request.url.target) == ["/api/v1/friends?application_token=app&user_id=1"])
     }
 
-    @Test("an error is shown in the server's words, and goes with the next load that works")
+    @Test("an error is shown in the server's words, and the next successful load clears it")
     @MainActor func message() async {
         let refusal = #"{"message": "This application may do nothing"}"#
         network.on(.get, "/api/v1/friends", .json(refusal, status: 403), .json("[]"))
@@ -39,7 +39,7 @@ struct FriendsTests {
         #expect(screen.message == nil)
     }
 
-    @Test("tapped again, the load that runs is cancelled, and the second one's friends are shown")
+    @Test("tapped again, the load that runs is canceled, and the second one's friends are shown")
     @MainActor func tappedTwice() async {
         let slow = ScriptedReply.json(#"[{"id": 2}]"#).after(.seconds(1))
         network.on(.get, "/api/v1/friends", slow, .json(#"[{"id": 3}]"#))

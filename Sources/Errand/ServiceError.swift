@@ -92,7 +92,7 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
     /// ``description``. Errand has them in English and German; <doc:LocalizingErrors> shows how an app adds its own
     /// languages. A server's message is shown as the server wrote it. If yours writes them for developers, show
     /// ``sentences`` instead.
-    public var localizedDescription: String { serverMessage ?? ownSentences }
+    public var localizedDescription: String { serverMessage ?? sentences.inUserLanguage }
 
     /// A sentence for the user, the same as ``localizedDescription``.
     public var errorDescription: String? { localizedDescription }

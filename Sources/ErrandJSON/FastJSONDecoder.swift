@@ -19,7 +19,8 @@ public import Foundation
 ///
 /// - ``DateDecodingStrategy-swift.struct/iso8601WithOptionalFractions`` is new. JSON5, top-level members without braces
 ///   and, on Apple's platforms, the strategy `formatted` are missing: use `JSONDecoder` for those.
-/// - `allKeys` has the order of the document.
+/// - `allKeys` has the order of the document. Of several members of a dictionary that cannot be decoded, the first is
+///   reported; `JSONDecoder` reports any of them.
 /// - A syntax error has a ``JSONFault`` as its `underlyingError`, which says where it is, by line and column.
 /// - A malformed text or number is `DecodingError.dataCorrupted` also where the initializer of a model catches it.
 /// - A date that is no ISO 8601 is reported at its own path, not at that of the model around it.

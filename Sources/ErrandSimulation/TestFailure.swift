@@ -25,12 +25,16 @@ public struct TestFailure: Error, Sendable, CustomStringConvertible {
     public let description: String
     /// The line of the script that is concerned; `nil` if it is none.
     public let location: Location?
+    /// Whether it is only a hint, which should not fail the test: a clock has spent virtual time on the rate limit that
+    /// a client has by default.
+    public let isWarning: Bool
 
     /// The index of the script that is nearest to an unexpected request; `nil` if there is none.
     var nearestScript: Int?
 
-    init(_ description: String, at location: Location? = nil) {
+    init(_ description: String, at location: Location? = nil, isWarning: Bool = false) {
         self.description = description
         self.location = location
+        self.isWarning = isWarning
     }
 }

@@ -19,6 +19,7 @@ struct TestReporter: Sendable {
     }
 
     func callAsFunction(_ failure: TestFailure) {
+        if failure.isWarning { return warn(failure) }
         #if canImport(Testing)
         let location = failure.location.map(SourceLocation.init) ?? Test.current?.sourceLocation
         Issue.record(
@@ -34,6 +35,18 @@ struct TestReporter: Sendable {
         #if !canImport(Testing) && !canImport(XCTest)
         print("\(failure.location ?? creation): \(failure)")
         #endif
+    }
+
+    /// Shows a hint, which fails no test. XCTest has none, and Swift Testing has them from Swift 6.3 on.
+    private func warn(_ hint: TestFailure) {
+        #if canImport(Testing) && compiler(>=6.3)
+        if isOfSwiftTesting || Test.current != nil {
+            Issue.record(
+                Comment(rawValue: hint.description), severity: .warning, sourceLocation: SourceLocation(creation))
+            return
+        }
+        #endif
+        print("\(creation): warning: \(hint)")
     }
 }
 

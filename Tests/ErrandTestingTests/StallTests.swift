@@ -45,6 +45,30 @@ import Testing
         #expect(text.contains("a permit of the rate limiter, ") && text.contains("$0.rateLimit = .unlimited"))
     }
 
+    @Test(
+        "virtual time that passes only for the default limit is a warning, once; a limit that was set is none",
+        arguments: [false, true])
+    func defaultLimit(isSet: Bool) async throws {
+        let clock = clock(.seconds(10))
+        let network = ScriptedTransport()
+        network.on(.get, "/friends", ScriptedReply.json("[]").always)
+        let client = APIClient("https://api.test") {
+            $0.transport = network
+            $0.time = clock
+            if isSet { $0.rateLimit = .requests(5, per: .seconds(1)) }
+        }
+        for _ in 0..<2 {
+            try await clock.run {
+                for _ in 0..<6 { _ = try await client.run(Endpoint<[String]>.get("friends")) }
+            }
+        }
+        #expect(clock.elapsedForRateLimit == .seconds(2))
+        #expect(reports.value.count == (isSet ? 0 : 1))
+        for report in reports.value {
+            #expect(report.isWarning && report.description.hasPrefix("1 s of the test's virtual time passed only"))
+        }
+    }
+
     @Test("a call that would never end, ends")
     func silence() async throws {
         let clock = clock(.milliseconds(100))

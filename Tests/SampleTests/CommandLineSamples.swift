@@ -42,7 +42,7 @@ extension ServiceError {
     var exitCode: Int32 {
         switch self {
         case .cancelled: 130  // what a shell reports after Ctrl-C
-        case .signInRequired, .sessionExpired: 77  // not permitted
+        case let error where error.needsSignIn: 77  // not permitted
         case let error where error.isTransient: 75  // try again later
         default: 1
         }
@@ -69,7 +69,10 @@ struct CommandLineSamples {
         let sources = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)  // the source receives it instead
             let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
-            source.setEventHandler { work.cancel() }
+            source.setEventHandler {
+                work.cancel()
+                signal(number, SIG_DFL)  // a second one ends the program
+            }
             source.resume()
             return source
         }
@@ -84,6 +87,8 @@ struct CommandLineSamples {
     @Test("an error has an exit code")
     func exitCodes() {
         #expect(ServiceError.signInRequired.exitCode == 77)
+        #expect(ServiceError.sessionExpired(SessionExpiry(.refreshRefused)).exitCode == 77)
+        #expect(ServiceError.sessionExpired(SessionExpiry(.otherSession)).exitCode == 1)
         #expect(ServiceError.noInternetConnection.exitCode == 75)
         #expect(ServiceError.rejected(Rejection(status: 404)).exitCode == 1)
     }

@@ -111,6 +111,7 @@ struct TestingSamples {
         let client = APIClient("https://api.test") {
             $0.transport = network
             $0.time = clock
+            $0.rateLimit = .requests(5, per: .seconds(1))
         }
         try await clock.run {
             try await withThrowingTaskGroup(of: [User].self) { calls in

@@ -27,6 +27,7 @@ struct RequestDuration: Middleware {
         var attributes = [
             ("http.request.method", request.method.rawValue),
             ("server.address", request.url.origin.host),
+            ("server.port", "\(request.url.origin.port)"),
         ]
         defer {
             Recorder(label: "http.client.request.duration", dimensions: attributes)
@@ -35,6 +36,7 @@ struct RequestDuration: Middleware {
         do {
             let response = try await next(request, context)
             attributes.append(("http.response.status_code", "\(response.status)"))
+            if response.status >= 400 { attributes.append(("error.type", "\(response.status)")) }
             return response
         } catch {
             attributes.append(("error.type", kind(of: error)))
@@ -73,11 +75,14 @@ struct RequestSpans: Middleware {
             }
             span.attributes["http.request.method"] = request.method.rawValue
             span.attributes["server.address"] = request.url.origin.host
+            span.attributes["server.port"] = request.url.origin.port
+            span.attributes["url.full"] = "\(request.url)"
             if context.attempts > 1 {
                 span.attributes["http.request.resend_count"] = context.attempts - 1
             }
             let response = try await next(request, context)
             span.attributes["http.response.status_code"] = response.status
+            if response.status >= 400 { span.attributes["error.type"] = "\(response.status)" }
             return response
         }
     }

@@ -1,4 +1,12 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// The reason why a value could not be saved, loaded or removed. It holds nothing of the value.
+///
+/// `print` shows a sentence for developers. `localizedDescription` is for the user, as that of ``ServiceError``.
 public struct ArchiveError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong.
     @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -40,6 +48,24 @@ public struct ArchiveError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The message.
     public var description: String { message }
+}
+
+extension ArchiveError: LocalizedError {
+    /// A sentence for the user, which has nothing of the message. See <doc:LocalizingErrors>.
+    public var localizedDescription: String { [sentence].inUserLanguage }
+
+    /// The same sentence.
+    public var errorDescription: String? { localizedDescription }
+
+    /// The sentence, as a key that an app can translate.
+    public var sentence: ErrorSentence {
+        switch kind {
+        case .cancelled: ErrorSentence(.cancelled)
+        case .unwritable, .unencodable: ErrorSentence(.archiveUnsaved)
+        case .unreadable, .damaged, .futureVersion, .oldVersion, .symbolicLink, .notAFile, .notPrivate, .locked:
+            ErrorSentence(.archiveUnusable)
+        }
+    }
 }
 
 extension ArchiveError {

@@ -128,7 +128,7 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
             return try await FileLock.acquire(beside: file, within: lockTimeout)
         } catch {
             if error.kind == .locked, Task.isCancelled {
-                throw ArchiveError(.cancelled, "the archive \(file.path) was not changed: the task was cancelled")
+                throw ArchiveError(.cancelled, "the archive \(file.path) was not changed: the task was canceled")
             }
             throw ArchiveError(error)
         }

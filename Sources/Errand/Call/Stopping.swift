@@ -11,6 +11,11 @@
 //     wait for a piece    its own, below that              the timeout of an attempt
 //     other waits         that of call or transmission     as those
 //
+// Exceptions: `cancelAll()` spares the calls of a token refresh, whose token would be lost, and transmissions without a
+// caller, such as a refresh of the cache. `shutdown()` waits for the former and stops the latter. The end of a session
+// spares a call whose endpoint is `outlivingSession()` and whose request was sent, and the transmission that it shares;
+// it spares no stream.
+//
 // A stop has a reason, and the first counts. A wait that knows scopes ends at once. A user's middleware, a closure and
 // a foreign transport run in a child task, which is canceled. A body that is being decoded is given up soon after.
 

@@ -98,11 +98,12 @@ final class CallsInFlight: TransmissionOwner {
     }
 
     /// Keeps a transmission that runs by itself until its end. It counts when the client is shut down, and not among
-    /// the calls.
+    /// the calls. While running calls may finish, it may begin, because one of them may wait for it.
     func begin(_ transmission: SharedTransmission) throws(ServiceError) {
         let isOpen = state.withLock { state in
-            if !state.isClosed { state.transmissions[ObjectIdentifier(transmission)] = transmission }
-            return !state.isClosed
+            guard !state.isClosed || state.grace != nil else { return false }
+            state.transmissions[ObjectIdentifier(transmission)] = transmission
+            return true
         }
         if !isOpen { throw .clientShutDown }
     }

@@ -29,9 +29,12 @@ public final class LatestOnly: Sendable {
 
     /// Cancels the running operation, if any, and runs `operation` after the delay. An error that is not a
     /// `ServiceError` becomes `.transport` of the kind `.other`; so does a `CancellationError` if nothing was canceled.
+    ///
+    /// In a task that is already canceled it throws `.cancelled`, and the running operation continues.
     public func run<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws(ServiceError) -> Value {
+        if Task.isCancelled { throw .cancelled }
         let scope = CallScope()
         let previous = current.withLock { current in
             defer { current = scope }

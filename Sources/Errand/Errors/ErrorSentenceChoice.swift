@@ -38,7 +38,7 @@ extension ServiceError {
         switch self {
         case .cancelled: (.cancelled, nil)
         case .noInternetConnection: (.noInternetConnection, nil)
-        case .timedOut(let timeout): (timeout.bound.sentence, .later)
+        case .timedOut(let timeout): (timeout.bound.sentence, timeout.bound == .signIn ? .signInAgain : .later)
         case .invalidRequest(let invalid): (invalid.subject.sentence, nil)
         case .signInRequired: (.signInRequired, nil)
         case .sessionExpired(let expiry): (expiry.reason.sentence, expiry.reason.advice)
@@ -46,6 +46,8 @@ extension ServiceError {
             (limited.status == nil ? .rateLimitedByClient : .rateLimitedByServer, .after(limited.retryAfter))
         case .rejected(let rejection):
             (rejection.refusal, rejection.status == 401 ? .signInAgain : isTransient ? .after(retryAfter) : nil)
+        case .serverFailure(let rejection) where rejection.cache?.reason == .onlyIfCached:
+            (.serverFailureNotStored, nil)
         case .serverFailure(let rejection):
             (isTransient ? .serverFailureUnavailable : .serverFailure, .after(rejection.retryAfter))
         case .decodingFailed: (.decodingFailed, nil)
@@ -88,8 +90,9 @@ extension Timeout.Bound {
     fileprivate var sentence: ErrorSentence.Name {
         switch self {
         case .attempt: .timedOutAttempt
-        case .deadline, .signIn: .timedOutDeadline
+        case .deadline: .timedOutDeadline
         case .refresh: .timedOutRefresh
+        case .signIn: .timedOutSignIn
         }
     }
 }

@@ -5,6 +5,7 @@ extension ErrorSentence {
         case timedOutAttempt = "timedOut.attempt"
         case timedOutDeadline = "timedOut.deadline"
         case timedOutRefresh = "timedOut.refresh"
+        case timedOutSignIn = "timedOut.signIn"
         case invalidRequest
         case invalidRequestCleartext = "invalidRequest.cleartext"
         case invalidRequestFile = "invalidRequest.file"
@@ -28,6 +29,7 @@ extension ErrorSentence {
         case rejectedRedirect = "rejected.redirect"
         case serverFailure
         case serverFailureUnavailable = "serverFailure.unavailable"
+        case serverFailureNotStored = "serverFailure.notStored"
         case transportDNS = "transport.dns"
         case transportRefused = "transport.refused"
         case transportUnreachable = "transport.unreachable"
@@ -52,6 +54,8 @@ extension ErrorSentence {
         case pagingTooManyPages = "paging.tooManyPages"
         case pagingMissingTotal = "paging.missingTotal"
         case pagingUnreadable = "paging.unreadable"
+        case archiveUnusable = "archive.unusable"
+        case archiveUnsaved = "archive.unsaved"
         case tryAgain = "advice.tryAgain"
         case tryAgainLater = "advice.tryAgainLater"
         case tryAgainInSeconds = "advice.tryAgainInSeconds"

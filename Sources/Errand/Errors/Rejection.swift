@@ -19,6 +19,11 @@ public struct Rejection: Sendable, Hashable {
     public let headers: HTTPHeaders
     /// The body as received, unredacted.
     public let body: Data
+    /// How the cache took part; `nil` if the client has none.
+    ///
+    /// With the reason ``CacheStatus/Reason/onlyIfCached``, the server was not asked, and the status 504 comes from the
+    /// cache.
+    public var cache: CacheStatus? { cacheStatus.value }
     /// How long the server asks the client to wait; `nil` if it does not.
     public let retryAfter: Duration?
     /// The scopes that the request needs, if the server has refused the token because it has too few (RFC 6750, 3.1);
@@ -31,12 +36,15 @@ public struct Rejection: Sendable, Hashable {
     ///         await tokens.signIn(try await oauth.signIn(scopes: scopes.sorted(), using: browser))
     ///     }
     ///
+    /// The new sign-in begins another session, so other calls that run at that moment end with `.sessionExpired`.
+    ///
     /// Such a refusal starts no refresh: a new token would have the same scopes.
     public var requiredScopes: [String]? {
         guard let found = headers.tokenError, found.code == HTTPHeaders.insufficientScope else { return nil }
         return found.challenge["scope"]?.split(separator: " ").map(String.init) ?? []
     }
     var call = FailedCall(mayHaveReachedServer: true)
+    var cacheStatus = Uncompared<CacheStatus>()
     /// Decodes with the decoder of the client that received the response.
     var decode = Uncompared<@Sendable (any Decodable.Type, Data) throws -> any Decodable>()
     /// Makes a path in the body safe to show: its names may repeat what the call has sent.

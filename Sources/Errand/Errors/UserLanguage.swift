@@ -4,15 +4,15 @@ import FoundationEssentials
 import Foundation
 #endif
 
-extension ServiceError {
+extension [ErrorSentence] {
     /// The sentences in the language of the user.
     ///
     /// On Apple's platforms that is the language in which the app runs, and the app's table `Errand` comes first. A
     /// program on Linux has no tables: there the environment names the language, as it does for other programs.
-    var ownSentences: String {
+    var inUserLanguage: String {
         #if canImport(Darwin)
         let language = Bundle.main.preferredLocalizations.first ?? "en"
-        return sentences.map { sentence in
+        return map { sentence in
             let own = sentence.text(in: language)
             let text = Bundle.main.localizedString(forKey: sentence.key, value: own, table: "Errand")
             // `%lld` has 64 bits, and an `Int` of a watch has 32.
@@ -20,7 +20,7 @@ extension ServiceError {
         }.joined(separator: " ")
         #else
         let language = userLanguage(in: ProcessInfo.processInfo.environment)
-        return sentences.map { $0.text(in: language) }.joined(separator: " ")
+        return map { $0.text(in: language) }.joined(separator: " ")
         #endif
     }
 }

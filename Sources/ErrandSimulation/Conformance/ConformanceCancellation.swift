@@ -8,7 +8,7 @@ import Foundation
 extension TransportConformance {
     /// C20 to C25: a canceled call ends at every stage, and leaves nothing behind.
     static let cancellation: [Case] = [
-        Case("C20", "a call that is cancelled before it starts sends nothing") { scene in
+        Case("C20", "a call that is canceled before it starts sends nothing") { scene in
             scene.server.on(.get, "/x", .json("1").always)
             let client = scene.client()
             let call = Task {
@@ -16,7 +16,7 @@ extension TransportConformance {
                 return try await client.run(Endpoint<Int>.get("x"))
             }
             let outcome = await call.result
-            try scene.expect("cancelled", (outcome.failure as? ServiceError) == .cancelled, seen: outcome)
+            try scene.expect("canceled", (outcome.failure as? ServiceError) == .cancelled, seen: outcome)
             try scene.expect("bytes at the server", scene.server.bytesReceived, is: 0)
         },
         stage("while nothing has come", .silence),
@@ -28,14 +28,14 @@ extension TransportConformance {
             LoopbackReply([
                 .write(LoopbackReply.head(200)), .drip(Data(repeating: 0x20, count: 1 << 20), every: .milliseconds(1)),
             ])),
-        Case("C22", "a hundred calls that are cancelled at once end, all of them cancelled") { scene in
+        Case("C22", "a hundred calls that are canceled at once end, all of them canceled") { scene in
             scene.server.on(.get, "/x", .silence.always)
             // Some may still be in the queue.
             let errors = try await cancelled(scene) { try await scene.received(atLeast: 50) }
-            try scene.expect("a hundred times cancelled", errors, is: Array(repeating: .cancelled, count: 100))
+            try scene.expect("a hundred times canceled", errors, is: Array(repeating: .cancelled, count: 100))
             try await scene.expectNoConnection()
         },
-        Case("C22", "a hundred calls to a port that refuses end when they are cancelled") { scene in
+        Case("C22", "a hundred calls to a port that refuses end when they are canceled") { scene in
             let closed = try LoopbackServer(isListening: false)
             defer { closed.close() }
             let errors = try await cancelled(scene, url: closed.baseURL) {}
@@ -44,7 +44,7 @@ extension TransportConformance {
                 return error != .cancelled
             }
             try scene.expect(
-                "cancelled or refused, a hundred times", errors.count == 100 && strange.isEmpty, seen: errors)
+                "canceled or refused, a hundred times", errors.count == 100 && strange.isEmpty, seen: errors)
         },
         Case("C23", "a timeout of 300 ms ends the attempt then; none is endless") { scene in
             scene.server.on(.get, "/silent", .silence.always)
@@ -128,7 +128,7 @@ extension TransportConformance {
 
     /// C21: a call that is canceled at that stage ends at once, closes its connection, and delays no other call.
     private static func stage(_ name: String, _ reply: LoopbackReply) -> Case {
-        Case("C21", "a call that is cancelled \(name) ends at once and leaves no connection") { scene in
+        Case("C21", "a call that is canceled \(name) ends at once and leaves no connection") { scene in
             scene.server.on(.get, "/x", reply, .json("1").always)
             let client = scene.client()
             let call = Task { try await client.run(Endpoint<Int>.get("x")) }
@@ -138,7 +138,7 @@ extension TransportConformance {
             let start = ContinuousClock.now
             call.cancel()
             let outcome = await call.result
-            try scene.expect("cancelled", (outcome.failure as? ServiceError) == .cancelled, seen: outcome)
+            try scene.expect("canceled", (outcome.failure as? ServiceError) == .cancelled, seen: outcome)
             let duration = start.duration(to: .now)
             try scene.expect("at once", duration < ConformanceScene.promptly, seen: duration)
             try await scene.expectNoConnection()

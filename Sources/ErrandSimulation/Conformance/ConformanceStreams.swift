@@ -116,7 +116,7 @@ extension TransportConformance {
             }
             try await scene.expectNoConnection()
         },
-        Case("C48", "cancelling the task that reads a streamed answer closes its connection") { scene in
+        Case("C48", "canceling the task that reads a streamed answer closes its connection") { scene in
             scene.server.on(.get, "/x", LoopbackReply.endless().cut(.after(1000), by: .silence))
             let reading = Task {
                 let response = try await scene.open("/x")

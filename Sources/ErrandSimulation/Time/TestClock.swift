@@ -37,6 +37,10 @@ public final class TestClock: TimeSource {
     struct State {
         var now = Instant.zero
         var elapsedForRateLimit = Duration.zero
+        /// Whether a client with the default limit has made a call wait.
+        var hasMetDefaultLimit = false
+        /// Whether the clock has reported the time that passed for it.
+        var hasReportedLimit = false
         var dateAtZero: Date
         var random: SplitMix64
         /// The number of alarms set up to the end of the last autopilot. The test does not wait for those that are
@@ -83,7 +87,8 @@ public final class TestClock: TimeSource {
     /// The part of that time that passed only until a rate limiter had its next permit.
     ///
     /// Look here if a test takes more virtual time than its pauses explain: a client sends 5 requests per second by
-    /// default. With `$0.rateLimit = .unlimited` this is zero, unless a server has asked for a pause.
+    /// default. With `$0.rateLimit = .unlimited` this is zero, unless a server has asked for a pause. If time passed
+    /// for a client whose limit was not set, the clock reports that once, as a warning of the test.
     public var elapsedForRateLimit: Duration { state.withLock { $0.elapsedForRateLimit } }
     /// The date of the wall clock. Setting it does not advance time, as when a machine's clock is corrected.
     public var date: Date {
@@ -127,6 +132,7 @@ public final class TestClock: TimeSource {
             await testExecutor.settled()
         }
         state.withLock { $0.now = max($0.now, end) }
+        reportDefaultLimit()
     }
 
     /// Advances time while a call computes, so that no other can do anything: alarms fire one right after the other.
@@ -165,6 +171,7 @@ public final class TestClock: TimeSource {
             // A preference alone moves no task: up to its first wait the body would run beside the executor, whose time
             // might overtake it. A child task begins on the executor.
             async let value = onAutopilot(body)
+            defer { reportDefaultLimit() }
             return try await value
         }
     }
@@ -200,5 +207,28 @@ public final class TestClock: TimeSource {
             }
         }
         alarms.withLock { $0.popDue(at: instant) }?()
+    }
+}
+
+extension TestClock: DefaultLimitListener {
+    package func noteDefaultLimit() {
+        state.withLock { $0.hasMetDefaultLimit = true }
+    }
+
+    /// Reports once, as a warning, that time has passed because a client has the default limit.
+    private func reportDefaultLimit() {
+        let spent: Duration? = state.withLock { state in
+            guard state.hasMetDefaultLimit, state.elapsedForRateLimit > .zero, !state.hasReportedLimit else {
+                return nil
+            }
+            state.hasReportedLimit = true
+            return state.elapsedForRateLimit
+        }
+        guard let spent else { return }
+        report(
+            TestFailure(
+                "\(spent.displayText) of the test's virtual time passed only because a client sends 5 requests per "
+                    + "second by default. Set `$0.rateLimit`: to `.unlimited`, or to the limit that is tested.",
+                isWarning: true))
     }
 }

@@ -55,7 +55,7 @@ extension Step {
         for await line in log where line.contains(" sent ") { break }
         await central.cancelAll()
         guard case .failure(.cancelled) = await second.value else {
-            throw Failure(description: "the second call was not cancelled")
+            throw Failure(description: "the second call was not canceled")
         }
         return "the view was gone, and \(account.email) arrived; cancelAll() ended the second call"
     }

@@ -25,7 +25,7 @@ extension Step {
         let second = try await latest.run(load)
         let error = try await first
         try expect(error == .cancelled, "the first load ended with: \(error)")
-        return "the first load was cancelled, the second brought \(second.elements.count) friends"
+        return "the first load was canceled, the second brought \(second.elements.count) friends"
     }
 
     static let keepTheLimit = Step(

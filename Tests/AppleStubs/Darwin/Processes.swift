@@ -69,6 +69,7 @@ public func strtof(
 // https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/man3/signal.3.html
 public typealias sig_t = @convention(c) (Int32) -> Void
 public var SIG_IGN: sig_t! { { _ in } }
+public var SIG_DFL: sig_t! { { _ in } }
 public var SIGINT: Int32 { 2 }
 public var SIGKILL: Int32 { 9 }
 public var SIGCONT: Int32 { 19 }

@@ -52,6 +52,30 @@ import Testing
         }
     }
 
+    @Test("a running call that waits above the shared requests still begins one, and finishes")
+    func sharing() async throws {
+        struct Slow: Middleware {
+            func intercept(
+                _ request: HTTPRequest, _ context: CallContext, next: Next
+            ) async throws -> HTTPResponse {
+                try await context.time.sleep(for: .seconds(2))
+                return try await next(request, context)
+            }
+        }
+        network.on(.get, "/x", .json("1"))
+        let client = testClient(network, clock) {
+            $0.sharesEqualRequests = true
+            $0.callMiddlewares = [Slow()]
+        }
+        try await clock.run {
+            let running = call(client)
+            try await clock.sleep(for: .milliseconds(1))
+            await client.shutdown(within: .seconds(10))
+            #expect(try await running.value == 1)
+            #expect(clock.elapsed == .seconds(2))
+        }
+    }
+
     @Test("without calls it returns at once, and a second shutdown too")
     func idle() async throws {
         let client = testClient(network, clock)

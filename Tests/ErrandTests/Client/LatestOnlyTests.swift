@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("LatestOnly") struct LatestOnlyTests {
+@Suite("LatestOnly", .timeLimit(.minutes(1))) struct LatestOnlyTests {
     private let clock = TestClock()
     private let latest = LatestOnly()
 
@@ -38,6 +38,20 @@ import Testing
             #expect(try await tasks.last?.value == 2)
             #expect(clock.elapsed == .seconds(4))
             #expect(clock.sleepers == 0, "what was overtaken does not run on")
+        }
+    }
+
+    @Test("an operation whose task is already canceled leaves the running one alone")
+    func cancelledBefore() async throws {
+        try await clock.run {
+            async let running = slow(1)
+            try await clock.sleep(for: .seconds(1))
+            let late = Task(executorPreference: clock.executor) {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await slow(2)
+            }
+            await #expect(throws: ServiceError.cancelled) { try await late.value }
+            #expect(try await running == 1)
         }
     }
 

@@ -15,7 +15,7 @@ struct ErrorSentenceTests {
     /// Every case, with every kind of its payload and every status with a sentence of its own.
     static let errors: [ServiceError] = {
         var errors: [ServiceError] = [.cancelled, .noInternetConnection, .signInRequired]
-        for bound in [Timeout.Bound.attempt, .deadline, .refresh] {
+        for bound in [Timeout.Bound.attempt, .deadline, .refresh, .signIn] {
             errors += Phase.allCases.map { .timedOut(Timeout(bound, limit: .seconds(7), phase: $0)) }
         }
         errors += InvalidRequest.Subject.allCases.map { .invalidRequest(InvalidRequest($0, detail)) }
@@ -38,6 +38,9 @@ struct ErrorSentenceTests {
         errors.append(.decodingFailed(DecodingFailure(path: "[0].createdAt", expected: "Double", found: "a string")))
         errors += TransportFailure.Kind.allCases.map { .transport(TransportFailure($0, detail)) }
         errors += PagingFault.Kind.allCases.map { .paging(PagingFault($0, detail)) }
+        var unstored = Rejection(status: 504, message: detail)
+        unstored.cacheStatus.value = CacheStatus(.miss, reason: .onlyIfCached)
+        errors.append(.serverFailure(unstored))
         return errors
     }()
 
@@ -71,6 +74,10 @@ struct ErrorSentenceTests {
                 .sessionExpired(SessionExpiry(.refreshRefused, message: detail)),
                 "Your session has expired. Sign in again."
             ),
+            (
+                .timedOut(Timeout(.signIn, limit: .seconds(600), phase: .preparing)),
+                "The sign-in was not completed in time. Sign in again."
+            ),
             (.rejected(Rejection(status: 401)), "The server did not accept your sign-in. Sign in again."),
             (.rejected(Rejection(status: 404)), "The server could not find this."),
             (.serverFailure(Rejection(status: 500)), "The server is not available at the moment. Try again later."),
@@ -99,11 +106,24 @@ struct ErrorSentenceTests {
     func complete() {
         var seen: [String: ErrorSentence] = [:]
         for sentence in Self.errors.flatMap(\.sentences) { seen[sentence.key] = sentence }
-        #expect(Set(seen.keys) == Set(ErrorSentence.allKeys) && ErrorSentence.allKeys.count == 64)
+        for kind in ArchiveError.Kind.allCases {
+            let sentence = ArchiveError(kind, Self.detail).sentence
+            seen[sentence.key] = sentence
+        }
+        #expect(Set(seen.keys) == Set(ErrorSentence.allKeys) && ErrorSentence.allKeys.count == 68)
         for language in ["en", "de"] {
             #expect(Set(seen.values.map { $0.text(in: language) }).count == seen.count)
         }
         for sentence in seen.values { #expect(sentence.text(in: "en") != sentence.text(in: "de")) }
+    }
+
+    @Test("an error of an archive shows a sentence too, and none of its details, also as any error")
+    func archive() {
+        let error = ArchiveError(.damaged, Self.detail)
+        #expect(error.sentence.text(in: "en") == "The saved data cannot be used.")
+        #expect(error.localizedDescription == (error as any Error).localizedDescription)
+        #expect(!error.localizedDescription.contains("/tmp"))
+        #expect(error.description == Self.detail)
     }
 
     @Test(

@@ -10,6 +10,7 @@ func socialClient(
 ) -> APIClient {
     var configuration = Configuration(server)
     configuration.parameters = ["application_token": appToken, "user_id": user]
+    configuration.rateLimit = .requests(5, per: .seconds(1))
     configure(&configuration)
     return APIClient(configuration)
 }
