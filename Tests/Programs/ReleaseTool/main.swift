@@ -49,7 +49,10 @@ let work = Task { await perform(Array(CommandLine.arguments.dropFirst())) }
 let sources = [SIGINT, SIGTERM].map { number in
     signal(number, SIG_IGN)  // the source receives it instead
     let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
-    source.setEventHandler { work.cancel() }
+    source.setEventHandler {
+        work.cancel()
+        signal(number, SIG_DFL)  // a second one ends the program
+    }
     source.resume()
     return source
 }
