@@ -189,8 +189,8 @@ void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
     ccurl_transfer_end(transfer, false);
 }
 
-bool ccurl_loop_doubt(ccurl_loop *loop, ccurl_transfer *transfer) {
-    return ccurl_sockets_doubt(&loop->sockets, transfer);
+bool ccurl_loop_doubt(ccurl_loop *loop, ccurl_transfer *transfer, int64_t limit) {
+    return ccurl_sockets_doubt(&loop->sockets, transfer, limit);
 }
 
 bool ccurl_loop_is_busy(const ccurl_loop *loop) {

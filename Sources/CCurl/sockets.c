@@ -351,13 +351,14 @@ void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer) {
 //
 // That holds for a response of which some has come, too: nothing more came in the second half of the wait. But what is
 // not read because its reader is slow may have come.
-bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer) {
+bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer, int64_t limit) {
     if (ccurl_transfer_is_paused(transfer)) return false;
     int socket = next_socket(sockets, ccurl_transfer_connection(transfer), -1);
     // If bytes of responses came in the second half of the wait, the server is slow and the connection works.
-    int64_t now = ccurl_now();
-    if (socket >= 0 && now - sockets->watches[socket].answered < (now - ccurl_transfer_started(transfer)) / 2)
-        return false;
+    int64_t now = ccurl_now(), wait = now - ccurl_transfer_started(transfer);
+    // The wait is for the head, or for what comes next in a body that may have begun long before.
+    if (limit > 0 && limit < wait) wait = limit;
+    if (socket >= 0 && now - sockets->watches[socket].answered < wait / 2) return false;
     ccurl_api.easy_setopt(ccurl_transfer_easy(transfer), CCURLOPT_FORBID_REUSE, 1L);
     if (socket >= 0) sockets->watches[socket].is_doubtful = true;
     return true;

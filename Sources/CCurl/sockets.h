@@ -115,7 +115,7 @@ bool ccurl_sockets_have_idle(const ccurl_sockets *sockets, uint64_t origin);
 // them.
 void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // See ccurl_loop_doubt.
-bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer);
+bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer, int64_t limit);
 // Returns the connection with the most unread bytes: a flood comes faster than it can be read. -1 if there is none.
 // Another thread calls it, and holds the guard.
 int ccurl_sockets_fullest(const ccurl_sockets *sockets);

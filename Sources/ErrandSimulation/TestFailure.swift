@@ -25,8 +25,8 @@ public struct TestFailure: Error, Sendable, CustomStringConvertible {
     public let description: String
     /// The line of the script that is concerned; `nil` if it is none.
     public let location: Location?
-    /// Whether it is only a hint, which should not fail the test: a clock has spent virtual time on the rate limit that
-    /// a client has by default.
+    /// Whether it is only a hint, which should not fail the test: virtual time has passed while calls waited for a
+    /// permit, and the limit of their client was not set.
     public let isWarning: Bool
 
     /// The index of the script that is nearest to an unexpected request; `nil` if there is none.

@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "virtual time that passes only for the default limit is a warning, once; a limit that was set is none",
+        "virtual time that passes for the default limit is a warning, once; for a limit that was set there is none",
         arguments: [false, true])
     func defaultLimit(isSet: Bool) async throws {
         let clock = clock(.seconds(10))
@@ -65,7 +65,7 @@ import Testing
         #expect(clock.elapsedForRateLimit == .seconds(2))
         #expect(reports.value.count == (isSet ? 0 : 1))
         for report in reports.value {
-            #expect(report.isWarning && report.description.hasPrefix("1 s of the test's virtual time passed only"))
+            #expect(report.isWarning && report.description.hasPrefix("1 s of the test's virtual time passed while"))
         }
     }
 

@@ -87,8 +87,8 @@ public final class TestClock: TimeSource {
     /// The part of that time that passed only until a rate limiter had its next permit.
     ///
     /// Look here if a test takes more virtual time than its pauses explain: a client sends 5 requests per second by
-    /// default. With `$0.rateLimit = .unlimited` this is zero, unless a server has asked for a pause. If time passed
-    /// for a client whose limit was not set, the clock reports that once, as a warning of the test.
+    /// default. With `$0.rateLimit = .unlimited` this is zero, unless a server has asked for a pause. If calls
+    /// of a client whose limit was not set have waited, the clock reports that once, as a warning of the test.
     public var elapsedForRateLimit: Duration { state.withLock { $0.elapsedForRateLimit } }
     /// The date of the wall clock. Setting it does not advance time, as when a machine's clock is corrected.
     public var date: Date {
@@ -215,7 +215,7 @@ extension TestClock: DefaultLimitListener {
         state.withLock { $0.hasMetDefaultLimit = true }
     }
 
-    /// Reports once, as a warning, that time has passed because a client has the default limit.
+    /// Reports once, as a warning, that time has passed for permits, and that a client has the default limit.
     private func reportDefaultLimit() {
         let spent: Duration? = state.withLock { state in
             guard state.hasMetDefaultLimit, state.elapsedForRateLimit > .zero, !state.hasReportedLimit else {
@@ -227,8 +227,9 @@ extension TestClock: DefaultLimitListener {
         guard let spent else { return }
         report(
             TestFailure(
-                "\(spent.displayText) of the test's virtual time passed only because a client sends 5 requests per "
-                    + "second by default. Set `$0.rateLimit`: to `.unlimited`, or to the limit that is tested.",
+                "\(spent.displayText) of the test's virtual time passed while calls waited for permits, and a client has "
+                    + "the default limit of 5 requests per second. Unless a server has asked for a pause, set "
+                    + "`$0.rateLimit`: to `.unlimited`, or to the limit that is tested.",
                 isWarning: true))
     }
 }

@@ -126,8 +126,9 @@ extension OAuth {
         ///
         /// - Parameters:
         ///   - id: The id of the app.
-        ///   - proof: Returns what to add to a request. It runs each time that a request is sent: a server may accept a
-        ///     signature only once.
+        ///   - proof: Returns what to add to a request. It runs each time that a request is sent, also when it is
+        ///     retried: a server may accept a signature only once. The request holds its permit at that time, so do not
+        ///     make calls there with a client that shares the rate limiter.
         public init(id: String, proof: @escaping @Sendable (Request) async throws -> Proof) {
             self.init(id: id, method: .proof(proof))
         }

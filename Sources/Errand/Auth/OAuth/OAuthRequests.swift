@@ -145,8 +145,10 @@ extension HTTPRequest {
         let new = QueryItems(proof.parameters.items.filter { !form.items.contains($0) })
         try form.addFurther(new, over: [:])
         request.headers.merge(proof.headers)
-        // A redirect may have dropped the body.
-        guard let body = request.body?.bytes, !new.items.isEmpty else { return request }
+        guard !new.items.isEmpty else { return request }
+        guard let body = request.body?.bytes else {
+            throw .badSetting("a middleware has replaced the form to which the app's proof belongs")
+        }
         request.body = .bytes(body + Data("\(body.isEmpty ? "" : "&")\(new.encoded)".utf8))
         return request
     }

@@ -1,6 +1,7 @@
 extension OAuth {
     /// Shuts down the clients of the authorization server: running requests are canceled, and sign-ins that wait for
-    /// the user throw `.cancelled`. Later ones fail with `.invalidRequest` of the subject `.clientShutDown`.
+    /// the user throw `.cancelled`, on another device once `show` has returned. Later ones fail with `.invalidRequest`
+    /// of the subject `.clientShutDown`.
     ///
     ///     await client.shutdown()
     ///     await oauth.shutdown()

@@ -290,7 +290,8 @@ struct CurlWorker: @unchecked Sendable {
         defer { exchange.complete(result) }
         // One that has waited for a lookup has not begun.
         guard !lookups.leave(transfer) else { return }
-        let isDoubtful = isOutOfTime && ccurl_loop_doubt(loop, transfer)
+        let silence = (exchange.context.timeout ?? .zero).wholeNanoseconds / 1000
+        let isDoubtful = isOutOfTime && ccurl_loop_doubt(loop, transfer, silence)
         exchange.noteHTTP3(hasFailed: isDoubtful)
         if leavesLookup, lookups.leaders[transfer] != nil, ccurl_loop_leave_lookup(loop, transfer) {
             return lookups.abandon(transfer)

@@ -65,7 +65,7 @@ struct CurlHTTP3BesideHTTP2Tests {
         for _ in 0..<3 { #expect(try await version(client) == "3") }
         #expect(server.connections.subtracting(connectionsOverTCP(front)) == ["h3-1"])
         try await server.tell(.mute)
-        let late = Endpoint<Int>.get("x").timeout(.seconds(1))
+        let late = Endpoint<Int>.get("x").timeout(.seconds(4))
         let error = await #expect(throws: ServiceError.self) { try await client.run(late) }
         guard case .timedOut = error else { throw try #require(error) }
         for _ in 0..<3 { #expect(try await version(client) == "2") }

@@ -20,7 +20,7 @@ struct CurlHTTP3ConformanceTests {
 
     /// What is left out, each with the reason.
     private static let exclusions = [
-        "C22: a hundred calls that are cancelled at once end, all of them cancelled": lateResets,
+        "C22: a hundred calls that are canceled at once end, all of them canceled": lateResets,
         "C40: an endless body without a length is too large, and is not read without bound": lateResets,
         "C40: an endless body in chunks is too large, and is not read without bound": lateResets,
         "C37: a 204 has no body, and the connection goes on": ownConnections,

@@ -9,7 +9,7 @@ extension OAuth {
         func named(in items: [QueryItems.Item]) -> [String] {
             items.filter { $0.name == "scope" }.flatMap { $0.value.split(separator: " ").map(String.init) }
         }
-        let further = named(in: own.flatMap(\.items))
-        return scopes + (further.isEmpty ? named(in: parameters.items) : further)
+        let items = own.flatMap(\.items)
+        return scopes + named(in: items.contains { $0.name == "scope" } ? items : parameters.items)
     }
 }

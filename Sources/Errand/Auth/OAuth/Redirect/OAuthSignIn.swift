@@ -103,7 +103,7 @@ extension OAuth {
             found: methods.isEmpty ? "no method" : methods.joined(separator: ", "))
     }
 
-    /// Refuses metadata that promise an issuer in the redirect and name none: nothing could be compared with it.
+    /// Refuses metadata that promises an issuer in the redirect and names none: nothing could be compared with it.
     private func checkPromisedIssuer() throws(ServiceError) {
         guard let metadata, metadata.namesIssuerInRedirect, metadata.issuer == nil else { return }
         throw .badSetting("the issuer in the redirect cannot be checked without the `issuer` of the server")

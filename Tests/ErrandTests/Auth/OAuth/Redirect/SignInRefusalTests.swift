@@ -37,7 +37,7 @@ struct SignInRefusalTests {
         #expect(scene.forms.isEmpty)
     }
 
-    @Test("S3: metadata that promise the issuer in the redirect and do not name it open no page")
+    @Test("S3: metadata that promises the issuer in the redirect and does not name it opens no page")
     func unnamedIssuer() async throws {
         var metadata = OAuth.ServerMetadata(
             authorizationEndpoint: "https://login.test/authorize", tokenEndpoint: "https://login.test/token")
