@@ -289,7 +289,7 @@ extension APIClient {
     nonisolated func bind(_ call: Call, to session: UUID?) {
         guard let session else { return }
         call.bind(to: session)
-        // A session that has ended before does not stop the call.
+        // The session may have ended before it was bound. Then nothing else would stop the call.
         if let reason = configuration.tokens?.end(of: session) { call.stop(reason) }
     }
 

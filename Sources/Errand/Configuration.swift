@@ -98,7 +98,8 @@ public struct Configuration: Sendable {
     /// Whether calls whose requests are equal share one while it is under way; `false` by default. See
     /// <doc:SharingRequests>.
     public var sharesEqualRequests = false
-    /// Middleware that runs once per call, outermost first; none by default.
+    /// Middleware that runs once per call, outermost first; none by default. It runs once more if a stored response
+    /// cannot be decoded, and the server is asked.
     public var callMiddlewares: [any Middleware] = []
     /// Middleware that runs once per send, outermost first; none by default.
     public var attemptMiddlewares: [any Middleware] = []

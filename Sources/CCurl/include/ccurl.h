@@ -276,8 +276,8 @@ bool ccurl_loop_next_lookup(ccurl_loop *loop, ccurl_lookup *lookup);
 // Ends a transfer that runs.
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer);
 // Called before a transfer is removed because its time is up: if nothing of a response has come on its connection for
-// half of that time, it takes no more requests. Returns whether that is so. The limit is the longest silence that it was
-// allowed, in microseconds; 0 for none.
+// half of that time, it takes no more requests. Returns whether that is so. The limit is the longest silence that it
+// was allowed, in microseconds; 0 for none.
 bool ccurl_loop_doubt(ccurl_loop *loop, ccurl_transfer *transfer, int64_t limit);
 // Whether libcurl still has a handle that was removed: ccurl_loop_free would wait for it.
 bool ccurl_loop_is_busy(const ccurl_loop *loop);

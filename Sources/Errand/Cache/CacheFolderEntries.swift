@@ -24,10 +24,14 @@ extension CacheFolder {
             return (fields.response(to: url, body: body, ownClock: clock), name)
         }
         if place.isPlain, let found = try response(place.plain) { return found }
+        // The newest, if several match (RFC 9111, 4.1).
+        var newest: (response: StoredResponse, name: String)?
         for name in try names(in: place.folder).sorted() where place.isForSameCredentials(name) {
-            if let found = try response("\(place.folder)/\(name)") { return found }
+            guard let found = try response("\(place.folder)/\(name)") else { continue }
+            if let newest, newest.response.freshness.isNewer(than: found.0.freshness) { continue }
+            newest = found
         }
-        return nil
+        return newest
     }
 
     /// Stores a response, unless `isOvertaken` in the moment in which it would become visible. Returns by how much the

@@ -139,8 +139,10 @@ struct CacheLayer: Layer {
         cache.count(kind)
         let status = CacheStatus(kind, age: .seconds(Int64(clamping: age)), reason: reason)
         context.transmission.report(.answeredFromCache(status))
+        // A server that has just failed is not asked again at once.
+        let isReplaceable = !visit.inquiry.isLocal && reason != .serverFailed
         return stored.response(
-            withBody: request.method != .head, age: age, as: status, isReplaceable: !visit.inquiry.isLocal)
+            withBody: request.method != .head, age: age, as: status, isReplaceable: isReplaceable)
     }
 
     // MARK: With the server

@@ -12,7 +12,8 @@ final class SharedTransmission: Sendable {
     }
 
     let transmission: Transmission
-    private let finishesAlone: Bool
+    /// Whether it was started to finish without a call.
+    let finishesAlone: Bool
     private let response = Promise<HTTPResponse, ServiceError>()
     private let state = Lock(State())
 

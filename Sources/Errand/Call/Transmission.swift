@@ -51,7 +51,8 @@ final class Transmission: Interruptible, PhaseReporter {
         self.isReload = isReload
         var record = earlier?.record.withLock { $0 } ?? Record()
         (record.phase, record.sent, record.sentFirst, record.followed) = (.preparing, nil, nil, nil)
-        record.attempts = earlier?.attempts ?? 0
+        // What came from the cache was sent by no attempt.
+        record.attempts = isReload && earlier?.wasSent != true ? 0 : earlier?.attempts ?? 0
         record.session = session ?? record.session
         self.record = Lock(record)
     }

@@ -98,10 +98,10 @@ final class CallsInFlight: TransmissionOwner {
     }
 
     /// Keeps a transmission that runs by itself until its end. It counts when the client is shut down, and not among
-    /// the calls. While running calls may finish, it may begin, because one of them may wait for it.
+    /// the calls. While running calls may finish, it may begin if one of them waits for it.
     func begin(_ transmission: SharedTransmission) throws(ServiceError) {
         let isOpen = state.withLock { state in
-            guard !state.isClosed || state.grace != nil else { return false }
+            guard !state.isClosed || state.grace != nil && !transmission.finishesAlone else { return false }
             state.transmissions[ObjectIdentifier(transmission)] = transmission
             return true
         }

@@ -1,5 +1,6 @@
 extension APIClient {
-    /// Removes what the cache has stored for that call, for all users, so that the next one is sent.
+    /// Removes what the cache has stored for that call, for all users, so that the next one is not answered from it.
+    /// That one may still join an equal request that is under way, if the client shares such requests.
     ///
     ///     await client.removeCached(.friends(of: me.id))
     ///

@@ -7,7 +7,8 @@ import Foundation
 /// The layers of a client and the user's middleware, composed into one function when the client is created.
 ///
 /// The order is the design. From top to bottom:
-/// - call middleware sees each call once, before any layer of the library;
+/// - call middleware sees each call once, before any layer of the library, and once more when the server is asked
+///   because a stored response cannot be decoded;
 /// - a call that begins before the store has loaded its session waits for that;
 /// - calls whose requests are equal share what follows, if the configuration says so; it belongs to no call then;
 /// - a retry repeats everything below it, and holds no permit during its pauses;

@@ -15,18 +15,20 @@ final class SharedRequests: Sendable {
         private let cookies: String?
         private let session: UUID?
         private let rules: CallRules.Sending
+        /// Whether it asks anew for what could not be decoded.
+        private let isReload: Bool
 
         /// Returns `nil` if the request is not shared: it asks for something else than a whole response, it has a body,
-        /// a refresh makes it, it asks anew for what could not be decoded, its rules cannot be compared, or its
-        /// response must not be stored.
+        /// a refresh makes it, its rules cannot be compared, or its response must not be stored.
         init?(_ request: HTTPRequest, carrying cookies: String?, of transmission: Transmission) {
             let settings = transmission.settings
             guard request.method == .get || request.method == .head, request.body == nil,
-                case .whole = settings.delivery, !settings.isRefreshCall, !transmission.isReload,
+                case .whole = settings.delivery, !settings.isRefreshCall,
                 let rules = settings.rules.sending, !request.headers.forbidStoring
             else { return nil }
             (method, url, headers) = (request.method, request.url, request.headers)
             (self.cookies, session, self.rules) = (cookies, transmission.session, rules)
+            isReload = transmission.isReload
         }
     }
 

@@ -42,7 +42,8 @@ struct Sharing: Layer {
         try own.throwIfStopped()
         let (shared, isNew) = try underway.join(key) { () throws(ServiceError) in
             let settings = CallSettings(sharedBy: own.settings)
-            let new = SharedTransmission(Transmission(settings, signedIn: own.session), finishesAlone: false)
+            let new = SharedTransmission(
+                Transmission(settings, signedIn: own.session, isReload: own.isReload), finishesAlone: false)
             try owner.begin(new)
             return new
         }

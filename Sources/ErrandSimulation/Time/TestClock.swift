@@ -227,8 +227,8 @@ extension TestClock: DefaultLimitListener {
         guard let spent else { return }
         report(
             TestFailure(
-                "\(spent.displayText) of the test's virtual time passed while calls waited for permits, and a client has "
-                    + "the default limit of 5 requests per second. Unless a server has asked for a pause, set "
+                "\(spent.displayText) of the test's virtual time passed while calls waited for permits, and a client "
+                    + "has the default limit of 5 requests per second. Unless a server has asked for a pause, set "
                     + "`$0.rateLimit`: to `.unlimited`, or to the limit that is tested.",
                 isWarning: true))
     }

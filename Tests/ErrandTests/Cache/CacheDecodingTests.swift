@@ -40,6 +40,24 @@ import Testing
         try network.verify()
     }
 
+    @Test("the request to the server has all attempts, and is shared like any other", arguments: [1, 20])
+    func retried(calls: Int) async throws {
+        network.on(.get, "/x", reply("{}"), .status(503), reply("[2]").after(.seconds(1)))
+        let client = client {
+            $0.retry = RetryPolicy(attempts: 2)
+            $0.sharesEqualRequests = calls > 1
+        }
+        try await clock.run {
+            _ = try await client.run(bytes)
+            try await withThrowingTaskGroup(of: Reply<[Int]>.self) { group in
+                for _ in 0..<calls { group.addTask { try await client.reply(to: endpoint) } }
+                for try await fresh in group { #expect(fresh.value == [2] && fresh.attempts == 2) }
+            }
+        }
+        #expect(network.sent.count == 3)
+        try network.verify()
+    }
+
     @Test("what the server gives now, and cannot be decoded either, is an error after one request")
     func undecodable() async throws {
         network.on(.get, "/x", reply("{}"), reply("{}"))

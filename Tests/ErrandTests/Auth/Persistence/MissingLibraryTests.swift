@@ -4,7 +4,7 @@ import Errand
 import Foundation
 import Testing
 
-@Suite("A process without libcrypto, such as one in a small container")
+@Suite("A process without libcrypto, such as one in a small container", .timeLimit(.minutes(1)))
 struct MissingLibraryTests {
     private let scratch: Scratch
     private let file: FileTokenPersistence

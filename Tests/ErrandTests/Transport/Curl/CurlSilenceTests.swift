@@ -83,6 +83,22 @@ struct CurlSilenceTests {
         #expect(try await client.reply(to: Endpoint<Int>.get("x")).attempts == 1)
     }
 
+    @Test("C44: so does one that falls silent in the middle of a long body")
+    func frozenInBody() async throws {
+        server.backend.on(.get, "/x") { _ in .json("1") }
+        let head = Data("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1".utf8)
+        let drops = (0..<3).flatMap { _ in [LoopbackReply.Step.pause(.milliseconds(1500)), .write(Data("2".utf8))] }
+        server.backend.on(.get, "/drip", LoopbackReply([.write(head)] + drops + [.silence]))
+        let client = client(timeout: .seconds(60))
+        #expect(try await client.run(.get("x")) == 1)
+        // Half of the whole call is more than this.
+        let drip = Endpoint<Int>.get("drip").timeout(.seconds(2)).retry(.never)
+        let error = await #expect(throws: ServiceError.self) { try await client.run(drip) }
+        guard case .timedOut = error else { throw try #require(error) }
+        proxy.freeze()
+        #expect(try await client.reply(to: Endpoint<Int>.get("x")).attempts == 1)
+    }
+
     @Test("C44: a server that is only slow keeps its connection; so does a cancelled call")
     func slow() async throws {
         server.backend.on(.get, "/x") { _ in .json("1") }
