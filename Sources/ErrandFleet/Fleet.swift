@@ -152,16 +152,16 @@ public final class Fleet: Sendable {
     /// Returns this node's permits to the fleet, so that others need not wait for its end. Call it when a program ends.
     ///
     /// Permits that were used come back one period later; it waits for them, 10 seconds at most. With a longer period,
-    /// the rest is free one to two lifetimes and a period later. The limiters grant no permits any more, until
-    /// ``limiter(_:_:whenUnreachable:lowering:)`` is called again.
+    /// the rest is free one to two lifetimes and a period later. The limiters grant no permits any more. To go on, ask
+    /// for limiters again with ``limiter(_:_:whenUnreachable:lowering:)`` when this has returned, and use those.
     public func leave() async {
         await member.leave(atMost: .seconds(10))
     }
 }
 
 extension String {
-    /// The text as part of a key. Two texts have two parts: one with characters that a key may not contain, or that is
-    /// too long, ends with a checksum.
+    /// The text as part of a key. A text with characters that a key may not contain, or that is too long, ends with a
+    /// checksum, so that two of them hardly ever have the same part.
     var keyPart: String {
         let plain = map { $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0)) ? $0 : "_" }
         if plain.count <= 100, String(plain) == self { return self }

@@ -60,9 +60,9 @@ struct LimitNode {
     private var hasJoined = false
     /// Until when the node creates no record, because it saw that the record was removed, or uses none, because the
     /// store has lost writes.
-    private var emptyUntil = Instant(nanoseconds: .min)
+    private(set) var emptyUntil = Instant(nanoseconds: .min)
     /// Whether the store has an older record than this node has seen, so that what it says is not true yet.
-    private var isOutdated = false
+    private(set) var isOutdated = false
     private var pause = SharedPause()
     /// The pause as it was known before the write that is under way.
     private var pauseBefore = SharedPause()
@@ -195,6 +195,7 @@ struct LimitNode {
     /// return. What is out remains with it until it is back, or until the others know that its lifetime is over.
     mutating func leave(_ need: Need, at now: Instant) -> LimitRecord? {
         if let attempt { return attempt }
+        if now >= emptyUntil { isOutdated = false }
         guard hasRead, !isOutdated, var next = record, let node = next.node(id),
             next.version <= LimitRecord.currentVersion
         else { return nil }

@@ -48,8 +48,14 @@ struct OwnedPermits: PermitSource {
     /// Accepts another number of permits of the whole limit.
     mutating func change(_ settings: SharedLimitSettings) { limit = max(1, settings.permits) }
 
-    /// Counts the whole limit as taken at that instant, because it is not known what has been.
-    mutating func takeAll(at now: Instant) { window.take(limit, at: now) }
+    /// Counts whatever the node owns as taken at that instant, because it is not known what has been.
+    mutating func takeAll(at now: Instant) {
+        // More than any node owns. With that many permits, those of a smooth limit have no space between them.
+        let all = 1 << 40
+        window.setPermits(all)
+        window.take(all, at: now)
+        window.setPermits(0)
+    }
 
     /// The number of permits that the node owns.
     var owned: Int {
@@ -58,7 +64,7 @@ struct OwnedPermits: PermitSource {
     }
 
     /// Returns how many permits are out.
-    func out(at now: Instant) -> Int { window.out(at: now) }
+    func out(at now: Instant) -> Int { min(window.out(at: now), window.permits) }
 
     /// Returns how many permits are not out: what may be given to another node.
     func unused(at now: Instant) -> Int { max(0, window.permits - window.out(at: now)) }

@@ -126,7 +126,7 @@ actor SharedLimit {
             group.cancelAll()
         }
         wakeUp.cancelAlarm()
-        let (hasReturnedAll, limiter) = (node.owned == 0 && !node.isWriting, self.limiter)
+        let (hasReturnedAll, limiter) = (hasNothing, self.limiter)
         published.withLock { $0.hasReturnedAll = hasReturnedAll }
         guard leavingEnd != nil else { return }
         limiter?.refuse(.rateLimited(RateLimited(message: "This node has left its fleet, so it has no permits")))
@@ -204,13 +204,17 @@ extension SharedLimit {
         let leavingEnd = self.leavingEnd
         guard leavingEnd != nil || !isUsed else { return false }
         let now = time.now
-        return node.owned == 0 && !node.isWriting || now >= member.standing.end || leavingEnd.map { $0 <= now } == true
+        // While the node lives, what a released limiter had out is the node's, and nobody else may release it.
+        return hasNothing || leavingEnd.map { $0 <= now || now >= member.standing.end } == true
     }
+
+    /// Whether the record gives the node nothing, and the node may believe it.
+    private var hasNothing: Bool { node.owned == 0 && !node.isWriting && !node.isOutdated }
 
     /// After conflicts, nodes try again at different moments.
     private var backoff: Duration {
         // Nodes that disturb each other need no more than a few attempts.
-        let most = min(200, (node.record?.nodes.count ?? 1) * min(conflicts, 4)) << min(max(0, conflicts - 8), 8)
+        let most = min(200, (node.record?.nodes.count ?? 1) * min(conflicts, 4)) << min(max(0, conflicts - 8), 2)
         return .microseconds(Int64(time.random() % UInt64(max(1, most) * 1000)))
     }
 
@@ -282,7 +286,7 @@ extension SharedLimit {
             let write = now < standing.end ? node.leave(need, at: now) : nil
             permits.owned = node.owned
             published.rest?.permits = permits
-            due = [due, need.nextReturn].compactMap { $0 }.min()
+            due = [due, need.nextReturn, node.isOutdated ? node.emptyUntil : nil].compactMap { $0 }.min()
             return write
         }
         publish()

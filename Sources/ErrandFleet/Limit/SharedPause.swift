@@ -65,6 +65,8 @@ struct SharedPause: Sendable {
     /// Takes back what a step has noted that led to a write, after a newer record was found in its place. If that has
     /// the pause which the write announced, the write was made before.
     mutating func restore(_ before: SharedPause, announcing announced: LimitRecord.Pause?, found: LimitRecord.Pause?) {
+        // The write only repeated a pause of another node.
+        if !isOwn, let known, known.id == announced?.id { return }
         guard let announced, announced.id != before.known?.id, announced.id == found?.id else {
             self = before
             return

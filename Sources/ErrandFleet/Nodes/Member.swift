@@ -309,6 +309,8 @@ extension Member {
     private func leave() async {
         defer {
             life.removed()
+            // What they own under this name can no longer be used, and work that is kept would keep this node.
+            published.withLock { $0.limits = $0.limits.filter { $0.value.task != nil } }
             publish()
         }
         guard let revision = life.revision else { return }

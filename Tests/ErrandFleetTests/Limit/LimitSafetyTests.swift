@@ -115,6 +115,36 @@ import Testing
         #expect(read.targets() == [10, 10])
     }
 
+    @Test("F5: a node that leaves gives up what an older record says when all that came later is back, and not before")
+    func leavesOutdated() throws {
+        var node = node(after: record(["a": 10, "b": 10]))
+        _ = node.step(.init(out: 10, waiting: 5), at: start)
+        node.wrote(conflict(3), record(["a": 20]), at: at(1))
+        let end = at(1).advanced(by: settings().takeover(after: .seconds(6)))
+        let early = node.leave(.init(unused: 20), at: end.advanced(by: .nanoseconds(-1)))
+        #expect(early == nil && node.isOutdated)
+        let write = node.leave(.init(unused: 20), at: end)
+        let left = try #require(write)
+        #expect(left.owned(by: "a") == 0 && left.free == 20)
+    }
+
+    @Test("F1: what a limiter that is being released has out counts as all that its node owns, for one period")
+    func unknown() {
+        for isSmooth in [false, true] {
+            let limit: RateLimit = isSmooth ? .smooth(20, per: .seconds(1)) : .requests(20, per: .seconds(1))
+            let settings = SharedLimitSettings(limit.windows[0], lifetime: .seconds(6))
+            var permits = OwnedPermits(settings, owner: "a")
+            permits.takeAll(at: start)
+            permits.belong(to: "a", until: at(100))
+            // A node may own more than the limit while that is lowered.
+            permits.owned = 30
+            let end = start.advanced(by: settings.period)
+            #expect(permits.available(at: end.advanced(by: .nanoseconds(-1))) == 0)
+            #expect(permits.out(at: start) == 30 && permits.nextReturn(after: start) == end)
+            #expect(permits.available(at: end) ?? 0 >= 1)
+        }
+    }
+
     @Test("F4: permits that were taken under another name are not used")
     func renamed() {
         var permits = OwnedPermits(settings(), owner: "a")

@@ -49,7 +49,7 @@ private final class TokenServer: Sendable {
                 return .json(#"{"error":"invalid_grant"}"#, status: 400)
             }
             let answer = #"{"access":"\#(next.accessToken)","refresh":"\#(next.refreshToken ?? "")"}"#
-            return LoopbackReply.json(answer).after(.milliseconds(20))
+            return LoopbackReply.json(answer).after(.milliseconds(100))
         }
     }
 }

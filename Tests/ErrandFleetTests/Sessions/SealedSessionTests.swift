@@ -91,11 +91,19 @@ import Testing
 
     @Test("F8: each changed byte is noticed")
     func changed() async throws {
+        struct Envelope: Decodable, Equatable {
+            var version: Int
+            var key: String
+            var sealed: Data
+        }
+        func envelope(_ bytes: [UInt8]) -> Envelope? { try? JSONDecoder().decode(Envelope.self, from: Data(bytes)) }
         try await scene.sessions().save(session())
         let whole = try await bytes()
         for index in whole.indices {
             var bytes = whole
             bytes[index] ^= 1
+            // The last bits of Base64 may stand for nothing.
+            if envelope(bytes) == envelope(whole) { continue }
             try await put(bytes)
             let problem = await sessionProblem { try await scene.sessions().load() }
             #expect([.notAuthentic, .unknownKey].contains(problem))
