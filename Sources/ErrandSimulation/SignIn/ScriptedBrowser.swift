@@ -6,8 +6,7 @@ public import Errand
 ///     let browser = ScriptedBrowser { address in try server.visit(address) }
 ///     let token = try await oauth.signIn(using: browser)
 public struct ScriptedBrowser: Browser {
-    private let redirectURI: String
-    private let visit: @Sendable (String) async throws -> String
+    private let browser: CustomBrowser
 
     /// Creates a browser.
     ///
@@ -18,12 +17,11 @@ public struct ScriptedBrowser: Browser {
     public init(
         redirectURI: String = "https://app.test/signed-in", _ visit: @escaping @Sendable (String) async throws -> String
     ) {
-        self.redirectURI = redirectURI
-        self.visit = visit
+        browser = CustomBrowser(redirectURI: redirectURI, visit)
     }
 
     /// Calls the closure.
     public func redirect(from page: SignInPage) async throws -> String {
-        try await visit(try await page.address(redirectingTo: redirectURI))
+        try await browser.redirect(from: page)
     }
 }

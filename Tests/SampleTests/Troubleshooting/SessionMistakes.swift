@@ -8,7 +8,7 @@ extension Mistake {
         Mistake("A client without a token store") {
             try await client(.status(401)).run(.person)
         },
-        Mistake("A store that nobody has signed in to") {
+        Mistake("A store without a session") {
             let signedIn = TokenStore()
             await signedIn.signIn(Token(accessToken: "3e1f"))
             // The client has another one.

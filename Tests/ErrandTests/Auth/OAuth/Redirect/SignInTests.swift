@@ -156,6 +156,17 @@ struct SignInTests {
         #expect(scene.forms.isEmpty)
     }
 
+    @Test("a browser can be a closure of the app")
+    func closure() async throws {
+        let (scene, address) = (try await SignInScene(), "https://app.test/signed-in")
+        let browser = CustomBrowser(redirectURI: address) { page in try scene.server.visit(page) }
+        let token = try await scene.oauth.signIn(using: browser)
+        #expect(!token.accessToken.isEmpty)
+        let closed = CustomBrowser(redirectURI: address) { _ in throw CancellationError() }
+        let left = await failure { () async throws(ServiceError) in try await scene.oauth.signIn(using: closed) }
+        #expect(left == .cancelled)
+    }
+
     @Test("S4: a user who closes the window, and a canceled task, are cancelled; other errors of a browser are named")
     func leaving() async throws {
         let scene = try await SignInScene()
