@@ -48,7 +48,7 @@ import Testing
                 weights: [1, 3, .max]),
             seed: seed)
         walk.run(seconds: 200)
-        #expect(walk.stamps.count > 50)
+        #expect(walk.stamps.count > 100)
         #expect(walk.faults.isEmpty)
         #expect(Stamps.largestCount(walk.stamps, in: .seconds(1)) <= 20)
     }

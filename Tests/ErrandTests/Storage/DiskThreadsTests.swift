@@ -4,7 +4,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Threads for the disk", .timeLimit(.minutes(5))) struct DiskThreadsTests {
+@Suite("Threads for the disk", .timeLimit(.minutes(1))) struct DiskThreadsTests {
     @Test("each piece of work is done once, and its result comes back")
     func results() async {
         // No thread ends before they are counted.
