@@ -141,6 +141,15 @@ const char *ccurl_describe(ccurl_code code) { return ccurl_api.easy_strerror(cod
 const char *ccurl_system_trust(void) { return system_trust; }
 bool ccurl_tells_connected(void) { return version->version_num >= CCURL_VERSION_WITH_PREREQ; }
 
+bool ccurl_raises_pipe_signal(void) {
+    static const char *const quiet[] = {"OpenSSL/", "GnuTLS/"};
+    if (version->version_num < CCURL_VERSION_WITHOUT_PIPE_SIGNAL) return true;
+    if (!version->ssl_version) return false;
+    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++)
+        if (strncmp(version->ssl_version, quiet[i], strlen(quiet[i])) == 0) return false;
+    return true;
+}
+
 bool ccurl_speaks_http3(void) {
     return version->version_num >= CCURL_VERSION_WITH_HTTP3 && (version->features & CCURL_VERSION_HTTP3);
 }

@@ -158,21 +158,27 @@ bool ccurl_loop_can_send_at_once(const ccurl_loop *loop, const ccurl_transfer *t
            ccurl_sockets_have_idle(&loop->sockets, ccurl_transfer_request(transfer).origin);
 }
 
-void ccurl_loop_send_here(ccurl_loop *loop) {
-    // A broken connection is an error that libcurl reports, but some TLS libraries let the signal through, which would
-    // end the process. It may come from another connection, which libcurl closes now.
-    sigset_t pipe, former;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, &former);
+static void send_lent(ccurl_loop *loop) {
     loop->is_lent = true;
     loop->due = -1;
     act(loop, CCURL_SOCKET_TIMEOUT, 0);
     loop->is_lent = false;
-    if (sigismember(&former, SIGPIPE)) return;
+}
+
+void ccurl_loop_send_here(ccurl_loop *loop) {
+    if (!ccurl_raises_pipe_signal()) return send_lent(loop);
+    // The signal may come from another connection, which libcurl closes now.
+    sigset_t pipe, former, pending;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &former);
+    // One that was pending before is the caller's, on a thread that blocks it anyway.
+    bool was_pending =
+        sigismember(&former, SIGPIPE) && sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE);
+    send_lent(loop);
     const struct timespec at_once = {0};
-    while (sigtimedwait(&pipe, NULL, &at_once) > 0) {}
-    pthread_sigmask(SIG_SETMASK, &former, NULL);
+    while (!was_pending && sigtimedwait(&pipe, NULL, &at_once) > 0) {}
+    if (!sigismember(&former, SIGPIPE)) pthread_sigmask(SIG_SETMASK, &former, NULL);
 }
 
 bool ccurl_loop_waits_too_long(const ccurl_loop *loop) { return next_due(loop) < loop->waits_until; }

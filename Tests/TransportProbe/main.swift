@@ -17,7 +17,7 @@ import Darwin
 //     TransportProbe get URL [proxy=none|PROXY] [pin=HASH] [identity=FILE] [authorities=FILE] [http3=assumed]
 //         sends one request; prints the status and the body, or the kind of failure, whether the server may have
 //         seen the request, and the message
-//     TransportProbe series [METHOD]URL...
+//     TransportProbe series [authorities=FILE] [METHOD]URL...
 //         sends the requests, GETs by default, one after the other with one transport, a POST with a body; prints
 //         for each the status or the kind of failure
 //     TransportProbe bodies AUTHORITIES URL...
@@ -101,8 +101,12 @@ case "get":
         print(failure.kind.rawValue, failure.mayHaveReachedServer, failure.message)
     }
 case "series":
-    let transport = CurlTransport()
-    for url in arguments.dropFirst() { print(try await outcome(of: url, transport).word) }
+    var (options, urls) = (CurlTransport.Options(), arguments.dropFirst())
+    if urls.first?.hasPrefix("authorities=") == true {
+        options.certificateAuthorities = String(urls.removeFirst().dropFirst(12))
+    }
+    let transport = CurlTransport(options)
+    for url in urls { print(try await outcome(of: url, transport).word) }
 case "bodies":
     var options = CurlTransport.Options()
     options.certificateAuthorities = arguments[1]

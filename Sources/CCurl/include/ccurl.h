@@ -22,6 +22,9 @@ const char *ccurl_version(void);
 const char *ccurl_describe(ccurl_code code);
 // Whether libcurl says when it is about to send a request (7.80 and later): CCURL_CONNECTED.
 bool ccurl_tells_connected(void);
+// Whether a broken connection may raise SIGPIPE. From 7.88 on, what OpenSSL and GnuTLS write goes through libcurl,
+// which sends without the signal; other TLS libraries, and all of them before, write to the socket themselves.
+bool ccurl_raises_pipe_signal(void);
 // Whether libcurl was built with HTTP/3, and is new enough for it (8.23 and later).
 bool ccurl_speaks_http3(void);
 // Whether the environment names a proxy for https, whatever it names as exceptions.

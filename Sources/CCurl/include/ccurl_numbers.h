@@ -193,6 +193,8 @@ enum {
     // From the first to before the second, a handle that has had a response is not safe to use again.
     CCURL_VERSION_WITH_HEADER_FAULT = 0x075300,
     CCURL_VERSION_WITHOUT_HEADER_FAULT = 0x080100,
+    // What its TLS libraries write goes through libcurl.
+    CCURL_VERSION_WITHOUT_PIPE_SIGNAL = 0x075800,
     // The handles of a multi handle share their TLS sessions by themselves.
     CCURL_VERSION_WITH_SHARED_SESSIONS = 0x080c00,
     // HTTP/3 as it is used here. Before 7.88, CCURL_HTTP_VERSION_3 means HTTP/3 without a fallback to TCP, and

@@ -53,6 +53,10 @@ enum InstalledLibrary {
     static let checksRecentConnections = version < 0x081700
     static let checksNone: Comment = "this libcurl does not check connections that it used a moment ago"
 
+    /// Whether what its TLS library writes to a broken connection raises SIGPIPE (before 7.88).
+    static let raisesPipeSignal = version < 0x075800
+    static let raisesNone: Comment = "from 7.88 on, libcurl sends without SIGPIPE"
+
     /// Whether its TLS library can be asked about a connection. It cannot if it is linked into libcurl.
     static let canAskTLS: Bool = {
         let library = dlopen(chosen ?? "libcurl.so.4", RTLD_LAZY | RTLD_LOCAL)

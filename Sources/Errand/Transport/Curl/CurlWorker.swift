@@ -307,12 +307,17 @@ struct CurlWorker: @unchecked Sendable {
         return running.removeValue(forKey: transfer)
     }
 
-    /// A broken connection is an error that libcurl reports. As a signal, which TLS libraries let through, it would end
-    /// the process; and no handler of the program's own should run on this thread either.
+    /// No handler of the program's own should run on this thread, except those of faults and of profilers. When this
+    /// thread resumes a task, Dispatch may start a thread, which inherits what is blocked here: a fault on it would end
+    /// the process without a word, if no handler could run.
+    ///
+    /// A broken connection is an error that libcurl reports. As a signal, it would end the process.
     private static func blockSignals() {
-        var all = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_BLOCK, &all, nil)
+        var blocked = sigset_t()
+        sigfillset(&blocked)
+        for signal in [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGPROF] { sigdelset(&blocked, signal) }
+        if !ccurl_raises_pipe_signal() { sigdelset(&blocked, SIGPIPE) }
+        pthread_sigmask(SIG_BLOCK, &blocked, nil)
     }
 }
 
