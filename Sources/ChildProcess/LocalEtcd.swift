@@ -1,6 +1,10 @@
 import ErrandFleet
 import ErrandSimulation
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
 import Foundation
+#endif
 
 /// An etcd of one member on this machine, with a folder of its own.
 package struct LocalEtcd: Sendable {

@@ -2,7 +2,18 @@ import ChildProcess
 import Errand
 import ErrandFleet
 import ErrandSimulation
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
 import Foundation
+#endif
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
 
 /// What a shared limit costs, over an etcd that the bench starts; nothing is measured where it is not installed.
 enum FleetBench {
@@ -149,7 +160,7 @@ extension FleetBench {
         defer { server.close() }
         server.on(.post, "/token") { _ in
             // As long as a server takes that is far away.
-            Thread.sleep(forTimeInterval: 0.2)
+            usleep(200_000)
             return .json(#"{"access":"new","refresh":"new"}"#)
         }
         let key = Data(repeating: 1, count: 32).base64EncodedString()
