@@ -53,7 +53,7 @@ public actor APIClient {
             try Pipeline(configuration, limiter: limiter, transport: transport, owner: calls)
         }
         self.pipeline = pipeline
-        configuration.tokens?.add(calls)
+        configuration.tokens?.live.add(calls)
         let origin = if case .success(let pipeline) = pipeline { pipeline.builder.origin } else { nil as Origin? }
         hub = EventHub(of: origin?.description, observer: configuration.observe)
         if configuration.cache != nil, case .success(let pipeline) = pipeline {
@@ -290,7 +290,7 @@ extension APIClient {
         guard let session else { return }
         call.bind(to: session)
         // The session may have ended before it was bound. Then nothing else would stop the call.
-        if let reason = configuration.tokens?.end(of: session) { call.stop(reason) }
+        if let reason = configuration.tokens?.live.end(of: session) { call.stop(reason) }
     }
 
     /// Continues a call whose endpoint was not known when it began. It keeps its number, its beginning and its session.

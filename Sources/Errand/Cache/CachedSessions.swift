@@ -11,7 +11,7 @@ final class CachedSessions: Sendable {
     /// Watches the session, unless it is watched already.
     func watch(_ session: UUID, of tokens: TokenStore, in cache: HTTPCache) {
         guard watched.withLock({ $0?.session }) != session else { return }
-        let watch = tokens.watch(session) { [weak cache] _ in cache?.forget(session) }
+        let watch = tokens.live.watch(session) { [weak cache] _ in cache?.forget(session) }
         let obsolete: SessionWatch? = watched.withLock { watched in
             // A call of the session before must not end the watch of the present one, which does not come back.
             guard tokens.presentSession == session, watched?.session != session else { return watch }

@@ -59,7 +59,7 @@ struct Admission: Layer {
     @inline(never)
     private func note(_ response: HTTPResponse, signedWith access: String?) -> HTTPResponse {
         guard let access else { return response }
-        if (200..<400).contains(response.status) { tokens?.accept(access) }
+        if (200..<400).contains(response.status) { tokens?.live.accept(access) }
         guard marksSigned || response.status == 401 else { return response }
         var response = response
         response.provenance.accessToken = access
@@ -135,7 +135,7 @@ struct Admission: Layer {
         _ request: HTTPRequest, _ context: CallContext, signedBy tokens: TokenStore, for session: UUID
     ) async throws(ServiceError) -> Admitted {
         // A send before this one may have outlived the session. Nothing could sign what would wait here.
-        if context.isUrgent || context.isRedirected, let reason = tokens.end(of: session) { throw reason }
+        if context.isUrgent || context.isRedirected, let reason = tokens.live.end(of: session) { throw reason }
         var context = context
         while true {
             let hasSpent = hasSpentToken(context)
@@ -163,7 +163,7 @@ struct Admission: Layer {
     private func sign(
         _ request: HTTPRequest, _ context: CallContext, by tokens: TokenStore, for session: UUID, hasSpent: Bool
     ) throws(ServiceError) -> Admitted? {
-        let current = try tokens.currentToken(of: session)
+        let current = try tokens.live.currentToken(of: session)
         guard let token = current?.token ?? (hasSpent ? context.awaited?.token : nil) else { return nil }
         var admitted = Admitted(request: request, context: context)
         admitted.request.headers["Authorization"] = token.authorization

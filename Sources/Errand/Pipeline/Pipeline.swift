@@ -62,7 +62,7 @@ final class Pipeline: Sendable {
         }
         if let cookies {
             cookies.jar.startLoading(by: configuration.time)
-            configuration.tokens?.add(cookies.jar)
+            configuration.tokens?.live.add(cookies.jar)
             next = Self.entering(cookies, then: next)
         }
         let admission = Admission(
@@ -72,7 +72,7 @@ final class Pipeline: Sendable {
         next = Self.entering(admission, then: next)
         let check = OnlineCheck(connectivity: connectivity, rule: configuration.offline)
         next = Self.entering(check, then: next)
-        if let cache = configuration.cache { configuration.tokens?.add(cache) }
+        if let cache = configuration.cache { configuration.tokens?.live.add(cache) }
         cache = configuration.cache.map { [builder, background] cache in
             CacheLayer(
                 cache: cache, tokens: configuration.tokens, cookies: cookies,

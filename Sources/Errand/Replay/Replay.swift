@@ -40,7 +40,7 @@ struct Replay: Layer {
         // The replay is not replayed, even after a second 401: whatever is wrong, another token would not help.
         let final = try await next(request, replay)
         if final.status == 401, !final.headers.refusesNotToken, let refused = final.provenance.accessToken {
-            tokens.refuseReplay(with: refused)
+            tokens.live.refuseReplay(with: refused)
         }
         return final
     }

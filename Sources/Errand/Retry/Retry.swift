@@ -88,7 +88,7 @@ struct Retry: Layer {
     /// Whether another attempt could not be signed. The call may have outlived its session until now.
     private func hasSessionEnded(of transmission: Transmission) -> Bool {
         guard let tokens, let session = transmission.session else { return false }
-        return tokens.end(of: session) != nil
+        return tokens.live.end(of: session) != nil
     }
 
     private struct Decision {

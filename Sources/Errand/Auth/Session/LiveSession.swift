@@ -58,6 +58,17 @@ final class LiveSession: Sendable {
         return state.withLock { $0.status(of: session, at: date, rejecting: rejected) }
     }
 
+    /// Returns the session's current token, and whether the caller should start a refresh for later calls; `nil` if the
+    /// call has to wait for a token.
+    func currentToken(of session: UUID) throws(ServiceError) -> (token: Token, isRefreshDue: Bool)? {
+        switch status(of: session) {
+        case .good(let token): return (token, false)
+        case .aging(let token): return (token, mayRefreshBeside(session))
+        case .ended(let expiry): throw .sessionExpired(expiry)
+        case .beingReplaced, .expired: return nil
+        }
+    }
+
     /// Whether a refresh for later calls may start now. Asked before the actor is entered to start it: while the
     /// last one has failed a moment ago, calls with an aging token do not wait for the actor.
     func mayRefreshBeside(_ session: UUID) -> Bool {
@@ -134,7 +145,7 @@ final class LiveSession: Sendable {
     /// Whether something that belongs to a session outlives the process.
     var isKeptBeyondProcess: Bool { keepers.outliveProcess }
 
-    /// Tells `keeper` of each session that ends from now on.
+    /// Tells `keeper` of each session that ends from now on, until it is released.
     func add(_ keeper: any SessionKeeper) { keepers.add(keeper) }
 
     /// Waits until what belongs to sessions that have ended is removed, but no longer than that.

@@ -13,6 +13,8 @@ final class SessionRefresh: Sendable {
     private let limit: Duration
     /// What the refresh has brought and has not saved yet.
     private let unsaved = Lock<SavedSession?>(nil)
+    private let task = Lock<Task<Void, Never>?>(nil)
+    private let pausing = Lock(false)
 
     init(
         _ promise: LiveSession.Refresh, of live: LiveSession, in storage: SessionStorage, by exchange: TokenExchange?,
@@ -26,8 +28,32 @@ final class SessionRefresh: Sendable {
         self.time = time
     }
 
+    /// Whether it waits for the end of the pause after a failure, and has not begun.
+    var isPausing: Bool { pausing.withLock { $0 } }
+
+    /// Starts the refresh, at the end of the pause after a failure.
+    func start(notBefore instant: Instant, on store: isolated TokenStore) {
+        pausing.withLock { $0 = instant > time.now }
+        // The store owns the task, not the call that came first: it outlives every waiter, so a rotated token is never
+        // lost (T5).
+        let work = Task(executorPreference: time.executor) { await self.run(notBefore: instant, on: store) }
+        task.withLock { $0 = work }
+    }
+
+    /// Cancels the task of the refresh.
+    func cancel() {
+        task.withLock { $0 }?.cancel()
+    }
+
+    private func run(notBefore instant: Instant, on store: isolated TokenStore) async {
+        // A canceled pause means that the session is over, which the next step finds out by itself.
+        try? await time.sleep(until: instant, for: .sleeper("the pause before a refresh"), in: CallScope())
+        pausing.withLock { $0 = false }
+        await run(on: store)
+    }
+
     /// Refreshes when no other task, in this process or another, is saving or refreshing.
-    func run(on store: isolated TokenStore) async {
+    private func run(on store: isolated TokenStore) async {
         let alarm = time.schedule(at: time.now.advanced(by: limit), for: .watch("the limit of a refresh")) {
             [weak store, executor = time.executor] in
             Task(executorPreference: executor) { if let store { await self.giveUp(on: store) } }

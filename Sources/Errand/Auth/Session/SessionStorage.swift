@@ -5,13 +5,6 @@ import Synchronization
 ///
 /// It runs off the actor: file work blocks its thread, and a call that needs the store must not wait for a disk.
 final class SessionStorage: Sendable {
-    private struct Accesses {
-        /// The last access in the queue: it begins when those before it have ended.
-        var last: Promise<Void, ServiceError>?
-        /// The save that waits for its access: it will save what the session is then.
-        var coming: Promise<Void, ServiceError>?
-    }
-
     /// The right to use the persistence, until it ends.
     struct Access: Sendable {
         fileprivate let storage: SessionStorage
@@ -19,7 +12,7 @@ final class SessionStorage: Sendable {
 
         func end() {
             promise.complete(.success(()))
-            storage.accesses.withLock { if $0.last === promise { $0.last = nil } }
+            storage.last.withLock { if $0 === promise { $0 = nil } }
         }
     }
 
@@ -27,7 +20,8 @@ final class SessionStorage: Sendable {
     let outlivesProcess: Bool
     private let persistence: any TokenPersistence
     private let time: any TimeSource
-    private let accesses = Lock(Accesses())
+    /// The last access in the queue: it begins when those before it have ended.
+    private let last = Lock<Promise<Void, ServiceError>?>(nil)
 
     init(_ persistence: any TokenPersistence, time: any TimeSource) {
         self.persistence = persistence
@@ -35,16 +29,16 @@ final class SessionStorage: Sendable {
         outlivesProcess = persistence.outlivesProcess
     }
 
-    /// The save or the access that has not ended yet, whichever ends last.
-    var pending: Promise<Void, ServiceError>? { accesses.withLock { $0.coming ?? $0.last } }
+    /// The last access that has not ended yet.
+    var pending: Promise<Void, ServiceError>? { last.withLock { $0 } }
 
     /// Waits until no other task in this process is using the persistence. Reading needs nothing more: another process
     /// replaces the saved session atomically.
     func beginAccess() async -> Access {
         let mine = Promise<Void, ServiceError>()
-        let previous = accesses.withLock { accesses in
-            defer { accesses.last = mine }
-            return accesses.last
+        let previous = last.withLock { last in
+            defer { last = mine }
+            return last
         }
         await previous?.completion()
         return Access(storage: self, promise: mine)
@@ -100,59 +94,6 @@ final class SessionStorage: Sendable {
             return try await VirtualTime.$isUnderWay.withValue(true) { try await body(persistence) }
         } catch {
             throw TokenPersistenceError(error)
-        }
-    }
-
-    // MARK: Saving a change
-
-    /// Returns the save that will write what the session is when it begins, so that the last of several changes is
-    /// saved. It is over, and what went wrong is reported, when the promise completes.
-    func saveCurrent(
-        of live: LiveSession, reporting report: @escaping @Sendable (TokenPersistenceError) -> Void
-    ) -> Promise<Void, ServiceError> {
-        let mine = Promise<Void, ServiceError>()
-        let coming = accesses.withLock { accesses in
-            if accesses.coming == nil { accesses.coming = mine }
-            return accesses.coming ?? mine
-        }
-        guard coming === mine else { return coming }
-        // Owned by the storage: a session is saved, or removed, even if the task that signs in or out is canceled.
-        Task(executorPreference: time.executor) { await self.saveInOrder(toComplete: mine, of: live, report) }
-        return mine
-    }
-
-    private func saveInOrder(
-        toComplete saved: Promise<Void, ServiceError>, of live: LiveSession,
-        _ report: @escaping @Sendable (TokenPersistenceError) -> Void
-    ) async {
-        let access = await beginAccess()
-        do throws(TokenPersistenceError) {
-            try await exclusively { await self.saveNow(live, under: $0, report) }
-        } catch {
-            // Not without the lock: what another process is writing could be mixed up with it.
-            accesses.withLock { if $0.coming === saved { $0.coming = nil } }
-            report(error)
-        }
-        access.end()
-        saved.complete(.success(()))
-    }
-
-    private func saveNow(
-        _ live: LiveSession, under lock: SessionLock, _ report: @Sendable (TokenPersistenceError) -> Void
-    ) async {
-        // First: a change that comes after the session has been read needs another save.
-        accesses.withLock { $0.coming = nil }
-        let session = live.current
-        if let loss = lock.loss { return report(loss) }
-        do throws(TokenPersistenceError) {
-            try await save(session)
-            // Reentrancy: if another user has signed in since, the state ignores it.
-            live.noteSaved(session)
-        } catch {
-            report(error)
-            // The saved session is still that of another user, who must not be signed in by the next start. If it
-            // cannot be removed either, the failure to save has been reported already.
-            if session != nil { try? await save(nil) }
         }
     }
 }

@@ -36,7 +36,7 @@ final class TokenRevocation: Sendable {
         let work = begin()
         // Owned by the revocation: the task that signs out may leave.
         Task(executorPreference: time.executor) {
-            if let error = await self.failure(of: token, store) { await store.report(error) }
+            if let error = await self.failure(of: token, store) { store.send(.notRevoked(error)) }
             self.end(work)
         }
     }

@@ -34,24 +34,27 @@ public actor TokenStore {
     /// The run of a `refresh` closure that the current task belongs to; `nil` if it belongs to none.
     @TaskLocal static var refreshing: RefreshRun?
 
+    // The actor makes the transitions of the session, one after the other, and carries out their actions. The rest is
+    // done by its parts, each with a state of its own.
+
+    /// The session, which can be read without a wait for the actor.
     nonisolated let live: LiveSession
-    nonisolated let storage: SessionStorage
+    /// What is saved, and the queue of those who use it.
+    private nonisolated let storage: SessionStorage
+    /// What loads and saves the session.
+    private nonisolated let sync: SessionSync
     /// What exchanges tokens; `nil` if the server replaces none.
-    nonisolated let exchange: TokenExchange?
+    private nonisolated let exchange: TokenExchange?
     /// What revokes tokens when the user signs out; `nil` if nothing does.
     private nonisolated let revocation: TokenRevocation?
-    nonisolated let time: any TimeSource
+    private nonisolated let time: any TimeSource
     /// The nonces that servers want in the proofs of calls.
     nonisolated let proofNonces = ProofNonces()
-    nonisolated let refreshTimeout: Duration
+    private nonisolated let refreshTimeout: Duration
     private nonisolated let broadcast = Broadcast<TokenEvent>()
 
-    private var loading: Promise<Void, ServiceError>?
-    /// Listens to changes of the saved session elsewhere. It does not keep the store.
-    private var listener: Task<Void, Never>?
-    private var refreshTask: Task<Void, Never>?
-    /// The refresh that waits for the end of a pause, and has not begun.
-    var pausing: LiveSession.Refresh?
+    /// The last refresh that was started, if it was not canceled.
+    private var lastRefresh: SessionRefresh?
 
     /// Creates a store. It loads the saved session when the first call needs it.
     ///
@@ -117,6 +120,7 @@ public actor TokenStore {
         live = LiveSession(leeway: max(leeway, .zero).inSeconds, revokes: revoke != nil, time: time)
         revocation = revoke.map { TokenRevocation(within: refreshTimeout, time: time, revoke: $0) }
         storage = SessionStorage(persistence, time: time)
+        sync = SessionSync(of: live, with: storage, obtainsTokens: exchange?.obtainsTokens == true, time: time)
         self.exchange = exchange
         self.time = time
         self.refreshTimeout = refreshTimeout
@@ -157,7 +161,7 @@ public actor TokenStore {
     /// ``CookieJar`` on a disk, a session that has not been loaded yet is loaded first.
     public func signOut() async {
         // Otherwise it is not known what to revoke, or what to remove. What cannot be loaded is neither.
-        if revocation != nil || live.isKeptBeyondProcess { await startLoading()?.completion() }
+        if revocation != nil || live.isKeptBeyondProcess { await sync.startLoading(for: self)?.completion() }
         if change({ $0.signOut() }) { await saveCurrent() }
     }
 
@@ -172,7 +176,7 @@ public actor TokenStore {
         get async {
             // If the session cannot be loaded, no user is signed in. A canceled caller still waits for the load,
             // because a cancellation signs no user out.
-            await startLoading()?.completion()
+            await sync.startLoading(for: self)?.completion()
             return presentSession != nil
         }
     }
@@ -209,9 +213,9 @@ public actor TokenStore {
         guard !isRefreshingHere else { return }
         // Reentrancy: what begins during one wait is waited for in the next.
         while true {
-            if let saving = storage.pending ?? revocation?.pending {
+            if let saving = sync.pending ?? revocation?.pending {
                 await saving.completion()
-            } else if let refresh = live.refresh, refresh != pausing {
+            } else if let refresh = live.refresh, lastRefresh?.isPausing != true {
                 await refresh.completion()
             } else {
                 break
@@ -220,8 +224,110 @@ public actor TokenStore {
         await live.waitUntilRemoved(within: refreshTimeout)
     }
 
+    // MARK: For the layers
+
     /// Whether the server replaces tokens.
     nonisolated var isRefreshable: Bool { exchange != nil }
+
+    /// Whether the current task is a refresh of this store: then signing would wait for itself.
+    nonisolated var isRefreshingHere: Bool { Self.refreshing?.isUnderWay(of: self) ?? false }
+
+    /// The current session, if it is known without a wait.
+    nonisolated var presentSession: UUID? { live.id }
+
+    /// Whether the next process knows the session. Otherwise what belongs to it stays in memory (K7, J5).
+    nonisolated var outlivesProcess: Bool { storage.outlivesProcess }
+
+    /// Returns the session of a call that begins now, after its first token has been obtained if the store does that
+    /// (T19).
+    nonisolated func session() async throws(ServiceError) -> UUID {
+        if let presentSession { return presentSession }
+        try await sync.startLoading(for: self)?.value()
+        if let presentSession { return presentSession }
+        guard let first = try await obtainToken() else { throw .signInRequired }
+        do throws(ServiceError) {
+            _ = try await arrival(of: first, in: CallScope())
+        } catch {
+            // A user may have signed in while it waited.
+            guard let presentSession else { throw error }
+            return presentSession
+        }
+        // It may have ended by now.
+        guard let presentSession else { throw .sessionExpired(SessionExpiry(.signedOut)) }
+        return presentSession
+    }
+
+    /// Returns a token of that session that is valid now. If the server has refused `rejected`, it is another one. It
+    /// does not wait for the actor while the token is valid.
+    nonisolated func token(
+        of session: UUID, insteadOf rejected: String? = nil, in scope: CallScope
+    ) async throws(ServiceError) -> Token {
+        if let rejected { live.refuse(rejected, of: session) }
+        switch live.status(of: session, rejecting: rejected) {
+        case .good(let token): return token
+        case .ended(let expiry): throw .sessionExpired(expiry)
+        case .beingReplaced(let promise): return try await arrival(of: promise, in: scope)
+        case .aging(let token):
+            if live.mayRefreshBeside(session) { await refreshBeside(session) }
+            return token
+        case .expired: return try await arrival(of: startRefresh(of: session, rejecting: rejected), in: scope)
+        }
+    }
+
+    private nonisolated func arrival(
+        of promise: LiveSession.Refresh, in scope: CallScope
+    ) async throws(ServiceError) -> Token {
+        guard promise.outcome != nil || !isRefreshingHere else {
+            throw .badSetting("the refresh of a token store requires a fresh token from the same store")
+        }
+        return try await promise.value(in: scope)
+    }
+
+    // MARK: Starting a refresh
+
+    /// Returns the refresh of that session, for a call that needs its result: the one under way, or a new one.
+    func startRefresh(
+        of id: UUID, rejecting rejected: String? = nil
+    ) throws(ServiceError) -> LiveSession.Refresh {
+        // Another call may have refreshed the token before this one entered the actor (T2).
+        switch live.status(of: id, rejecting: rejected) {
+        case .good(let token), .aging(let token): return .completed(token)
+        case .beingReplaced(let promise): return promise
+        case .ended(let expiry): throw .sessionExpired(expiry)
+        case .expired:
+            let promise = LiveSession.Refresh()
+            change { $0.startRefresh(promise, of: id) }
+            return promise
+        }
+    }
+
+    /// Returns the refresh that obtains the first token of a session (T19): the one under way, or a new one; `nil` if a
+    /// user has to sign in.
+    private func obtainToken() throws(ServiceError) -> LiveSession.Refresh? {
+        exchange?.obtainsTokens == true ? try startRefresh(of: live.awaitToken()) : nil
+    }
+
+    /// Starts a refresh for later calls, if the pace allows one now.
+    func refreshBeside(_ id: UUID) {
+        // Another call may have refreshed the token before this one entered the actor (T2).
+        switch live.status(of: id) {
+        case .good, .beingReplaced, .ended: return
+        case .aging, .expired: break
+        }
+        let now = time.now
+        change { $0.startRefreshBeside(Promise(), of: id, at: now) }
+    }
+
+    /// Continues the session with a token that came after its refresh was given up. Another refresh takes it, which
+    /// saves it before any call uses it (T14). If the session has ended, the token is discarded (T6).
+    func takeLate(_ token: Token, of session: SavedSession) {
+        if case .ended = live.status(of: session.id) {
+            change { $0.discard(token, of: session.id) }
+            return
+        }
+        exchange?.keep(token, of: session)
+        change { $0.startRefresh(Promise(), late: session) }
+    }
 
     // MARK: Transitions
 
@@ -233,18 +339,16 @@ public actor TokenStore {
         for action in live.perform(transition) {
             switch action {
             case .start(let promise, let instant):
-                pausing = instant > time.now ? promise : nil
-                // The store owns the task, not the call that came first: it outlives every waiter, so a rotated token
-                // is never lost (T5).
-                refreshTask = Task(executorPreference: time.executor) {
-                    await self.begin(promise, notBefore: instant)
-                }
+                let refresh = SessionRefresh(
+                    promise, of: live, in: storage, by: exchange, within: refreshTimeout, time: time)
+                refresh.start(notBefore: instant, on: self)
+                lastRefresh = refresh
             case .cancelRefresh:
                 // The sooner it ends, the sooner the lock on a shared file is free.
-                refreshTask?.cancel()
-                refreshTask = nil
+                lastRefresh?.cancel()
+                lastRefresh = nil
             case .resume(let promise, let outcome): promise.complete(outcome)
-            case .send(let event): broadcast.send(event)
+            case .send(let event): send(event)
             case .save: mustSave = true
             case .revoke(let token): revocation?.start(token, of: self)
             }
@@ -252,13 +356,14 @@ public actor TokenStore {
         return mustSave
     }
 
-    func report(_ error: TokenPersistenceError) {
-        broadcast.send(.notSaved(error))
+    /// Sends an event to all listeners.
+    nonisolated func send(_ event: TokenEvent) {
+        broadcast.send(event)
     }
 
-    /// Reports a revocation that has failed.
-    func report(_ error: ServiceError) {
-        broadcast.send(.notRevoked(error))
+    /// Reports that what is saved could not be read, locked or written.
+    nonisolated func report(_ error: TokenPersistenceError) {
+        send(.notSaved(error))
     }
 
     /// What revokes the tokens that a refresh of that session still brings; `nil` if they are not revoked.
@@ -268,72 +373,21 @@ public actor TokenStore {
 
     // MARK: Loading and saving
 
-    /// Returns the load of the saved session: the one under way, or a new one; `nil` if it is loaded.
-    func startLoading() -> Promise<Void, ServiceError>? {
-        if live.isLoaded { return nil }
-        if let loading { return loading }
-        listen()
-        let promise = Promise<Void, ServiceError>()
-        loading = promise
-        // The store owns the task: the first caller may leave, and the others still receive the result.
-        Task(executorPreference: time.executor) { await self.load(completing: promise) }
-        return promise
-    }
-
-    private func load(completing promise: Promise<Void, ServiceError>) async {
-        let access = await storage.beginAccess()
-        let finding: FirstFinding
-        do throws(TokenPersistenceError) {
-            finding = FirstFinding(try await storage.load())
-        } catch {
-            finding = FirstFinding(error, obtainsTokens: exchange?.obtainsTokens == true)
-        }
-        access.end()
-        // Reentrancy: if somebody has signed in while it was read, the state ignores what was read.
-        loading = nil
-        if finding.isCertain { live.load(finding.session) }
-        for event in finding.events { broadcast.send(event) }
-        promise.complete(finding.error.map { .failure($0) } ?? .success(()))
-    }
-
     /// Saves the session that is current when the save begins, so that the last of several changes is saved.
     private func saveCurrent() async {
-        listen()
-        let saved = storage.saveCurrent(of: live) { self.broadcast.send(.notSaved($0)) }
+        sync.listen(for: self)
+        let saved = sync.saveCurrent(of: self)
         // A refresh that signs in or out has the access that the save waits for. A canceled caller does not wait
         // either.
         if !isRefreshingHere { _ = try? await saved.value() }
     }
 
-    /// Begins to listen to changes of the saved session elsewhere, before it is used for the first time (T20).
-    private func listen() {
-        guard listener == nil, let changes = storage.changes() else { return }
-        listener = Task(executorPreference: time.executor) { [weak self, storage] in
-            for await _ in changes {
-                // In order: what this process is saving must not be taken for another's change.
-                let access = await storage.beginAccess()
-                await self?.lookAgain()
-                access.end()
-            }
-        }
-    }
-
     /// Compares the session with what is saved, for the task that has the access.
     func lookAgain() async {
-        guard live.isLoaded else { return }
-        do throws(TokenPersistenceError) {
-            let saved = try await storage.load()
-            // Reentrancy: a sign-in or a sign-out that came while it was read is still to be saved, so the state
-            // ignores what was read.
-            let date = time.date
-            change { $0.learn(saved, at: date) }
-        } catch {
-            change { $0.failLearning(error) }
-        }
+        await sync.lookAgain(for: self)
     }
 
     deinit {
-        listener?.cancel()
         broadcast.finish()
     }
 }

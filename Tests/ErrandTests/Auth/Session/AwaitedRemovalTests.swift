@@ -49,7 +49,7 @@ import Testing
     /// Signs out of a session of which a keeper has something. Returns the removal; the keeper is released.
     private func signedOut() async -> Promise<Void, Never> {
         let keeper = Keeper()
-        tokens.add(keeper)
+        tokens.live.add(keeper)
         await tokens.signIn(Token(accessToken: "ann"))
         await tokens.signOut()
         return keeper.removal

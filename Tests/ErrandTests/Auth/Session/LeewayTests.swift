@@ -116,11 +116,11 @@ struct LeewayTests {
             await scene.tokens.signIn(scene.server.signIn("ann"))
         }
         let session = try #require(scene.tokens.presentSession)
-        let good = try #require(try scene.tokens.currentToken(of: session))
+        let good = try #require(try scene.tokens.live.currentToken(of: session))
         #expect(good.token.accessToken == "ann.0" && !good.isRefreshDue)
-        #expect(throws: ServiceError.self) { try scene.tokens.currentToken(of: UUID()) }
+        #expect(throws: ServiceError.self) { try scene.tokens.live.currentToken(of: UUID()) }
         await scene.clock.advance(by: .seconds(541))
-        #expect(try scene.tokens.currentToken(of: session)?.isRefreshDue == true)
+        #expect(try scene.tokens.live.currentToken(of: session)?.isRefreshDue == true)
     }
 
     @Test("T9: after a failed background refresh, a call does not wait for the actor until the backoff is over")
@@ -135,9 +135,9 @@ struct LeewayTests {
         }
         let session = try #require(scene.tokens.presentSession)
         #expect(scene.server.refreshes.count == 1)
-        #expect(try scene.tokens.currentToken(of: session)?.isRefreshDue == false)
+        #expect(try scene.tokens.live.currentToken(of: session)?.isRefreshDue == false)
         await scene.clock.advance(by: .seconds(20))
-        #expect(try scene.tokens.currentToken(of: session)?.isRefreshDue == true)
+        #expect(try scene.tokens.live.currentToken(of: session)?.isRefreshDue == true)
     }
 
     @Test("a token whose expiry is not known is used until the server refuses it")

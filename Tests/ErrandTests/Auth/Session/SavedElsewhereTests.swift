@@ -30,7 +30,7 @@ struct SavedElsewhereTests {
             let session = try #require(here.presentSession)
             #expect(try await here.token().accessToken == "ann")
             let ends = Noted<[ServiceError]>([])
-            let watch = here.watch(session) { error in ends.update { $0.append(error) } }
+            let watch = here.live.watch(session) { error in ends.update { $0.append(error) } }
             await there.signOut()
             try await clock.sleep(for: .milliseconds(1))
             #expect(ends.value == [.sessionExpired(SessionExpiry(.signedOut))])

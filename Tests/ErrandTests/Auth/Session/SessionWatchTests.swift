@@ -12,7 +12,7 @@ import Testing
         let session = try #require(tokens.presentSession)
         if bySignOut { await tokens.signOut() } else { await tokens.signIn(Token(accessToken: "bo")) }
         let reported = Noted<[ServiceError]>([])
-        let watch = tokens.watch(session) { error in reported.update { $0.append(error) } }
+        let watch = tokens.live.watch(session) { error in reported.update { $0.append(error) } }
         #expect(reported.value == [.sessionExpired(SessionExpiry(bySignOut ? .signedOut : .otherSession))])
         watch.cancel()
     }
@@ -23,8 +23,8 @@ import Testing
         await tokens.signIn(Token(accessToken: "ann"))
         let session = try #require(tokens.presentSession)
         let (stays, goes) = (
-            tokens.watch(session) { _ in reported.update { $0.append("stays") } },
-            tokens.watch(session) { _ in reported.update { $0.append("goes") } }
+            tokens.live.watch(session) { _ in reported.update { $0.append("stays") } },
+            tokens.live.watch(session) { _ in reported.update { $0.append("goes") } }
         )
         #expect(reported.value.isEmpty)
         goes.cancel()
