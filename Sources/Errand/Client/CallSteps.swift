@@ -1,0 +1,188 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// How a call begins, is built and sent, and ends.
+extension APIClient {
+    /// Runs a call whose response is decoded. The call ends when that is done.
+    ///
+    /// Not inlined, like the steps that follow: see `Pipeline`.
+    @inline(never)
+    nonisolated func answer<Response>(
+        to endpoint: Endpoint<Response>, _ onProgress: UploadProgress.Report?, in session: UUID? = nil
+    ) async throws(ServiceError) -> Reply<Response> {
+        let call = try begin(endpoint, delivery: .whole, onUpload: onProgress)
+        do throws(ServiceError) {
+            return try await configuration.time.run { () async throws(ServiceError) -> Reply<Response> in
+                let sent = try await send(endpoint, as: call, in: session)
+                do throws(ServiceError) {
+                    return try reply(from: sent.response, at: sent.url, in: sent.session, to: endpoint, of: call)
+                } catch .decodingFailed where sent.response.provenance.isReplaceable {
+                    // What was stored may be older than the type of the response.
+                    let fresh = try await send(endpoint, as: call, in: sent.session, reloading: true)
+                    return try reply(from: fresh.response, at: fresh.url, in: fresh.session, to: endpoint, of: call)
+                }
+            }
+        } catch {
+            throw end(call, with: error)
+        }
+    }
+
+    /// Decodes the response, and ends the call.
+    @inline(never)
+    private nonisolated func reply<Response>(
+        from response: HTTPResponse, at url: HTTPURL, in session: UUID?, to endpoint: Endpoint<Response>, of call: Call
+    ) throws(ServiceError) -> Reply<Response> {
+        call.note(.decoding)
+        let value = try interpreter.value(
+            Response.self, below: endpoint.envelope, in: response, by: endpoint.options.decoder, for: call
+        ) {
+            redactor(for: call)
+        }
+        let now = configuration.time.now
+        try call.throwIfStopped(at: now)
+        let reply = Reply(
+            value: value, status: response.status, url: response.redirectedTo ?? url, headers: response.headers,
+            attempts: call.attempts, duration: call.settings.started.duration(to: now), timings: response.timings,
+            cache: response.provenance.cache, hasLeftOrigin: response.provenance.hasLeftOrigin, session: session)
+        calls.end(call, reporting: .succeeded(attempts: reply.attempts, after: reply.duration))
+        return reply
+    }
+
+    /// Begins a call. It lasts until it is ended explicitly.
+    @inline(never)
+    nonisolated func begin<Response>(
+        _ endpoint: Endpoint<Response>, delivery: TransportContext.Delivery, acceptsCached: Bool = true,
+        onUpload: UploadProgress.Report? = nil, eventIDs reach: EventIDReach = .ownOrigin
+    ) throws(ServiceError) -> Call {
+        if Task.isCancelled { throw .cancelled }
+        let rules = configuration.rules(for: endpoint.options)
+        let call = Call(
+            settings(
+                for: endpoint, rules: rules, delivery: delivery, acceptsCached: acceptsCached, onUpload,
+                eventIDs: reach))
+        do throws(ServiceError) {
+            try calls.begin(call)
+        } catch {
+            throw call.naming(error)
+        }
+        call.report(.began)
+        return call
+    }
+
+    /// Returns the settings of the next call.
+    nonisolated func settings<Response>(
+        for endpoint: Endpoint<Response>, rules: consuming CallRules, delivery: TransportContext.Delivery = .whole,
+        acceptsCached: Bool = true, _ onUpload: UploadProgress.Report? = nil,
+        eventIDs reach: EventIDReach = .ownOrigin
+    ) -> CallSettings {
+        CallSettings(
+            id: calls.nextID(), method: endpoint.method, path: endpoint.path, delivery: delivery,
+            acceptsCached: acceptsCached, rules: rules, time: configuration.time, events: hub, onUpload: onUpload,
+            eventIDs: reach)
+    }
+
+    /// Binds a call to a session before its request is built.
+    nonisolated func bind(_ call: Call, to session: UUID?) {
+        guard let session else { return }
+        call.bind(to: session)
+        // The session may have ended before it was bound. Then nothing else would stop the call.
+        if let reason = configuration.tokens?.live.end(of: session) { call.stop(reason) }
+    }
+
+    /// Continues a call whose endpoint was not known when it began. It keeps its number, its beginning and its session.
+    nonisolated func continued<Response>(_ call: Call, with endpoint: Endpoint<Response>) -> Call {
+        let next = Call(
+            CallSettings(
+                id: call.settings.id, method: endpoint.method, path: endpoint.path, delivery: call.settings.delivery,
+                acceptsCached: call.settings.acceptsCached, rules: configuration.rules(for: endpoint.options),
+                time: configuration.time, events: hub, started: call.settings.started), in: call.scope)
+        if configuration.signs(next.rules), let session = call.session { next.bind(to: session) }
+        calls.replace(call, by: next)
+        return next
+    }
+
+    /// Builds the request and sends it through the layers. Returns the response, the URL of the request, and the
+    /// session that signed it.
+    ///
+    /// A call that goes on where another has ended is sent in the same `session`, or not at all.
+    nonisolated func send<Response>(
+        _ endpoint: Endpoint<Response>, as call: Call, in session: UUID? = nil, reloading: Bool = false
+    ) async throws(ServiceError) -> (response: HTTPResponse, url: HTTPURL, session: UUID?) {
+        let transmission = try beginTransmission(of: call, in: session, reloading: reloading)
+        let request = try await request(for: endpoint, as: call)
+        let response = try await send(request, in: transmission)
+        return (response, request.url, transmission.session)
+    }
+
+    @inline(never)
+    private nonisolated func beginTransmission(
+        of call: Call, in session: UUID?, reloading: Bool
+    ) throws(ServiceError) -> Transmission {
+        let layer = try pipeline.get().session
+        return call.beginTransmission(
+            in: session ?? layer.present(for: call.settings.rules.authentication), reloading: reloading)
+    }
+
+    /// Sends a request through the layers.
+    nonisolated func send(
+        _ request: HTTPRequest, in transmission: Transmission
+    ) async throws(ServiceError) -> HTTPResponse {
+        try await pipeline.get().send(request, in: transmission)
+    }
+
+    /// Finds the session that signs the request, before it is sent.
+    nonisolated func sign(_ request: HTTPRequest, in transmission: Transmission) async throws(ServiceError) {
+        try await pipeline.get().session.sign(request, in: transmission)
+    }
+
+    /// Builds the request.
+    nonisolated func request<Response>(
+        for endpoint: Endpoint<Response>, as call: Call
+    ) async throws(ServiceError) -> HTTPRequest {
+        let files = try await endpoint.body == nil ? BodyFiles() : call.files(of: endpoint.body)
+        return try request(for: endpoint, as: call, with: files)
+    }
+
+    /// Builds the request.
+    @inline(never)
+    private nonisolated func request<Response>(
+        for endpoint: Endpoint<Response>, as call: Call, with files: BodyFiles
+    ) throws(ServiceError) -> HTTPRequest {
+        let settings = call.settings
+        if let problem = settings.rules.problem { throw .badSetting(problem) }
+        return try pipeline.get().builder.request(for: endpoint, rules: settings.rules, files: files)
+    }
+
+    /// Builds the request once more, as another call would, if it might differ; `nil` if all calls add the same.
+    nonisolated func requestLikeNextCall<Response>(
+        for endpoint: Endpoint<Response>, as call: Call
+    ) async throws(ServiceError) -> HTTPRequest? {
+        let isSame = configuration.headersForEachCall == nil && configuration.parametersForEachCall == nil
+        guard !isSame else { return nil }
+        return try await request(for: endpoint, as: call)
+    }
+
+    /// Returns the error for a response that is not a success.
+    nonisolated func error(of response: HTTPResponse, to call: Call) -> ServiceError {
+        interpreter.error(of: response, redactor: redactor(for: call))
+    }
+
+    /// Ends a call that has failed. Returns the error for its caller.
+    @inline(never)
+    nonisolated func end(_ call: Call, with error: ServiceError) -> ServiceError {
+        // After a cancellation, anything may fail; the cancellation is what ended the call.
+        let error = Task.isCancelled ? .cancelled : call.naming(error)
+        calls.end(call, reporting: .ended(error, attempts: call.attempts, after: call.settings.age))
+        return error
+    }
+
+    /// The origin of the server; `nil` if it has no valid URL.
+    nonisolated var server: String? { hub.server }
+
+    nonisolated func redactor(for call: Call) -> Redactor {
+        call.redactor(secretNames)
+    }
+}
