@@ -3,6 +3,19 @@ public import FoundationEssentials
 #else
 public import Foundation
 #endif
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#else
+import Darwin
+#endif
+#if URLSession && os(Linux)
+// FoundationNetworking imports this module, which then owns the types of time for the compiler.
+import CDispatch
+#endif
 
 /// The system's clock and random numbers.
 ///
@@ -58,5 +71,21 @@ public final class SystemTime: TimeSource {
         let moment = max(now, planned)
         while let action = alarms.withLock({ $0.popDue(at: moment) }) { action() }
         if let next = alarms.withLock({ $0.earliest }), next < .distantFuture { ensureAwake(by: next) }
+    }
+}
+
+/// The clock of the system that goes on while the machine sleeps. It is the clock of `Task.sleep(clock: .continuous)`,
+/// read without converting from 128-bit durations: every step of a call reads it.
+enum SystemClock {
+    #if os(Linux) || os(Android)
+    private static let clock = CLOCK_BOOTTIME
+    #else
+    private static let clock = CLOCK_MONOTONIC_RAW
+    #endif
+
+    static var now: Instant {
+        var moment = timespec()
+        clock_gettime(clock, &moment)
+        return Instant(nanoseconds: Int64(moment.tv_sec) * 1_000_000_000 + Int64(moment.tv_nsec))
     }
 }
