@@ -32,13 +32,6 @@ extension ServiceError {
     }
 }
 
-extension HTTPStatus {
-    /// Returns whether a later response may have another status.
-    static func isTransient(_ status: Int) -> Bool { transient.contains(status) }
-
-    static let transient: Set<Int> = [408, 429, 500, 502, 503, 504]
-}
-
 extension TransportFailure.Kind {
     /// Whether the failure may go away soon. A refused certificate or a body that is too large will not.
     var isTransient: Bool {

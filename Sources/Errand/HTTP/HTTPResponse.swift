@@ -80,27 +80,3 @@ extension HTTPResponse: CustomStringConvertible, CustomReflectable {
         Mirror(self, children: ["response": description, "headers": headers.description])
     }
 }
-
-/// The names of the registered status codes.
-enum HTTPStatus {
-    static func reason(_ status: Int) -> String {
-        reasons[status] ?? classes[status / 100] ?? "Unknown"
-    }
-
-    private static let classes = [
-        1: "Informational", 2: "Success", 3: "Redirection", 4: "Client Error", 5: "Server Error",
-    ]
-
-    private static let reasons = [
-        200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 206: "Partial Content",
-        301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",
-        307: "Temporary Redirect", 308: "Permanent Redirect",
-        400: "Bad Request", 401: "Unauthorized", 402: "Payment Required", 403: "Forbidden", 404: "Not Found",
-        405: "Method Not Allowed", 406: "Not Acceptable", 408: "Request Timeout", 409: "Conflict", 410: "Gone",
-        412: "Precondition Failed", 413: "Content Too Large", 415: "Unsupported Media Type",
-        422: "Unprocessable Content", 423: "Locked", 425: "Too Early", 428: "Precondition Required",
-        429: "Too Many Requests", 431: "Request Header Fields Too Large", 451: "Unavailable For Legal Reasons",
-        500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
-        504: "Gateway Timeout", 505: "HTTP Version Not Supported", 507: "Insufficient Storage",
-    ]
-}
