@@ -27,3 +27,22 @@ struct OnlineCheck: Layer {
         }
     }
 }
+
+/// The behavior of a call without a network.
+public struct OfflineRule: Sendable, Hashable, CustomStringConvertible {
+    package enum Kind: Sendable, Hashable {
+        case fail
+        case wait(upTo: Duration)
+    }
+
+    package let kind: Kind
+
+    /// The call fails at once with `.noInternetConnection`.
+    public static let fail = OfflineRule(kind: .fail)
+    /// Each attempt waits for the network, checks every 500 milliseconds, and fails with `.noInternetConnection` after
+    /// this duration.
+    public static func wait(upTo limit: Duration) -> OfflineRule { OfflineRule(kind: .wait(upTo: limit)) }
+
+    /// The rule's name, and its duration.
+    public var description: String { "\(kind)" }
+}

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A check for a network. It runs before every attempt, so it must cost next to nothing.
 ///
 /// It says only whether this machine has a route to other machines, not whether the server can be reached. Calls to
@@ -30,23 +28,4 @@ public struct Connectivity: Sendable {
 
     /// Returns whether there is a network now.
     public func callAsFunction() -> Bool { isOnline() }
-}
-
-/// The behavior of a call without a network.
-public struct OfflineRule: Sendable, Hashable, CustomStringConvertible {
-    package enum Kind: Sendable, Hashable {
-        case fail
-        case wait(upTo: Duration)
-    }
-
-    package let kind: Kind
-
-    /// The call fails at once with `.noInternetConnection`.
-    public static let fail = OfflineRule(kind: .fail)
-    /// Each attempt waits for the network, checks every 500 milliseconds, and fails with `.noInternetConnection` after
-    /// this duration.
-    public static func wait(upTo limit: Duration) -> OfflineRule { OfflineRule(kind: .wait(upTo: limit)) }
-
-    /// The rule's name, and its duration.
-    public var description: String { "\(kind)" }
 }
