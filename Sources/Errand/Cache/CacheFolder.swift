@@ -155,17 +155,23 @@ final class CacheFolder: Sendable {
         }
     }
 
-    /// Returns the length of a file; `nil` if there is none.
-    func length(of name: String) -> Int? {
-        guard let status = try? FileSystem.status(of: path(of: name), followingLinks: false), status.kind == .file
-        else { return nil }
-        return status.length
+    /// Returns the length of a file; `nil` if there is none. What is there instead is never read.
+    ///
+    /// Any other error says nothing about the file: it may be found again when the error is gone.
+    func length(of name: String) throws(SystemError) -> Int? {
+        do throws(SystemError) {
+            let status = try FileSystem.status(of: path(of: name), followingLinks: false)
+            return status.kind == .file ? status.length : nil
+        } catch {
+            guard error == .noSuchFile else { throw error }
+            return nil
+        }
     }
 
     /// Removes a file, if it is there. Returns by how much the folder has grown.
     @discardableResult
     func remove(_ name: String) throws(SystemError) -> Extent {
-        guard let length = length(of: name) else { return Extent() }
+        guard let length = try length(of: name) else { return Extent() }
         do throws(SystemError) {
             try FileSystem.remove(path(of: name))
         } catch {

@@ -62,7 +62,7 @@ extension CacheFolder {
         do throws(SystemError) {
             try FileSystem.ensureFolder(path(of: place.area))
             if name != place.plain { try FileSystem.ensureFolder(path(of: place.folder)) }
-            let before = length(of: name)
+            let before = try length(of: name)
             guard !isOvertaken() else {
                 try FileSystem.remove(path(of: draft))
                 return nil

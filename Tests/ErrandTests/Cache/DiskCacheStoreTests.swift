@@ -217,6 +217,45 @@ import Testing
         }
     }
 
+    @Test(
+        "K9: an error is no missing file: what could not be removed is not found when the error is gone",
+        arguments: ["", "/u"])
+    func unknownFile(place: String) async {
+        await withoutDiskThreads {
+            await store().put(CacheSample.response(size: 9), key)
+            let store = store()
+            #expect(await store.find(key) != nil)
+            // A link to itself in place of a folder: not even root sees what is in it.
+            let (path, aside) = (folder + place, scratch.path("aside"))
+            #expect(rename(path, aside) == 0)
+            #expect(symlink(path, path) == 0)
+            #expect(await store.put(CacheSample.response(size: 300_000, at: 9), key) == .tooLarge)
+            #expect(store.failures == 1)
+            unlink(path)
+            #expect(rename(aside, path) == 0)
+            #expect(await store.find(key) == nil)
+            #expect(await store.put(CacheSample.response("/y"), CacheSample.key("/y")) == nil)
+            #expect(lengths().count == 1)
+            #expect(await self.store().find(key) == nil)
+        }
+    }
+
+    @Test("K9: a folder in place of a file is a miss, and holds up nothing else")
+    func folderForFile() async throws {
+        try await withoutDiskThreads {
+            await store().put(CacheSample.response(), key)
+            let path = "\(folder)/\(try #require(lengths().keys.first))"
+            try FileManager.default.removeItem(atPath: path)
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            let store = store()
+            #expect(await store.find(key) == nil)
+            #expect(await store.put(CacheSample.response(at: 9), key) == .notWritten)
+            #expect(await self.store().find(key) == nil)
+            #expect(await store.put(CacheSample.response("/y"), CacheSample.key("/y")) == nil)
+            #expect(await self.store().find(CacheSample.key("/y")) != nil)
+        }
+    }
+
     @Test("K9: what processes left behind that have died is removed")
     func leftovers() async throws {
         try await withoutDiskThreads {
