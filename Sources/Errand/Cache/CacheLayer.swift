@@ -53,14 +53,22 @@ struct CacheLayer: Layer {
         return try await fetch(request, context, visit, next: next)
     }
 
-    /// Says what the cache would do with a request now, for people.
-    func outlook(for request: HTTPRequest, rules: CacheRules, session: UUID?) -> String {
+    /// Says what the cache would do with a request now, for people. It waits for the disk.
+    ///
+    /// - Parameter isSessionKnown: Whether `session` is the one that a call would have. Another may have to be loaded.
+    func outlook(for request: HTTPRequest, rules: CacheRules, session: UUID?, isSessionKnown: Bool) -> String {
         let inquiry = CacheInquiry(request, rules: rules)
         guard inquiry.isHandled else { return "no, because \(inquiry.bypassReason)" }
+        // Memory has nothing of a session that has not been loaded, but a disk may.
+        if !isSessionKnown, cache.outlivesProcess { return "not known before the session has been loaded" }
         let key = key(of: request, rules, session: session)
-        let found = lookup(key, request)
-        if case .unknown = found { return "whatever is on the disk decides" }
-        guard case .found(let stored) = found else {
+        let found: StoredResponse? =
+            switch lookup(key, request) {
+            case .found(let response): response
+            case .nothing: nil
+            case .unknown: cache.store.look(at: key) { matches($0, request) }
+            }
+        guard let stored = found else {
             return inquiry.isLocal ? "nothing is stored, and nothing would be sent" : "nothing is stored; it is sent"
         }
         let now = CacheMoment(of: time)

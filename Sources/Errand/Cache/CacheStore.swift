@@ -16,6 +16,9 @@ protocol CacheStore: Sendable {
         _ key: CacheKey, in scope: CallScope, matching isMatch: @escaping @Sendable (CacheVariant) -> Bool
     ) async -> StoredResponse?
 
+    /// Returns what `read` would, and blocks the thread until the disk has answered.
+    func look(at key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse?
+
     /// Stores a response in place of the one that depends on the same fields in the same way, unless `isOvertaken`. It
     /// is asked in the moment at which the response becomes visible. Returns why the response was not stored.
     func insert(

@@ -159,7 +159,15 @@ final class DiskCacheStore: CacheStore {
         return response
     }
 
-    /// Reads a response on a thread for the disk.
+    func look(at key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse? {
+        begin()
+        let (start, isWritten) = state.withLock { (Moment($0), $0.unwritten[key] == nil) }
+        guard isWritten, let response = find(key, matching: isMatch), !isRemoved(response, at: key, since: start)
+        else { return nil }
+        return response
+    }
+
+    /// Reads a response, which blocks.
     private func find(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse? {
         do throws(SystemError) {
             guard let (response, name) = try folder.read(key, matching: isMatch) else { return nil }

@@ -65,14 +65,14 @@ final class MemoryCacheStore: CacheStore {
         }
     }
 
-    func read(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse? {
+    func look(at key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse? {
         if case .found(let response) = lookup(key, matching: isMatch) { response } else { nil }
     }
 
     func read(
         _ key: CacheKey, in _: CallScope, matching isMatch: @escaping @Sendable (CacheVariant) -> Bool
     ) -> StoredResponse? {
-        read(key, matching: isMatch)
+        look(at: key, matching: isMatch)
     }
 
     func insert(

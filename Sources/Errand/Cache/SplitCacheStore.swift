@@ -32,6 +32,10 @@ final class SplitCacheStore: CacheStore {
         await store(of: key).read(key, in: scope, matching: isMatch)
     }
 
+    func look(at key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse? {
+        store(of: key).look(at: key, matching: isMatch)
+    }
+
     func insert(
         _ response: StoredResponse, at key: CacheKey, unless isOvertaken: () -> Bool
     ) async -> CacheStatus.Reason? {

@@ -124,8 +124,11 @@ struct Explanation {
 
 extension APIClient {
     /// Returns a description of what would be sent and by which rules: a redacted cURL command, the limits, whether and
-    /// why the call may be retried, and what the cache would do. It looks at the files of a body, and waits for their
-    /// disk.
+    /// why the call may be retried, and what the cache would do. It looks at the files of a body and at the folder of a
+    /// cache, and waits for their disks.
+    ///
+    /// It does not load the saved session of a ``TokenStore``. Until a call has, it cannot say what a cache on a disk
+    /// has stored for the user.
     public nonisolated func explain<Response>(_ endpoint: Endpoint<Response>) -> String {
         let rules = configuration.rules(for: endpoint.options)
         do throws(ServiceError) {

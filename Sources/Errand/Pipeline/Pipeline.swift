@@ -103,9 +103,11 @@ final class Pipeline: Sendable {
         try await first(request, CallContext(transmission))
     }
 
-    /// Says what the cache would do with a request now; `nil` without a cache.
+    /// Says what the cache would do with a request now; `nil` without a cache. It waits for the disk.
     func cacheOutlook(for request: HTTPRequest, rules: CallRules) -> String? {
-        cache?.outlook(for: request, rules: rules.cache, session: session.present(for: rules.authentication))
+        cache?.outlook(
+            for: request, rules: rules.cache, session: session.present(for: rules.authentication),
+            isSessionKnown: session.isKnown(for: rules.authentication))
     }
 
     /// Whether the cache would answer the request now, and nothing would be sent.

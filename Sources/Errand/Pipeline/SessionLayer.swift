@@ -26,6 +26,12 @@ struct SessionLayer: Layer {
         return tokens.presentSession
     }
 
+    /// Whether `present` finds the session that a call would have. Otherwise the store has to load it first.
+    func isKnown(for authentication: CallOptions.Authentication) -> Bool {
+        guard authentication != .none, let tokens, !tokens.isRefreshingHere else { return true }
+        return tokens.live.isLoaded || !tokens.outlivesProcess
+    }
+
     /// Finds the session of a request before it is sent.
     // Inlined, because most calls do not wait here, and another function that could wait would cost each of them.
     @inline(__always)

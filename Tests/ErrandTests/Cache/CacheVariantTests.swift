@@ -69,7 +69,9 @@ import Testing
             let headers: HTTPHeaders = ["Cache-Control": "max-age=60", "Vary": vary]
             return try #require(CacheSample.stored(headers, to: CacheSample.request(asked), at: seconds))
         }
-        func found(_ request: HTTPHeaders) -> StoredResponse? { store.read(key) { $0.matches(request) { _ in false } } }
+        func found(_ request: HTTPHeaders) -> StoredResponse? {
+            store.look(at: key) { $0.matches(request) { _ in false } }
+        }
         let (onB, onA, plain) = (try stored("B", at: 1), try stored("A", at: 2), try stored("Accept-Encoding", at: 0))
         for response in [onB, onA, plain] { _ = store.insert(response, at: key) { false } }
         #expect(found(asked) === onA && found(["B": "2"]) === onB && found([:]) === plain)
@@ -87,7 +89,7 @@ import Testing
         for (vary, count) in [("A", 1), ("B", 2), ("A", 2)] {
             let response = try stored(vary)
             _ = store.insert(response, at: key) { false }
-            let found = store.read(key) { $0.matches([:]) { _ in false } }
+            let found = store.look(at: key) { $0.matches([:]) { _ in false } }
             #expect(found === response && store.extent.responses == count)
         }
     }

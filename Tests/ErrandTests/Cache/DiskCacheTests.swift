@@ -195,6 +195,34 @@ import Testing
         }
     }
 
+    @Test("client.explain looks at the disk, and says that it does not know a session that is not loaded")
+    func explain() async throws {
+        echo()
+        let endpoint = Endpoint<String>.get("x")
+        let (clock, path) = (clock, scratch.path("session"))
+        func outlook(of client: APIClient) -> Substring? {
+            client.explain(endpoint).split(separator: "\n").last { $0.hasPrefix("cache:") }?.dropFirst(13)
+        }
+        try await withoutDiskThreads {
+            #expect(outlook(of: client()) == "nothing is stored; it is sent")
+            _ = try await client().run(endpoint)
+            await clock.advance(by: .seconds(5))
+            let next = client()
+            #expect(outlook(of: next) == "hit, 5 s old")
+            #expect(outlook(of: client { $0.tokens = TokenStore(time: clock) }) == "hit, 5 s old")
+
+            let tokens = TokenStore(persistence: .file(path), time: clock)
+            await tokens.signIn(Token(accessToken: "ann"))
+            _ = try await client { $0.tokens = tokens }.run(endpoint)
+            let later = TokenStore(persistence: .file(path), time: clock)
+            let signed = client { $0.tokens = later }
+            #expect(outlook(of: signed) == "not known before the session has been loaded")
+            _ = await later.isSignedIn
+            #expect(outlook(of: signed) == "hit, 0 s old")
+            #expect(network.sent.count == 2 && next.configuration.cache?.statistics.hits == 0)
+        }
+    }
+
     @Test("K9: tags, groups, URLs, sessions and everything can be removed, by whoever has the folder")
     func removals() async throws {
         echo(["Cache-Control": "max-age=600"])

@@ -25,7 +25,7 @@ import Testing
 
     private func find(_ store: MemoryCacheStore, _ key: CacheKey, a value: String? = nil) -> StoredResponse? {
         let headers: HTTPHeaders = value.map { ["A": $0] } ?? [:]
-        return store.read(key) { $0.matches(headers) { _ in false } }
+        return store.look(at: key) { $0.matches(headers) { _ in false } }
     }
 
     @Test("K3: each variant has its entry, and a new one replaces its own kind only")
