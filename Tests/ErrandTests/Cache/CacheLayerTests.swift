@@ -330,6 +330,23 @@ import Testing
         #expect(!testClient(network, clock).explain(endpoint).contains("cache:"))
     }
 
+    @Test("a large body is not copied for a hit", arguments: CacheKind.allCases)
+    func uncopied(kind: CacheKind) async throws {
+        let body = Data(repeating: 7, count: 20_000)
+        network.onAny { _ in HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=60"], body: .bytes(body)) }
+        let scratch = try Scratch()
+        try await withoutDiskThreads {
+            let client = client { $0.cache = kind.cache(in: scratch) }
+            let endpoint = Endpoint<Data>.get("x")
+            _ = try await client.run(endpoint)
+            let hits = [try await client.reply(to: endpoint), try await client.reply(to: endpoint)]
+            #expect(hits.allSatisfy { $0.cache?.kind == .hit && $0.value == body })
+            // Both are there, so two copies would have two addresses.
+            let addresses = hits.map { $0.value.withUnsafeBytes { Int(bitPattern: $0.baseAddress) } }
+            #expect(addresses[0] == addresses[1])
+        }
+    }
+
     @Test("events say what the cache has answered")
     func events() async throws {
         network.on(.get, "/x", .json("[1]", headers: ["Cache-Control": "max-age=60"]))
