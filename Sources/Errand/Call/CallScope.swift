@@ -1,7 +1,7 @@
 /// The scope in which a call, or a part of it, can be stopped.
 ///
-/// Stopping.swift says what stops what. A limiter, a transport and a token store wait in a scope too, without knowing
-/// whose it is, so this file is below the rest of its folder (see `.ci/floors`).
+/// Call/Stopping.swift says what stops what. A limiter, a transport and a token store wait in a scope too, without
+/// knowing whose it is, so this file is below the rest of its folder (see `.ci/floors`).
 package typealias CallScope = StopScope<ServiceError>
 
 extension CallScope {

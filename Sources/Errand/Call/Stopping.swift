@@ -10,6 +10,8 @@
 //     stream              that of its call                 as its call; the reader that drops it
 //     wait for a piece    its own, below that              the timeout of an attempt
 //     other waits         that of call or transmission     as those
+//     wait for a sign-in  its own                          its caller's task, its limit, `OAuth.shutdown()`
+//     LatestOnly          its own                          its caller's task, the next operation, `cancel()`
 //
 // Exceptions: `cancelAll()` spares the calls of a token refresh, whose token would be lost, and transmissions without a
 // caller, such as a refresh of the cache. `shutdown()` waits for the former and stops the latter. The end of a session
@@ -18,6 +20,17 @@
 //
 // A stop has a reason, and the first counts. A wait that knows scopes ends at once. A user's middleware, a closure and
 // a foreign transport run in a child task, which is canceled. A body that is being decoded is given up soon after.
+//
+// The mechanism is `StopScope`, below everything that waits; `CallScope` is the one whose reasons are `ServiceError`s.
+// Each part that stops something is where it learns that it has to, so that no folder uses what is above it:
+//
+//     Call/Call                    the deadline of a call
+//     Call/SharedTransmission      the last call that leaves a transmission
+//     Call/Stopping                the timeout of an attempt that waits for a piece of a stream
+//     Transport/Send               the timeout of an attempt that sends
+//     Streams/ResponseStream       the reader of a stream, and a stop between two of its reads
+//     Client/CallsInFlight         `cancelAll()`, `shutdown()`, the end of a session
+//     Auth/OAuth/SignInsUnderWay   the shutdown of the clients that a sign-in uses
 
 /// What can be stopped from outside: a call or a transmission.
 ///

@@ -10,6 +10,8 @@ package protocol CancellationFailure: Error {
 /// Either way the reason of the stop becomes the error, and no part of the operation continues after the end. A value
 /// that was ready before the stop took effect is kept.
 ///
+/// Call/Stopping.swift says what stops what.
+///
 /// States: not begun, running (the caller may be waiting for a child, or observing stops itself), stopped, over. The
 /// first stop counts; a stop after the end does nothing.
 package struct StopScope<Failure: CancellationFailure>: Sendable {

@@ -9,7 +9,7 @@ import Foundation
 /// States: idle (no reader waits for a chunk), waiting (the reader does), over. The call can be stopped in each state.
 /// While the reader waits, the stop ends that wait, which then ends the call. An idle stream ends at once, so that its
 /// connection is closed, and `shutdown()` does not depend on a reader that may never come back. After each wait, the
-/// reader checks whether the call was stopped just then.
+/// reader checks whether the call was stopped just then. Call/Stopping.swift says what stops a call.
 final class ResponseStream: Sendable {
     private struct State {
         /// `nil` when the stream is over.

@@ -1,7 +1,7 @@
 /// One send: its scope, its timeout, its permit and its phases.
 ///
 /// It is stopped when it has been silent for as long as its timeout, if it has one. The deadline of its call has an
-/// alarm of its own.
+/// alarm of its own, and Call/Stopping.swift says what else stops it.
 ///
 /// Silence is the time to the head of the response, and each pause while a body arrives or leaves. An alarm for each
 /// piece of a body would cost more than the piece. So progress only records the time, and an alarm that fires after
