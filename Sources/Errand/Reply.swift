@@ -8,24 +8,41 @@ import Foundation
 public struct Reply<Value: Sendable>: Sendable {
     /// The value.
     public let value: Value
-    /// The status of the response.
-    public let status: Int
+    /// The response without its body. What it carries besides HTTP is an object: as fields of its own, all of that would
+    /// take memory in each call that waits for its reply.
+    private let response: HTTPResponse
     /// The URL that has sent the response: that of the request, or the last that a redirect led to.
     public let url: HTTPURL
-    /// The header fields of the response.
-    public let headers: HTTPHeaders
     /// The number of attempts.
     public let attempts: Int
     /// The duration of the call, from beginning to end.
     public let duration: Duration
-    /// The timings of the last exchange; `nil` if the transport does not report them.
-    public let timings: Timings?
-    /// How the cache took part; `nil` if the client has none.
-    public let cache: CacheStatus?
-    /// Whether a redirect led to another origin.
-    let hasLeftOrigin: Bool
     /// The session that signed the request; `nil` if none did.
     let session: UUID?
+
+    init(
+        _ value: Value, from response: HTTPResponse, at url: HTTPURL, attempts: Int, duration: Duration, session: UUID?
+    ) {
+        var response = response
+        response.body = .empty
+        self.response = response
+        self.value = value
+        self.url = response.redirectedTo ?? url
+        self.attempts = attempts
+        self.duration = duration
+        self.session = session
+    }
+
+    /// The status of the response.
+    public var status: Int { response.status }
+    /// The header fields of the response.
+    public var headers: HTTPHeaders { response.headers }
+    /// The timings of the last exchange; `nil` if the transport does not report them.
+    public var timings: Timings? { response.timings }
+    /// How the cache took part; `nil` if the client has none.
+    public var cache: CacheStatus? { response.provenance.cache }
+    /// Whether a redirect led to another origin.
+    var hasLeftOrigin: Bool { response.provenance.hasLeftOrigin }
 
     /// The URL of the response; `nil` if a redirect led to another origin, which must not choose what the client
     /// requests next with its credentials.

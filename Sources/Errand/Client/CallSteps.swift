@@ -19,15 +19,22 @@ extension APIClient {
                 let sent = try await send(endpoint, as: call, in: session)
                 do throws(ServiceError) {
                     return try reply(from: sent.response, at: sent.url, in: sent.session, to: endpoint, of: call)
-                } catch .decodingFailed where sent.response.provenance.isReplaceable {
-                    // What was stored may be older than the type of the response.
-                    let fresh = try await send(endpoint, as: call, in: sent.session, reloading: true)
-                    return try reply(from: fresh.response, at: fresh.url, in: fresh.session, to: endpoint, of: call)
+                } catch .decodingFailed where sent.response.isReplaceable {
+                    return try await reloaded(endpoint, as: call, in: sent.session)
                 }
             }
         } catch {
             throw end(call, with: error)
         }
+    }
+
+    /// Asks the server again, because what was stored may be older than the type of the response.
+    @inline(never)
+    private nonisolated func reloaded<Response>(
+        _ endpoint: Endpoint<Response>, as call: Call, in session: UUID?
+    ) async throws(ServiceError) -> Reply<Response> {
+        let sent = try await send(endpoint, as: call, in: session, reloading: true)
+        return try reply(from: sent.response, at: sent.url, in: sent.session, to: endpoint, of: call)
     }
 
     /// Decodes the response, and ends the call.
@@ -44,9 +51,8 @@ extension APIClient {
         let now = configuration.time.now
         try call.throwIfStopped(at: now)
         let reply = Reply(
-            value: value, status: response.status, url: response.redirectedTo ?? url, headers: response.headers,
-            attempts: call.attempts, duration: call.settings.started.duration(to: now), timings: response.timings,
-            cache: response.provenance.cache, hasLeftOrigin: response.provenance.hasLeftOrigin, session: session)
+            value, from: response, at: url, attempts: call.attempts,
+            duration: call.settings.started.duration(to: now), session: session)
         calls.end(call, reporting: .succeeded(attempts: reply.attempts, after: reply.duration))
         return reply
     }

@@ -53,6 +53,13 @@ extension HTTPResponse {
     /// Whether the cache has answered, so that nothing was sent.
     var isFromCache: Bool { provenance.cache?.isLocal ?? false }
 
+    /// Whether it was stored, and the call may ask the server for another one.
+    ///
+    /// Not inlined: in a function that waits, the whole provenance would take memory during the wait.
+    var isReplaceable: Bool {
+        @inline(never) get { box?.provenance.isReplaceable ?? false }
+    }
+
     /// Whether the cache has answered that it has nothing, for a call that may only use the cache.
     var isRefusedByCache: Bool { provenance.cache?.reason == .onlyIfCached }
 

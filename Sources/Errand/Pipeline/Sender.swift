@@ -36,7 +36,6 @@ final class Sender: Sendable {
 
     func send(_ request: HTTPRequest, _ context: CallContext) async throws(ServiceError) -> HTTPResponse {
         let transmission = context.transmission
-        let request = traced(request, context)
         try check(request, in: transmission)
         let start = transmission.time.now
         let send = makeSend(context)
@@ -68,15 +67,6 @@ final class Sender: Sendable {
             reporter: transmission, permit: permit, under: TokenStore.refreshing)
     }
 
-    /// Returns the request with the headers of the current trace, if there is one.
-    @inline(never)
-    private func traced(_ request: HTTPRequest, _ context: CallContext) -> HTTPRequest {
-        guard let trace = TraceContext.current, !context.hasLeftOrigin else { return request }
-        var request = request
-        trace.add(to: &request.headers, time: context.time)
-        return request
-    }
-
     @inline(never)
     private func noteAnswer(
         _ response: HTTPResponse, to request: HTTPRequest, in transmission: Transmission, since start: Instant
@@ -93,16 +83,6 @@ final class Sender: Sendable {
                 status: response.status, bytes: response.body.length ?? 0,
                 after: start.duration(to: transmission.time.now), timings: response.timings))
         applyPacing(of: response, to: request, in: transmission)
-    }
-
-    /// Returns the request with a body whose progress is reported to the caller.
-    @inline(never)
-    private func watched(_ request: HTTPRequest, in transmission: Transmission) -> HTTPRequest {
-        guard !countsUploads, let upload = transmission.settings.upload, let body = request.body, body.length != 0
-        else { return request }
-        var request = request
-        request.body = upload.watching(body)
-        return request
     }
 
     @inline(never)
@@ -140,10 +120,9 @@ final class Sender: Sendable {
         if !usesPermits, !send.usePermit() { try await send.takePermit() }
         // As late as possible: the process may have been stopped, or the call may have waited for a permit.
         try send.checkLock()
-        noteSent(request, signedWith: context.accessToken, in: transmission)
         do {
             let response = try await transport.send(
-                watched(request, in: transmission), context: transportContext(of: transmission, send))
+                beginSending(request, context), context: transportContext(of: transmission, send))
             // The usual case, without another function that waits.
             if isComplete(response, of: transmission) { return response }
             return try await complete(response, of: transmission, send)
@@ -187,13 +166,24 @@ final class Sender: Sendable {
         return response
     }
 
+    /// Returns the request as it is sent: with the headers of the current trace, if there is one, and with a body whose
+    /// progress is reported to the caller.
     @inline(never)
-    private func noteSent(_ request: HTTPRequest, signedWith token: String?, in transmission: Transmission) {
+    private func beginSending(_ request: HTTPRequest, _ context: CallContext) -> HTTPRequest {
+        let transmission = context.transmission
+        var request = request
+        if let trace = TraceContext.current, !context.hasLeftOrigin {
+            trace.add(to: &request.headers, time: context.time)
+        }
         if let notice, transmission.settings.isHeard, let warning = notice.take() {
             transmission.report(.warned(warning))
         }
         transmission.report(.sent(request.redacted, attempt: transmission.attempts))
-        transmission.noteSent(request, signedWith: token)
+        transmission.noteSent(request, signedWith: context.accessToken)
+        if !countsUploads, let upload = transmission.settings.upload, let body = request.body, body.length != 0 {
+            request.body = upload.watching(body)
+        }
+        return request
     }
 
     /// Pauses the limiter if the server asks for it. A redirect may lead to another origin, whose limits have nothing
