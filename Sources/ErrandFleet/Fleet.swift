@@ -119,26 +119,30 @@ public final class Fleet: Sendable {
             let part = index == 0 ? name.keyPart : "\(name.keyPart)/\(index + 1)"
             let settings = SharedLimitSettings(window, weight: weight, lowering: lowering, lifetime: lifetime)
             let terms = LimitTerms(windows: Array(limit.windows[index...]), settings: settings, outage: outage)
-            limiter = shared(part, terms, within: limiter)
+            guard let next = shared(part, terms, within: limiter) else { return refusal(of: part, terms) }
+            limiter = next
         }
         return limiter ?? RateLimiter(limit, time: time)
     }
 
-    private func shared(_ name: String, _ terms: LimitTerms, within: RateLimiter?) -> RateLimiter {
+    /// Returns the limiter of one limit; `nil` if this process uses that limit with other settings.
+    private func shared(_ name: String, _ terms: LimitTerms, within: RateLimiter?) -> RateLimiter? {
         let key = "\(member.prefix)/limits/\(name)"
         let use = member.use(key, terms, within: within) { node in
             SharedLimit(name, key: key, terms, store: member.store, member: member, node: node, time: time)
         }
-        switch use {
-        case .limiter(let limiter): return limiter
-        case .refused:
-            let limiter = RateLimiter(terms.limit, of: OwnedPermits(terms.settings, owner: ""), time: time)
-            let message =
-                "this process uses the limit \(name) of the fleet \(self.name) with other settings; use the same, or "
-                + "another name"
-            limiter.refuse(.badSetting(message))
-            return limiter
-        }
+        guard case .limiter(let limiter) = use else { return nil }
+        return limiter
+    }
+
+    /// Returns a limiter of no limit that is shared, so that uses with the right settings are not affected.
+    private func refusal(of name: String, _ terms: LimitTerms) -> RateLimiter {
+        let limiter = RateLimiter(terms.limit, of: OwnedPermits(terms.settings, owner: ""), time: time)
+        let message =
+            "this process uses the limit \(name) of the fleet \(self.name) with other settings; use the same, or "
+            + "another name"
+        limiter.refuse(.badSetting(message))
+        return limiter
     }
 
     /// What this node knows of the fleet.

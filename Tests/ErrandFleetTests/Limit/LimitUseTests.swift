@@ -76,6 +76,25 @@ import Testing
         }
     }
 
+    @Test("a use with another inner limit is refused alone, and uses with the settings of before go on")
+    func innerDisagreement() async {
+        let node = fleet("a")
+        @Sendable func limiter(inner seconds: Int) -> RateLimiter {
+            node.limiter("api", .all(limit, .requests(100, per: .seconds(seconds))))
+        }
+        await clock.run {
+            let used = await clock.taken(from: limiter(inner: 60), for: .milliseconds(500))
+            #expect(!used.isEmpty)
+            let wrong = limiter(inner: 30)
+            let error = await thrownError { () async throws(ServiceError) in try await wrong.acquire() }
+            #expect("\(error as Any)".contains("the limit api/2 of the fleet billing with other settings"))
+            let right = limiter(inner: 60)
+            await #expect(throws: Never.self) { try await right.acquire() }
+            await node.leave()
+            withExtendedLifetime((wrong, right)) {}
+        }
+    }
+
     @Test("different names are different limits")
     func names() async {
         let node = fleet("a")
