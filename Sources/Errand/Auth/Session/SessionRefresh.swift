@@ -124,8 +124,10 @@ final class SessionRefresh: Sendable {
                 continue
             }
             let alarm = endExchange(with: lock, on: store)
-            // A late token does not keep the store.
-            let outcome = await exchange.newToken(for: session, of: store, under: lock) { [weak store] token in
+            // A session that was never saved belongs to this process alone, and its exchange outlives the lock. A late
+            // token does not keep the store.
+            let needed = live.isSaved ? lock : nil
+            let outcome = await exchange.newToken(for: session, of: store, under: needed) { [weak store] token in
                 await store?.takeLate(token, of: session)
             }
             alarm?.cancel()

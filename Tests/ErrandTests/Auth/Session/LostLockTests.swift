@@ -123,6 +123,22 @@ struct LostLockTests {
         }
     }
 
+    @Test("T15: the refresh of a session that was never saved sends its request although the lock has ended")
+    func neverSaved() async throws {
+        let network = ScriptedTransport()
+        network.on(.post, "/token", .json(#""new""#))
+        let client = testClient(network, clock)
+        let tokens = TokenStore(persistence: EndingPersistence(clock: clock), time: clock) { [clock] _ in
+            try await clock.sleep(for: .seconds(10))
+            return Token(accessToken: try await client.run(Endpoint<String>.post("token")))
+        }
+        try await clock.runTest {
+            await tokens.signIn(old)
+            let newer = try await tokens.replacement(for: old)
+            #expect(newer.accessToken == "new")
+        }
+    }
+
     @Test("T7: somebody signs in elsewhere during a refresh; the new token of the old session replaces nothing")
     func otherUser() async throws {
         let tokens = store()
@@ -201,5 +217,17 @@ private final class LosingPersistence: TokenPersistence {
         let lock = SessionLock()
         if isLosing.value { lock.lose("lost") }
         await body(lock)
+    }
+}
+
+/// A persistence that can save nothing, and whose lock ends after five seconds.
+private struct EndingPersistence: TokenPersistence {
+    let clock: TestClock
+
+    func load() -> SavedSession? { nil }
+    func save(_ session: SavedSession?) throws { throw TokenPersistenceError(.other, "full") }
+
+    func exclusively(_ body: @Sendable (SessionLock) async -> Void) async {
+        await body(SessionLock(until: clock.now.advanced(by: .seconds(5)), time: clock))
     }
 }
