@@ -42,12 +42,6 @@ actor SharedLimit {
         var lifetime = Duration.zero
     }
 
-    /// Why the record cannot be read or written, until somebody does something about it.
-    private struct Trouble {
-        var reading: FleetStoreError?
-        var writing: FleetStoreError?
-    }
-
     /// What the watch has found last.
     private enum Report {
         case record(FleetRecord)
@@ -65,7 +59,8 @@ actor SharedLimit {
     private var runNumber = 0
     private var report: Report?
     private var conflicts = 0
-    private var trouble = Trouble()
+    /// Whether writes that were refused may succeed by now, so that calls wait for the next one.
+    private var mayWrite = false
 
     init(
         _ name: String, key: String, _ terms: LimitTerms, store: any FleetStore, member: Member, node: String,
@@ -126,6 +121,7 @@ actor SharedLimit {
             group.cancelAll()
         }
         wakeUp.cancelAlarm()
+        for part in [StoreTroubles.Part.reads(key), .writes(key)] { member.noteSuccess(in: part) }
         let (hasReturnedAll, limiter) = (hasNothing, self.limiter)
         published.withLock { $0.hasReturnedAll = hasReturnedAll }
         guard leavingEnd != nil else { return }
@@ -188,7 +184,8 @@ extension SharedLimit {
                 failures = 0
             } catch {
                 node.wrote(nil, nil, at: time.now)
-                note(error, as: \.writing)
+                member.note(error, in: .writes(key))
+                mayWrite = false
                 failures += 1
                 if error.kind == .cancelled || leavingEnd != nil && failures > 2 { return false }
                 // A store that fails at once is not asked again and again.
@@ -219,7 +216,6 @@ extension SharedLimit {
     }
 
     private func accept(_ outcome: FleetWrite) throws(FleetStoreError) {
-        member.noteSuccess()
         var changed: LimitRecord?
         if case .changed(let other) = outcome {
             conflicts += 1
@@ -227,7 +223,7 @@ extension SharedLimit {
         } else {
             conflicts = 0
         }
-        resolve(\.writing)
+        member.noteSuccess(in: .writes(key))
         node.wrote(outcome, changed, at: time.now)
     }
 
@@ -304,10 +300,12 @@ extension SharedLimit {
 
     private func refuseOrGrant(_ limiter: RateLimiter, _ terms: LimitTerms, isValid: Bool) {
         let conflict = node.record.flatMap { $0.conflict(with: terms.settings, name: name) }
-        let own = (trouble.reading ?? trouble.writing).map { FleetProblem($0) }
-        let problem = conflict.map { FleetProblem($0) } ?? own ?? member.problem
+        let troubles = member.troubles
+        let own = troubles.lasting(key)
+        let problem = conflict.map { FleetProblem($0) } ?? (own ?? troubles.ofNode).map { FleetProblem($0) }
         published.withLock { $0.problem = problem }
-        let fails = own != nil || !isValid && (terms.outage == .fail || problem?.isPermanent == true)
+        let isRefused = troubles.isLasting(.reads(key)) || troubles.isLasting(.writes(key)) && !mayWrite
+        let fails = isRefused || !isValid && (terms.outage == .fail || problem?.isPermanent == true)
         if let conflict {
             limiter.refuse(.badSetting(conflict))
         } else if fails, let problem {
@@ -316,21 +314,6 @@ extension SharedLimit {
         } else {
             limiter.refuse(nil)
         }
-    }
-
-    /// Notes that the record could not be read or written. What only a person can mend belongs to this limit until it
-    /// is over: that the store responds to other requests says nothing about it.
-    private func note(_ error: FleetStoreError, as problem: WritableKeyPath<Trouble, FleetStoreError?>) {
-        guard error.isPermanent else { return member.note(error) }
-        guard trouble[keyPath: problem] != error else { return }
-        trouble[keyPath: problem] = error
-        if member.problem?.message != error.message { member.events.send(.storeFailed(error)) }
-    }
-
-    private func resolve(_ problem: WritableKeyPath<Trouble, FleetStoreError?>) {
-        guard trouble[keyPath: problem] != nil else { return }
-        trouble[keyPath: problem] = nil
-        member.events.send(.storeRecovered)
     }
 
     private func publish() {
@@ -355,7 +338,8 @@ extension SharedLimit {
                     try await receive(record)
                 }
             } catch {
-                note(error as? FleetStoreError ?? FleetStoreError(.other, String(reflecting: error)), as: \.reading)
+                let failure = error as? FleetStoreError ?? FleetStoreError(.other, String(reflecting: error))
+                member.note(failure, in: .reads(key))
                 look()
             }
             failures += 1
@@ -365,7 +349,6 @@ extension SharedLimit {
     }
 
     private func receive(_ record: FleetRecord?) async throws(FleetStoreError) {
-        member.noteSuccess()
         var record = record
         // A watch may report late that there was none. Only a read that begins now shows that there is none any more.
         if record == nil, node.revision != nil { record = try await store.read(key) }
@@ -382,11 +365,13 @@ extension SharedLimit {
             case .none: node.seeNone(at: now)
             case .record(let record): try node.see(LimitRecord(record.bytes, key: key), record.revision, at: now)
             }
-            resolve(\.reading)
-            // What was refused may be over: calls that fail at once would not lead to another write.
-            resolve(\.writing)
+            member.noteSuccess(in: .reads(key))
+            // The write before is over, too. If it was refused, the next one may succeed, and calls that fail at once
+            // would not lead to one.
+            mayWrite = true
+            if !member.troubles.isLasting(.writes(key)) { member.noteSuccess(in: .writes(key)) }
         } catch {
-            note(error, as: \.reading)
+            member.note(error, in: .reads(key))
         }
     }
 }

@@ -31,7 +31,7 @@ actor Member {
     private struct Published {
         var standing: Standing
         var gone: [String: Instant] = [:]
-        var problem: FleetProblem?
+        var troubles = StoreTroubles()
         /// By the key of their records. One that has ended is kept while its node still owns permits that were used:
         /// the next use has to count them.
         var limits: [String: Work] = [:]
@@ -69,8 +69,8 @@ actor Member {
     nonisolated var id: String { standing.id }
     /// The name of this node, and until when it may use what it owns.
     nonisolated var standing: Standing { published.withLock { $0.standing } }
-    /// Why the store cannot be used now.
-    nonisolated var problem: FleetProblem? { published.withLock { $0.problem } }
+    /// What this node cannot do now because of the store.
+    nonisolated var troubles: StoreTroubles { published.withLock { $0.troubles } }
     /// The limits in use.
     nonisolated var limits: [SharedLimit] {
         let limits = published.withLock { $0.limits.values.filter { $0.task != nil }.map(\.limit) }
@@ -164,19 +164,16 @@ actor Member {
     }
 
     /// Notes that the store has failed.
-    nonisolated func note(_ error: FleetStoreError) {
+    nonisolated func note(_ error: FleetStoreError, in part: StoreTroubles.Part) {
         guard error.kind != .cancelled else { return }
-        let isNew = published.withLock { published in
-            defer { published.problem = FleetProblem(error) }
-            return published.problem?.message != error.message
-        }
+        let isNew = published.withLock { $0.troubles.fail(part, error) }
         if isNew { events.send(.storeFailed(error)) }
     }
 
-    /// Notes that the store has responded.
-    nonisolated func noteSuccess() {
-        let hadFailed = published.withLock { $0.problem.take() != nil }
-        if hadFailed { events.send(.storeRecovered) }
+    /// Notes that the store has done what was asked of it.
+    nonisolated func noteSuccess(in part: StoreTroubles.Part) {
+        let isOver = published.withLock { $0.troubles.succeed(part) }
+        if isOver { events.send(.storeRecovered) }
     }
 
     private nonisolated func key(of id: String) -> String { "\(prefix)/nodes/\(id)" }
@@ -205,10 +202,10 @@ extension Member {
             var pause = life.renewal
             do throws(FleetStoreError) {
                 let outcome = try await store.write(attempt.bytes, to: key(of: id), replacing: life.revision)
-                noteSuccess()
+                noteSuccess(in: .renewals)
                 if !accept(outcome, of: attempt) { pause = .zero }
             } catch {
-                note(error)
+                note(error, in: .renewals)
                 // Whether it was written shows the next time.
                 attempts.append(attempt)
                 pause = life.renewal / 4
@@ -280,13 +277,15 @@ extension Member {
     private func inspect(_ other: String) async {
         do throws(FleetStoreError) {
             let record = try await store.read(key(of: other))
-            guard case .remove(let revision) = life.inspected(other, record?.revision, at: time.now) else { return }
-            if case .written = try await store.write(nil, to: key(of: other), replacing: revision) {
+            if case .remove(let revision) = life.inspected(other, record?.revision, at: time.now),
+                case .written = try await store.write(nil, to: key(of: other), replacing: revision)
+            {
                 life.removedOther(other)
                 events.send(.removedNode(other))
             }
+            noteSuccess(in: .inspections)
         } catch {
-            note(error)
+            note(error, in: .inspections)
         }
     }
 
@@ -315,32 +314,6 @@ extension Member {
         }
         guard let revision = life.revision else { return }
         _ = try? await store.write(nil, to: key(of: id), replacing: revision)
-    }
-}
-
-/// What keeps a part of the fleet from working.
-struct FleetProblem: Hashable, Sendable {
-    let message: String
-    /// Whether it lasts until somebody does something about it.
-    var isPermanent = false
-
-    init(_ message: String) {
-        self.message = message
-    }
-
-    init(_ error: FleetStoreError) {
-        message = error.message
-        isPermanent = error.isPermanent
-    }
-}
-
-extension FleetStoreError {
-    /// Whether it lasts until somebody does something about it.
-    var isPermanent: Bool {
-        switch kind {
-        case .refused, .damaged, .invalid: true
-        default: false
-        }
     }
 }
 

@@ -1,0 +1,90 @@
+import Errand
+import ErrandFleet
+import ErrandSimulation
+import ErrandTestSupport
+import ErrandTesting
+import Testing
+
+@Suite("What a node reports of its store", .timeLimit(.minutes(1))) struct LimitTroubleTests {
+    private let clock = TestClock()
+    private let store = MemoryFleetStore()
+    private let limit: RateLimit = .requests(20, per: .seconds(1))
+
+    private func fleet(_ node: String, in store: any FleetStore) -> Fleet {
+        Fleet(store: store, name: "billing", node: node, lifetime: .seconds(6), time: clock)
+    }
+
+    /// Has other nodes move permits, so that there is something to read, for that long.
+    private func movePermits(between nodes: [Fleet], for duration: Duration) async {
+        let end = clock.now.advanced(by: duration)
+        let limiters = nodes.map { $0.limiter("api", limit) }
+        while clock.now < end {
+            for limiter in limiters { _ = await clock.taken(from: limiter, for: .milliseconds(700)) }
+        }
+    }
+
+    @Test(
+        "F5: a user who may read, and not write, is reported once, and so is the end of that",
+        arguments: ["errand/billing/limits/", "errand/billing/"])
+    func readOnly(keys: String) async {
+        let refusing = RefusingStore(store, keys: keys)
+        let (reader, first, second) = (fleet("r", in: refusing), fleet("a", in: store), fleet("b", in: store))
+        let limiter = reader.limiter("api", limit)
+        let (events, seen) = (reader.events, Noted<[Fleet.Event]>([]))
+        let listening = Task(executorPreference: clock.executor) {
+            for await event in events { seen.update { $0.append(event) } }
+        }
+        await clock.run {
+            async let moving: Void = movePermits(between: [first, second], for: .seconds(20))
+            let failures = Noted(0)
+            let end = clock.now.advanced(by: .seconds(20))
+            while clock.now < end {
+                let error = await thrownError { () async throws(ServiceError) in
+                    try await limiter.acquire(before: end)
+                }
+                if "\(error as Any)".contains(RefusingStore.refusal.message) { failures.update { $0 += 1 } }
+                try? await clock.sleep(for: .milliseconds(300))
+            }
+            await moving
+            #expect(failures.value > 10)
+            #expect(reader.snapshot.limits.first?.problem?.contains(RefusingStore.refusal.message) == true)
+            #expect(seen.value == [.storeFailed(RefusingStore.refusal)])
+            refusing.isRefusing.value = false
+            // Each change of the record lets calls try again.
+            async let more: Void = movePermits(between: [first, second], for: .seconds(4))
+            try? await clock.sleep(for: .seconds(3))
+            await #expect(throws: Never.self) { try await limiter.acquire() }
+            await more
+            #expect(reader.snapshot.limits.first?.problem == nil)
+            #expect(seen.value == [.storeFailed(RefusingStore.refusal), .storeRecovered])
+            for node in [reader, first, second] { await node.leave() }
+        }
+        listening.cancel()
+        withExtendedLifetime(limiter) {}
+    }
+}
+
+/// A store whose user may read all records, and not write those under some keys.
+private final class RefusingStore: FleetStore {
+    static let refusal = FleetStoreError(.refused, "the user of the test may not write")
+
+    let isRefusing = Noted(true)
+    private let store: any FleetStore
+    private let keys: String
+
+    init(_ store: any FleetStore, keys: String) {
+        self.store = store
+        self.keys = keys
+    }
+
+    func read(_ key: String) async throws(FleetStoreError) -> FleetRecord? { try await store.read(key) }
+
+    func write(
+        _ bytes: [UInt8]?, to key: String, replacing revision: FleetRevision?
+    ) async throws(FleetStoreError) -> FleetWrite {
+        if isRefusing.value, key.hasPrefix(keys) { throw Self.refusal }
+        return try await store.write(bytes, to: key, replacing: revision)
+    }
+
+    func changes(of key: String) -> AsyncThrowingStream<FleetRecord?, any Error> { store.changes(of: key) }
+}
