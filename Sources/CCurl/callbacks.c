@@ -123,10 +123,6 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
         ccurl_transfer_refuse_repetition(transfer);
         return CCURL_PREREQFUNC_ABORT;
     }
-    if (transfer->request.permit_end && ccurl_now_suspended() >= transfer->request.permit_end) {
-        transfer->objection = CCURL_PERMIT_ENDED;
-        return CCURL_PREREQFUNC_ABORT;
-    }
     move(transfer, SENDING);
     bool is_new = ccurl_transfer_get_long(transfer, CCURLINFO_NUM_CONNECTS) > 0;
     connection->kind = is_new ? CCURL_ON_NEW_CONNECTION : CCURL_ON_KEPT_CONNECTION;
@@ -145,6 +141,13 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
     if (is_new && transfer->request.is_encrypted) ccurl_flood_note_certificates(ccurl_loop_flood(transfer->loop));
     if (shows_sharing(transfer, is_new)) ccurl_transfer_tell(transfer, CCURL_SHARED);
     ccurl_transfer_tell(transfer, CCURL_CONNECTED);
+    // The last act before the first byte: the process may be stopped at any line above.
+    if (transfer->request.permit_end && ccurl_now_suspended() >= transfer->request.permit_end) {
+        // A connection that libcurl closes now has not died.
+        ccurl_sockets_release(ccurl_loop_sockets(transfer->loop), transfer);
+        transfer->objection = CCURL_PERMIT_ENDED;
+        return CCURL_PREREQFUNC_ABORT;
+    }
     return CCURL_PREREQFUNC_OK;
 }
 

@@ -10,6 +10,14 @@ import Foundation
 // to FILE for each call: the instants directly before and after its permit was used, in nanoseconds. STORE is a folder,
 // or the address of an etcd. TASKS may be several numbers with commas between them, which apply one after the other. It
 // prints "ready".
+//
+//     FleetNode stop STORE LIFETIME SHAPE SERVER PLACE
+//
+// It stops itself at a place of a call to SERVER; see `StoppedCall`.
+
+func store(_ text: String) -> any FleetStore {
+    text.hasPrefix("http") ? EtcdFleetStore([text]) : FileFleetStore(folder: text)
+}
 
 func now() -> Instant {
     let time: any TimeSource = .system
@@ -44,6 +52,14 @@ final class Stamper: StoppableTransport {
 }
 
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
+if arguments.first == "stop" {
+    guard arguments.count == 6, let shape = StoppedCall.Shape(rawValue: arguments[3]),
+        let lifetime = Int(arguments[2]), let place = Int(arguments[5])
+    else { exit(64) }
+    let call = await StoppedCall(shape, store: arguments[1], lifetime: lifetime, server: arguments[4])
+    await call.run(at: place)
+    exit(0)
+}
 guard arguments.count == 7 else { exit(64) }
 let numbers = arguments.map { Int($0) ?? 1 }
 let loads = arguments[4].split(separator: ",").compactMap { Int($0) }
@@ -52,8 +68,7 @@ guard FileManager.default.createFile(atPath: arguments[6], contents: nil),
 else { exit(66) }
 let stamper = Stamper(file: file)
 let fleet = Fleet(
-    store: arguments[0].hasPrefix("http") ? EtcdFleetStore([arguments[0]]) : FileFleetStore(folder: arguments[0]),
-    name: "test", lifetime: .milliseconds(numbers[3]))
+    store: store(arguments[0]), name: "test", lifetime: .milliseconds(numbers[3]))
 let client = APIClient("https://api.example.com") {
     $0.transport = stamper
     $0.limiter = fleet.limiter("api", .requests(numbers[1], per: .milliseconds(numbers[2])))

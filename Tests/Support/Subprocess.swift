@@ -82,6 +82,15 @@ package final class Subprocess: Sendable {
         return signal == 0 ? status >> 8 & 0xFF : signal
     }
 
+    /// Waits until the process is suspended. Returns `false` if it ends before; its status is lost then.
+    package func waitUntilSuspended() -> Bool {
+        var status: CInt = 0
+        while waitpid(id, &status, WUNTRACED) < 0 {
+            guard errno == EINTR else { return false }
+        }
+        return status & 0xFF == 0x7F
+    }
+
     /// Interrupts the process, as Ctrl-C does.
     package func interrupt() {
         kill(id, SIGINT)
