@@ -23,7 +23,7 @@ enum FleetBench {
         guard LocalEtcd.isInstalled else { return }
         let etcd = try await LocalEtcd()
         defer { etcd.end() }
-        try await measureSends(etcd, into: &report)
+        try measureSends(etcd, into: &report)
         try await measureRequests(etcd, into: &report)
         try await measureUse(etcd, into: &report)
         try await measureRefreshes(etcd, into: &report)
@@ -86,35 +86,27 @@ enum FleetBench {
         return folder
     }
 
-    /// Calls under a limit that never binds: over a fleet, and with the limiter of each process.
-    private static func measureSends(_ etcd: LocalEtcd, into report: inout Report) async throws {
+    /// Three processes that call at the same time under a limit that never binds: over a fleet, and each with a limiter
+    /// of its own.
+    private static func measureSends(_ etcd: LocalEtcd, into report: inout Report) throws {
         var rates: [Bool: [Double]] = [:]
-        for _ in 0..<3 {
+        for _ in 0..<5 {
             for isShared in [true, false] {
-                let fleet = Fleet(etcd: [etcd.address], name: "speed")
-                let client = client(isShared ? fleet.limiter("speed", large) : RateLimiter(large))
-                let calls = 20_000
-                try await client.run(Endpoint<NoContent>.get("/"))
-                let time = try await seconds {
-                    for _ in 0..<calls { try await client.run(Endpoint<NoContent>.get("/")) }
+                let time: any TimeSource = .system
+                // As long as the slowest needs to start.
+                let start = time.now.advanced(by: .seconds(1)).nanoseconds
+                let processes = try (0..<3).map { _ in
+                    try Child(Child.sibling("FleetNode"), ["speed", isShared ? etcd.address : "", "\(start)", "2"])
                 }
-                await fleet.leave()
-                rates[isShared, default: []].append(Double(calls) / time)
+                let found = processes.map { $0.line() }
+                for process in processes { _ = try process.end() }
+                rates[isShared, default: []].append(found.reduce(0) { $0 + (Double($1.first ?? "") ?? .nan) })
             }
         }
         let ratio = median(rates[true] ?? []) / median(rates[false] ?? [])
         report.add(
             "fleet.sends_per_second", .number(ratio),
-            "times the calls per second with a limiter of the process, under a limit that never binds")
-    }
-
-    private static let large = RateLimit.requests(1_000_000, per: .seconds(1))
-
-    private static func client(_ limiter: RateLimiter) -> APIClient {
-        APIClient("https://api.example.com") {
-            $0.transport = EmptyTransport()
-            $0.limiter = limiter
-        }
+            "times the calls per second of three processes with limiters of their own; the limit never binds")
     }
 
     /// Three processes whose load moves from one to the next, one of which is killed.
@@ -182,15 +174,6 @@ extension FleetBench {
             "fleet.refreshes", .count(server.received.count),
             "requests for a token of twenty processes that find an expired session at once")
     }
-}
-
-/// Responds at once.
-private struct EmptyTransport: Transport {
-    func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
-        HTTPResponse(status: 204)
-    }
-
-    func shutdown() async {}
 }
 
 /// Counts what is sent.

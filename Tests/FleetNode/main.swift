@@ -14,6 +14,11 @@ import Foundation
 //     FleetNode stop STORE LIFETIME SHAPE SERVER PLACE
 //
 // It stops itself at a place of a call to SERVER; see `StoppedCall`.
+//
+//     FleetNode speed STORE START SECONDS
+//
+// It calls from START on, in nanoseconds of the system's clock, for SECONDS, and prints how many calls it made per
+// second. Without a STORE, which is empty then, it has a limiter of its own.
 
 func store(_ text: String) -> any FleetStore {
     text.hasPrefix("http") ? EtcdFleetStore([text]) : FileFleetStore(folder: text)
@@ -58,6 +63,12 @@ if arguments.first == "stop" {
     else { exit(64) }
     let call = await StoppedCall(shape, store: arguments[1], lifetime: lifetime, server: arguments[4])
     await call.run(at: place)
+    exit(0)
+}
+if arguments.first == "speed" {
+    guard arguments.count == 4, let start = Int64(arguments[2]), let seconds = Int(arguments[3]) else { exit(64) }
+    let run = SpeedRun(arguments[1].isEmpty ? nil : store(arguments[1]))
+    try await run.run(from: Instant(nanoseconds: start), for: .seconds(seconds))
     exit(0)
 }
 guard arguments.count == 7 else { exit(64) }
