@@ -56,3 +56,25 @@ final class Child: Sendable {
         process.stop()
     }
 }
+
+#if os(Linux)
+extension Child {
+    /// Returns what a `TransportProbe` prints that sends POSTs to these URLs, one after the other, while the functions
+    /// of that library in C come before those of the system.
+    static func series(
+        _ urls: [String], trusting authority: TestAuthority? = nil, _ library: String
+    ) async throws -> [String] {
+        let scratch = try Scratch()
+        try scratch.write(library, to: "library.c")
+        try await Program.clang.run(
+            ["-shared", "-fPIC", "-o", scratch.path("library.so"), scratch.path("library.c"), "-ldl"])
+        let environment = ["LD_PRELOAD": scratch.path("library.so")]
+        let options = authority.map { ["authorities=\($0.file)"] } ?? []
+        let arguments = ["series"] + options + urls.map { "POST\($0)" }
+        let probe = try Child("TransportProbe", arguments, environment: environment)
+        let (lines, status) = try await probe.end()
+        #expect(status == 0)
+        return lines
+    }
+}
+#endif

@@ -242,23 +242,6 @@ struct CurlSendingThreadTests {
     }
 
     #if !URLSession && !LinkedCurl
-    /// Returns what a process prints that sends POSTs to these URLs, one after the other, with that library in C.
-    private func series(
-        _ urls: [String], trusting authority: TestAuthority? = nil, _ library: String
-    ) async throws -> [String] {
-        let scratch = try Scratch()
-        try scratch.write(library, to: "library.c")
-        try await Program.clang.run(
-            ["-shared", "-fPIC", "-o", scratch.path("library.so"), scratch.path("library.c"), "-ldl"])
-        let environment = ["LD_PRELOAD": scratch.path("library.so")]
-        let options = authority.map { ["authorities=\($0.file)"] } ?? []
-        let arguments = ["series"] + options + urls.map { "POST\($0)" }
-        let probe = try Child("TransportProbe", arguments, environment: environment)
-        let (lines, status) = try await probe.end()
-        #expect(status == 0)
-        return lines
-    }
-
     @Test(
         "a caller whose connection is found dead opens no other: libcurl's thread does, and the request is sent once",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"),
@@ -266,7 +249,7 @@ struct CurlSendingThreadTests {
     func deadConnection() async throws {
         let urls = (0..<40).map { "\(server.baseURL)/\($0)" }
         // On a caller's thread, every connection seems to be dead.
-        let lines = try await series(
+        let lines = try await Child.series(
             urls,
             """
             #define _GNU_SOURCE
@@ -302,59 +285,12 @@ struct CurlSendingThreadTests {
     }
 
     @Test(
-        "a connection over TLS that breaks while something is written to it does not end the process",
-        .enabled(if: Program.clang.isInstalled, "clang is not installed"),
-        .enabled(if: Program.openssl.isInstalled && Program.python3.isInstalled, "openssl or python3 is not installed"),
-        arguments: InstalledLibrary.keepsTLS ? [true, false] : [true])
-    func brokenWrites(isLibcurls: Bool) async throws {
-        let authority = try await TestAuthority()
-        let front = try await PythonServer.front(of: server, authority.issue())
-        // The program's side of a connection closes before the next bytes are written: the system then sends SIGPIPE,
-        // unless it is told not to.
-        let lines = try await series(
-            (0..<40).map { "\(front.url)/\($0)" }, trusting: authority,
-            """
-            #define _GNU_SOURCE
-            #include <dlfcn.h>
-            #include <stdio.h>
-            #include <string.h>
-            #include <sys/prctl.h>
-            #include <sys/socket.h>
-            #include <netinet/in.h>
-            static void break_connection(int socket) {
-                struct sockaddr_in peer;
-                socklen_t length = sizeof peer;
-                char name[16] = "";
-                static _Atomic int writes;
-                prctl(PR_GET_NAME, name);
-                if ((strcmp(name, "errand.curl") == 0) != \(isLibcurls ? 1 : 0)) return;
-                if (getpeername(socket, (struct sockaddr *)&peer, &length) != 0) return;
-                if (peer.sin_family != AF_INET && peer.sin_family != AF_INET6 || writes++ % 5 != 4) return;
-                puts("broken");
-                shutdown(socket, SHUT_WR);
-            }
-            ssize_t write(int file, const void *bytes, size_t count) {
-                break_connection(file);
-                return ((ssize_t (*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write"))(file, bytes, count);
-            }
-            ssize_t send(int socket, const void *bytes, size_t count, int flags) {
-                break_connection(socket);
-                return ((ssize_t (*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send"))(
-                    socket, bytes, count, flags);
-            }
-            """)
-        #expect(lines.count { $0 != "broken" } == 40)
-        #expect(lines.contains("200"))
-        #expect(lines.contains("broken"))
-    }
-
-    @Test(
         "a request that the system takes in pieces is sent whole",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"))
     func shortWrites() async throws {
         let urls = (0..<40).map { "\(server.baseURL)/\($0)" }
         // The system takes 50 bytes, then none, and so on.
-        let lines = try await series(
+        let lines = try await Child.series(
             urls,
             """
             #define _GNU_SOURCE
