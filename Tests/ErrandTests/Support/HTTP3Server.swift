@@ -34,7 +34,8 @@ final class HTTP3Server: Sendable {
     /// Whether there is what the tests need.
     static var isAvailable: Bool { InstalledLibrary.speaksHTTP3 && Program.openssl.isInstalled && python != nil }
     static let isMissing: Comment =
-        "this libcurl was built without HTTP/3 or is older than 8.23, or no Python with aioquic is installed"
+        InstalledLibrary.speaksHTTP3
+        ? "openssl or a Python with aioquic is not installed" : InstalledLibrary.speaksNoHTTP3
 
     /// Its port, for TCP and UDP.
     let port: Int

@@ -4,6 +4,10 @@ import Foundation
 import Testing
 
 /// The libcurl that the tests use: the system's, or the one that the environment names.
+///
+/// A test that is skipped because of it says why in one of two ways, which `.ci/libcurls` compares with the article on
+/// versions: `libcurl before 7.80: …` names a row of the article's table, with what the transport lacks there, and
+/// `nothing to test: …` says that users meet no difference.
 enum InstalledLibrary {
     /// Its path.
     static var path: String {
@@ -23,45 +27,56 @@ enum InstalledLibrary {
 
     /// Whether it was built with HTTP/2, and the transport uses that.
     static let speaksHTTP2 = announcesRequests && (read(CInt.self, at: 32) ?? 0) & 1 << 16 != 0
-    static let speaksNoHTTP2: Comment = "this libcurl was built without HTTP/2, or is older than 7.80"
+    static let speaksNoHTTP2: Comment =
+        announcesRequests ? "libcurl built without HTTP/2: requests go over HTTP/1.1" : announcesNothing
 
     /// Whether it was built with HTTP/3, and the transport uses that.
     static let speaksHTTP3 = version >= 0x081700 && (read(CInt.self, at: 32) ?? 0) & 1 << 25 != 0
+    static let speaksNoHTTP3: Comment = "libcurl before 8.23, or built without HTTP/3: HTTP/3 is not used"
 
     /// Whether it says why a server has reset a stream.
     static let explainsResets = !(0x080100..<0x080200).contains(version)
-    static let explainsNoReset: Comment = "libcurl 8.1 does not say why a server has reset a stream"
+    static let explainsNoReset: Comment = "libcurl 8.1: it does not say why a server has reset a stream"
 
     /// Whether it keeps a response that ends before its request has been sent, and lets other transfers go on beside a
     /// body in frames of a byte. 8.8 is the first later one that could be tried, without HTTP/2, and 8.12.1 does.
     static let handlesStreams = !(0x080100..<0x080800).contains(version)
-    static let handlesNoStreams: Comment = "libcurl 8.1 to 8.6 can lose early responses, and serves one stream for long"
+    static let handlesNoStreams: Comment =
+        "libcurl 8.1 to 8.6: it can lose early responses, and serves one stream for long"
 
     /// Whether it notices that TLS's closing alert ends a response without a length.
     static let noticesAlerts = !(0x080500..<0x080800).contains(version)
-    static let noticesNoAlert: Comment = "libcurl 8.6 does not notice that a closing alert ends a response"
+    static let noticesNoAlert: Comment = "libcurl 8.6: it does not notice that a closing alert ends a response"
 
     /// Whether it announces a request before it sends it (7.80 and later), so that a connection can be looked at first.
     /// Before, each request has a connection of its own, under HTTP/1.1.
     static let announcesRequests = version >= 0x075000
-    static let announcesNothing: Comment = "before 7.80, each request has a connection of its own"
+    static let announcesNothing: Comment = "libcurl before 7.80: each request has a connection of its own"
 
     /// Whether connections over TLS are used again under HTTP/1.1.
     static let keepsTLS = announcesRequests && canAskTLS
-    static let keepsNoTLS: Comment = "with this libcurl, no connection over TLS is used again under HTTP/1.1"
+    static let keepsNoTLS: Comment =
+        announcesRequests
+        ? "libcurl with its TLS library linked in: no connection over TLS is used again" : announcesNothing
     /// Whether it checks that a connection is alive which it used a moment ago. 8.12.1 does, and 8.23.0 does not.
     static let checksRecentConnections = version < 0x081700
-    static let checksNone: Comment = "this libcurl does not check connections that it used a moment ago"
+    static let checksNone: Comment =
+        "nothing to test: this libcurl does not check connections that it used a moment ago"
 
     /// Whether what its TLS library writes to a broken connection raises SIGPIPE (before 7.88).
     static let raisesPipeSignal = version < 0x075800
-    static let raisesNone: Comment = "from 7.88 on, libcurl sends without SIGPIPE"
+    static let raisesNone: Comment = "nothing to test: from 7.88 on, libcurl sends without SIGPIPE"
+
+    /// Whether it is the system's: a distribution fixes faults without a new version.
+    static let isSystems = chosen == nil
 
     /// Whether its TLS library can be asked about a connection. It cannot if it is linked into libcurl.
     static let canAskTLS: Bool = {
         let library = dlopen(chosen ?? "libcurl.so.4", RTLD_LAZY | RTLD_LOCAL)
         return dlsym(library, "SSL_has_pending") != nil || dlsym(library, "gnutls_record_check_pending") != nil
     }()
+    static let leavesNoHandlerOut: Comment =
+        "libcurl with its TLS library linked in: a program that ends meanwhile can crash"
 
     private static var chosen: String? {
         ProcessInfo.processInfo.environment["ERRAND_LIBCURL"].flatMap { $0.isEmpty ? nil : $0 }

@@ -23,7 +23,7 @@ import Testing
     /// OpenSSL's own handler at exit would free what libcurl's thread uses.
     @Test(
         "a program can end while its transport makes connections over TLS",
-        .enabled(if: InstalledLibrary.canAskTLS, "TLS is linked into this libcurl, and its handler cannot be left out"),
+        .enabled(if: InstalledLibrary.canAskTLS, InstalledLibrary.leavesNoHandlerOut),
         .enabled(
             if: Program.openssl.isInstalled && Program.python3.isInstalled, "openssl or python3 is not installed"))
     func ending() async throws {

@@ -210,7 +210,7 @@ struct CurlSendingThreadTests {
     @Test(
         "a flood on an idle connection keeps the thread of the next caller no longer than that call may take",
         .enabled(if: Program.openssl.isInstalled && Program.python3.isInstalled, "openssl or python3 is not installed"),
-        .enabled(if: InstalledLibrary.speaksHTTP2, "libcurl does not speak HTTP/2"))
+        .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2))
     func flood() async throws {
         let authority = try await TestAuthority()
         let server = try await PythonServer(
