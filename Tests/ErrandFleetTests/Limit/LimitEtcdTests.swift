@@ -8,107 +8,120 @@ import Testing
 @Suite(
     "A limit over etcd", .enabled(if: ServerProgram.etcd.isInstalled, "etcd is not installed"), .timeLimit(.minutes(5)))
 struct LimitEtcdTests {
+    private static let lifetime = Duration.seconds(5)
+
     @Test("F5: two nodes live through a restart of etcd: calls wait, and continue, and the limit is never exceeded")
     func restart() async throws {
         let cluster = try await EtcdCluster()
         try await cluster.isReady(for: EtcdFleetStore(cluster.addresses))
-        let stampers = [Stamper(), Stamper()]
-        let fleets = ["a", "b"].map { node in
-            Fleet(
-                store: EtcdFleetStore(cluster.addresses, timeout: .seconds(2)), name: "test", node: node,
-                lifetime: .seconds(2))
-        }
-        let clients = zip(fleets, stampers).map { fleet, stamper in
-            APIClient("https://api.example.com") {
-                $0.transport = stamper
-                $0.limiter = fleet.limiter("api", .requests(20, per: .seconds(1)))
-                $0.timeout = nil
-            }
-        }
-        let failures = Noted(0)
-        let calls = Task {
-            await withDiscardingTaskGroup { group in
-                for client in clients {
-                    for _ in 0..<15 {
-                        group.addTask {
-                            while !Task.isCancelled {
-                                let outcome = await Result { () async throws(ServiceError) in
-                                    try await client.run(Endpoint<NoContent>.get("/"))
-                                }
-                                if case .failure(let error) = outcome, error != .cancelled {
-                                    failures.update { $0 += 1 }
-                                    return
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        try await wait(for: "a full second's calls of each node") { stampers.allSatisfy { $0.count >= 20 } }
+        let scene = LimitEtcdScene(over: cluster)
+        try await scene.waitForCalls("at first")
         await cluster.kill(0)
         // Longer than a busy machine stops.
         var (last, same) = (0, 0)
-        try await wait(for: "the end of the permits", every: .seconds(1)) {
-            let count = stampers.map(\.count).reduce(0, +)
+        try await scene.wait(for: "the end of the permits", every: .seconds(1)) {
+            let count = scene.counts.reduce(0, +)
             (last, same) = (count, count == last ? same + 1 : 0)
             return same == 3
         }
-        let counts = stampers.map(\.count)
         try cluster.start(0)
-        try await wait(for: "calls of each node after the restart") {
-            zip(stampers, counts).allSatisfy { $0.count >= $1 + 20 }
-        }
-        calls.cancel()
-        await calls.value
-        for fleet in fleets { await fleet.leave() }
-        #expect(failures.value == 0)
-        #expect(Stamper.largestCount(stampers.flatMap(\.uses)) <= 20)
+        try await scene.waitForCalls("after the restart")
+        await scene.end()
+        #expect(scene.failures.allSatisfy { $0.value.isEmpty })
+        #expect(scene.largestCount <= LimitEtcdScene.permits)
     }
 
-    /// Waits until that has happened, for two minutes at most: a busy machine takes its time.
-    private func wait(
-        for what: String, every interval: Duration = .milliseconds(100), until condition: () -> Bool
-    ) async throws {
-        let end = ContinuousClock.now.advanced(by: .seconds(120))
-        while !condition() {
-            guard ContinuousClock.now < end else { throw NotReady(what: what) }
-            try await Task.sleep(for: interval)
+    @Test("F5: a dead leader, an etcd that is two seconds late, a compaction and a removed node: calls go on")
+    func faults() async throws {
+        let cluster = try await EtcdCluster(3)
+        for address in cluster.addresses { try await cluster.isReady(for: EtcdFleetStore([address])) }
+        let (leader, late) = (try await cluster.leader, LateTransport())
+        let scene = LimitEtcdScene(
+            over: cluster, first: leader, lifetime: Self.lifetime, timeout: .seconds(5), transport: late)
+        try await scene.waitForCalls("at first")
+
+        await cluster.kill(leader)
+        // After a lifetime, nodes call only if they have renewed it since.
+        try await Task.sleep(for: Self.lifetime)
+        try await scene.waitForCalls("without the leader")
+
+        late.isLate.value = true
+        try await Task.sleep(for: Self.lifetime + .seconds(2))
+        try await scene.waitForCalls("while etcd is late")
+        late.isLate.value = false
+
+        // The member that was away has missed what is compacted, and so have the watches.
+        let other = (leader + 1) % 3
+        let node = scene.fleets[0].snapshot.node
+        let status = try await cluster.call("maintenance/status", [:], at: other)
+        let header = try #require(status["header"] as? [String: Any])
+        let revision = try #require(header["revision"] as? String)
+        try await cluster.call("kv/compaction", ["revision": revision, "physical": true], at: other)
+        let key = Data("errand/test/nodes/\(node)".utf8).base64EncodedString()
+        try await cluster.call("kv/deleterange", ["key": key], at: other)
+        try cluster.start(leader)
+        await cluster.kill(other)
+        try await scene.wait(for: "another name of the node that was removed") {
+            scene.fleets[0].snapshot.node != node
         }
+        try await scene.waitForCalls("under another name, over the member that is back")
+        await scene.end()
+        #expect(scene.failures.allSatisfy { $0.value.isEmpty })
+        #expect(scene.largestCount <= LimitEtcdScene.permits)
+    }
+
+    @Test("F5: an etcd without space: calls wait or fail as configured, and go on when there is space again")
+    func full() async throws {
+        let cluster = try await EtcdCluster(options: ["--quota-backend-bytes", "2000000"])
+        let store = EtcdFleetStore(cluster.addresses, timeout: .seconds(20))
+        try await cluster.isReady(for: store)
+        let scene = LimitEtcdScene(over: cluster, outages: [.wait, .fail])
+        try await scene.waitForCalls("at first")
+        var revision: FleetRevision?
+        var problem: FleetStoreError.Kind?
+        for _ in 0..<20 where problem == nil {
+            problem = await storeProblem {
+                let next = try await written(
+                    [UInt8](repeating: 7, count: 400_000), to: "a", replacing: revision, in: store)
+                revision = next
+            }
+        }
+        #expect(problem == .full)
+        try await scene.wait(for: "the end of the permits, and failures") {
+            scene.fleets.allSatisfy { $0.snapshot.limits.first?.owned == 0 } && !scene.failures[1].value.isEmpty
+        }
+        let used = scene.counts
+        #expect(scene.fleets[0].snapshot.limits.first?.problem?.contains("space") == true)
+        #expect(scene.failures[1].value.allSatisfy { "\($0)".contains("space") })
+
+        let last = try #require(try await store.read("a")).revision
+        try await cluster.call("kv/compaction", ["revision": "\(last.number)", "physical": true])
+        try await cluster.call("maintenance/defragment", [:])
+        let found = try await cluster.call("maintenance/alarm", ["action": "GET"])
+        #expect(scene.counts == used, "nothing is sent without permits")
+        for alarm in try #require(found["alarms"] as? [[String: Any]]) {
+            let member = try #require(alarm["memberID"] as? String)
+            try await cluster.call(
+                "maintenance/alarm", ["action": "DEACTIVATE", "memberID": member, "alarm": "NOSPACE"])
+        }
+        try await scene.waitForCalls("when there is space again")
+        await scene.end()
+        #expect(scene.failures[0].value.isEmpty)
+        #expect(scene.largestCount <= LimitEtcdScene.permits)
     }
 }
 
-/// A transport that notes the instants directly before and after the use of each permit.
-private final class Stamper: StoppableTransport {
-    struct Use: Sendable {
-        let before, after: Instant
-    }
-
-    private let noted = Noted<[Use]>([])
-
-    var uses: [Use] { noted.value }
-    var count: Int { noted.value.count }
-    var usesPermits: Bool { true }
-    var connectivity: Connectivity { .always }
+/// The way to an etcd whose answers come two seconds late, while it is told so.
+private final class LateTransport: Transport {
+    let isLate = Noted(false)
+    private let transport = CurlTransport()
 
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
-        let time: any TimeSource = .system
-        let before = time.now
-        // Another permit is used somewhere in the wait for it: the stamp covers all of that.
-        if !context.usePermit() { try await context.takePermit() }
-        let use = Use(before: before, after: time.now)
-        noted.update { $0.append(use) }
-        return HTTPResponse(status: 204)
+        let response = try await transport.send(request, context: context)
+        if isLate.value { try await Task.sleep(for: .seconds(2)) }
+        return response
     }
 
-    func shutdown() async {}
-
-    /// Returns the largest number of permits that were used for certain within less than a second.
-    static func largestCount(_ uses: [Use]) -> Int {
-        uses.map { last in
-            let start = last.after.advanced(by: .seconds(-1))
-            return uses.count { $0.before > start && $0.after <= last.after }
-        }.max() ?? 0
-    }
+    func shutdown() async { await transport.shutdown() }
 }
 #endif
