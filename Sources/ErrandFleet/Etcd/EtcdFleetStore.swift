@@ -32,6 +32,9 @@ public struct EtcdCredentials: Sendable, Hashable, CustomStringConvertible, Cust
 /// again when they expire. The gateway takes no client certificate as a user: one in the `transport` only opens the
 /// connection. Addresses with `http` work, and anybody on the way can read and change what is sent.
 public final class EtcdFleetStore: FleetStore {
+    /// The interval of the reads beside a watch.
+    static let readInterval = Duration.seconds(30)
+
     private let gateway: EtcdGateway
     private let timeout: Duration
     private let interval: Duration
@@ -50,7 +53,8 @@ public final class EtcdFleetStore: FleetStore {
         transport: (any Transport)? = nil
     ) {
         self.init(
-            addresses, credentials: credentials, timeout: timeout, transport: transport, readingEvery: .seconds(30))
+            addresses, credentials: credentials, timeout: timeout, transport: transport,
+            readingEvery: Self.readInterval)
     }
 
     /// Creates a store that reads beside each watch at that interval.
