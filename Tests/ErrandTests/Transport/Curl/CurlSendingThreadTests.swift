@@ -41,11 +41,12 @@ struct CurlSendingThreadTests {
 
     /// Sends a request, and calls `sending` on the thread that is about to send it.
     private func send(
-        _ path: String = "/x", body: Data? = nil, over transport: CurlTransport? = nil,
+        _ path: String = "/x", headers: HTTPHeaders = [:], body: Data? = nil, over transport: CurlTransport? = nil,
         sending: @escaping @Sendable (Sender) -> Void = { _ in }
     ) async throws -> HTTPResponse {
         let url = try HTTPURL(server.baseURL + path)
-        let request = HTTPRequest(method: body == nil ? .get : .post, url: url, body: body.map { .bytes($0) })
+        let request = HTTPRequest(
+            method: body == nil ? .get : .post, url: url, headers: headers, body: body.map { .bytes($0) })
         let context = TransportContext { phase in
             if phase == .waitingForResponse { sending(.current) }
         }
@@ -116,6 +117,26 @@ struct CurlSendingThreadTests {
         silent.cancel()
         await #expect(throws: ServiceError.cancelled) { try await silent.value }
         _ = try await sendUntilSentByCaller()
+    }
+
+    @Test("D14: a caller that leaves libcurl something to do in a second wakes its thread, which waited for longer")
+    func dueTime() async throws {
+        server.onHead(.post, "/waits") { _ in
+            LoopbackReply([.readBody, .write(Data("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8))])
+        }
+        // The server does not say `100 Continue`, so libcurl sends the body after a second. Its thread has waited since
+        // the request before, for ten seconds if it is not woken. On a busy machine, the quickest of a few counts.
+        var durations: [Duration] = []
+        while durations.count < 3, durations.allSatisfy({ $0 > .seconds(7) }) {
+            try await sendUntilSentByCaller()
+            let (start, sender) = (ContinuousClock.now, Noted(Sender()))
+            let response = try await send("/waits", headers: ["Expect": "100-continue"], body: Data("sent".utf8)) {
+                sender.value = $0
+            }
+            #expect(response.status == 200)
+            if !sender.value.isLibcurls { durations.append(start.duration(to: .now)) }
+        }
+        #expect(durations.contains { $0 < .seconds(7) }, "\(durations)")
     }
 
     @Test("a call that is cancelled at the moment when its caller sends ends, and the next one succeeds")
