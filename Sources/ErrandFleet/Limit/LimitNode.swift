@@ -302,7 +302,12 @@ extension LimitNode {
         step.share = mayKeep
         let surplus = mine - mayKeep
         let giveable = min(surplus, need.unused)
-        step.look(at: surplus > 0 ? need.nextReturn : turn.map { turnStart.advanced(by: $0) })
+        if surplus > 0 {
+            step.look(at: need.nextReturn)
+        } else if let turn, !isOver {
+            // Once it is over, a node that still has less than it may keep waits for the others to change the record.
+            step.look(at: turnStart.advanced(by: turn))
+        }
         guard giveable > 0 else { return }
         // Small gifts are collected for a fifth of a period, unless somebody has nothing.
         let rest = lastGift.advanced(by: settings.period / 5)

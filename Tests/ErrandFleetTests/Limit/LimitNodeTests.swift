@@ -125,6 +125,24 @@ import Testing
         #expect(node.leave(.init(unused: 10), at: start) == left, "one write at a time")
     }
 
+    @Test("F11: a node that waits for what others are to give does not look again and again")
+    func waitsForOthers() {
+        // The place of the node has ended after 30 seconds, but it has less than it may keep at the end too.
+        var record = LimitRecord(permits: 19, period: settings.period)
+        for (id, owned) in [("a", 3), ("b", 3), ("c", 13)] {
+            record.update(id) { ($0.owned, $0.wants) = (owned, id == "c" ? 0 : 19) }
+            record.note(.seconds(6), of: id)
+        }
+        record.free = 0
+        var node = LimitNode(id: "a", settings: settings(permits: 19))
+        node.see(record, FleetRevision(5), at: start)
+        for seconds in [29, 31] {
+            let step = node.step(.init(out: 3, waiting: 20, nextReturn: at(32)), at: at(Double(seconds)))
+            #expect(step.write == nil)
+            #expect(step.due ?? .distantFuture > at(Double(seconds)))
+        }
+    }
+
     @Test("under another name a node owns nothing of the old one")
     func renamed() {
         var node = node(after: record([("a", 20, 0), ("b", 0, 20)]))
