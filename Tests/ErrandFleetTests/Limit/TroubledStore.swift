@@ -8,7 +8,6 @@ final class TroubledStore: FleetStore {
         var failure: FleetStoreError?
         var reads = 0
         var writes = 0
-        /// Called before each write that succeeds, with its key.
         var losesResponses = false
     }
 
