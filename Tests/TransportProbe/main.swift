@@ -18,8 +18,11 @@ import Darwin
 //         sends one request; prints the status and the body, or the kind of failure, whether the server may have
 //         seen the request, and the message
 //     TransportProbe series [authorities=FILE] [METHOD]URL...
-//         sends the requests, GETs by default, one after the other with one transport, a POST with a body; prints
-//         for each the status or the kind of failure
+//         sends the requests, GETs by default, one after the other with one transport, a POST with a body, and a PUT
+//         with one of 100 KB; prints for each the status or the kind of failure
+//     TransportProbe peaks URL...
+//         sends GETs one after the other with one transport; prints for each the status or the kind of failure, and by
+//         how many megabytes the most memory of the process has grown
 //     TransportProbe bodies AUTHORITIES URL...
 //         sends GETs one after the other with one transport, which trusts that file of certificates; prints each body
 //     TransportProbe lookup SLOW QUICK
@@ -69,6 +72,7 @@ func outcome(of url: String, _ transport: CurlTransport) async throws -> (word: 
             method: method.isEmpty ? .get : HTTPMethod(rawValue: String(method)),
             url: try HTTPURL(String(url.dropFirst(method.count))))
         if request.method == .post { request.body = .bytes(Data("sent".utf8)) }
+        if request.method == .put { request.body = .bytes(Data(repeating: 0x20, count: 100_000)) }
         return ("\(try await transport.send(request, context: TransportContext()).status)", "")
     } catch ServiceError.transport(let failure) {
         return (failure.kind.rawValue, failure.message)
@@ -107,6 +111,8 @@ case "series":
     }
     let transport = CurlTransport(options)
     for url in urls { print(try await outcome(of: url, transport).word) }
+case "peaks":
+    try await Peaks(urls: arguments.dropFirst().map(\.self)).report()
 case "bodies":
     var options = CurlTransport.Options()
     options.certificateAuthorities = arguments[1]
