@@ -8,8 +8,8 @@ import Foundation
 public struct Reply<Value: Sendable>: Sendable {
     /// The value.
     public let value: Value
-    /// The response without its body. What it carries besides HTTP is an object: as fields of its own, all of that would
-    /// take memory in each call that waits for its reply.
+    /// The response without its body. What it carries besides HTTP is an object: as fields of its own, all of that
+    /// would take memory in each call that waits for its reply.
     private let response: HTTPResponse
     /// The URL that has sent the response: that of the request, or the last that a redirect led to.
     public let url: HTTPURL

@@ -58,6 +58,7 @@ enum WireBench {
             "wire.allocations_per_call", .number(allocating.memory / allocating.count), "allocations by such a call")
         guard let base else { return }
         #if os(Linux)
+        try SystemCallBench.run(target, into: &report)
         try TLSBench.run(into: &report)
         #endif
         try measureStreams(base, into: &report)

@@ -1,0 +1,66 @@
+#if os(Linux)
+import ChildProcess
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// How many system calls a call makes, beside a bare libcurl loop. `strace` counts those of the process that makes the
+/// calls; the server is another one. That makes them slow, so no time is measured here.
+enum SystemCallBench {
+    private static let tasks = [1, 16]
+    private static let cycles = 3
+    /// A short run and a long one, in seconds: what only the start of a process needs is in both.
+    private static let short = 0.4, long = 1.2
+
+    static func run(_ url: String, into report: inout Report) throws {
+        guard (try? Child("strace", ["-o", "/dev/null", "true"]).end()) != nil else {
+            let words = Array("system calls are not counted: strace is not installed, or may not trace\n".utf8)
+            _ = write(2, words, words.count)
+            return
+        }
+        for tasks in tasks {
+            var (own, bare): ([Double], [Double]) = ([], [])
+            for _ in 0..<cycles {
+                own.append(try systemCalls(Child.own, ["worker", "calls", url, "\(tasks)"]))
+                bare.append(try systemCalls(Child.sibling("wire-peer"), ["loop", url, "\(tasks)"]))
+            }
+            let meaning = "with \(tasks) task\(tasks == 1 ? "" : "s")"
+            report.add("wire.system_calls_per_call_\(tasks)", .number(median(own)), "system calls per call \(meaning)")
+            report.add("wire.libcurl_system_calls_per_call_\(tasks)", .number(median(bare)), "likewise, libcurl alone")
+        }
+    }
+
+    /// Returns how many more the long run makes, for each call that it makes more.
+    private static func systemCalls(_ program: String, _ arguments: [String]) throws -> Double {
+        let (first, second) = (
+            try count(program, arguments + ["\(short)"]), try count(program, arguments + ["\(long)"])
+        )
+        return (second.systemCalls - first.systemCalls) / (second.calls - first.calls)
+    }
+
+    private static func count(
+        _ program: String, _ arguments: [String]
+    ) throws -> (calls: Double, systemCalls: Double) {
+        let file = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(getpid())-strace").path
+        // A file that cannot be removed stays in a folder that the system empties.
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let child = try Child("strace", ["-f", "-c", "-o", file, program] + arguments)
+        let calls = child.line().first.flatMap(Double.init)
+        _ = try child.end()
+        // Its columns are: % time, seconds, µs per call, calls, errors if there were any, and the name.
+        let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+        let columns = lines.last { $0.hasSuffix("total") }?.split(separator: " ") ?? []
+        guard let calls, columns.count > 4, let systemCalls = Double(columns[3]) else {
+            throw Child.Failure(description: "strace said nothing about \(program)")
+        }
+        return (calls, systemCalls)
+    }
+}
+#endif
