@@ -142,5 +142,6 @@ public struct rusage {
 public func wait4(
     _ process: pid_t, _ status: UnsafeMutablePointer<Int32>!, _ options: Int32, _ usage: UnsafeMutablePointer<rusage>!
 ) -> pid_t { -1 }
+public var WUNTRACED: Int32 { 2 }
 @discardableResult
 public func waitpid(_ process: pid_t, _ status: UnsafeMutablePointer<Int32>!, _ options: Int32) -> pid_t { -1 }

@@ -102,7 +102,7 @@ struct WalkChecker {
 
     /// Notes that a process has seen a record, which is the newest that it knows.
     mutating func saw(_ bytes: [UInt8], by process: Int, at now: Int64) {
-        guard let id = Content(bytes)?.pause, let end = pauses[id], end > now else { return }
+        guard let id = Content(bytes)?.pauseID, let end = pauses[id], end > now else { return }
         if end > bounds[process] ?? 0 { learnedPauses += 1 }
         bounds[process] = max(bounds[process] ?? 0, end)
     }
@@ -125,18 +125,30 @@ struct WalkChecker {
 }
 
 /// What a record says, read without the code that has written it.
-private struct Content {
+private struct Content: Decodable {
+    private struct Node: Decodable {
+        let owned: Int
+
+        init(from decoder: any Decoder) throws {
+            var values = try decoder.unkeyedContainer()
+            _ = try values.decode(String.self)
+            owned = values.isAtEnd ? 0 : try values.decode(Int.self)
+        }
+    }
+
+    private struct Pause: Decodable {
+        let id: UInt64
+    }
+
     let permits, free, aside: Int
-    let owned: [Int]
-    let pause: UInt64?
+    private let nodes: [Node]
+    private let pause: Pause?
+
+    var owned: [Int] { nodes.map(\.owned) }
+    var pauseID: UInt64? { pause?.id }
 
     init?(_ bytes: [UInt8]) {
-        guard let object = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any],
-            let permits = object["permits"] as? Int, let free = object["free"] as? Int,
-            let aside = object["aside"] as? Int, let nodes = object["nodes"] as? [[Any]]
-        else { return nil }
-        (self.permits, self.free, self.aside) = (permits, free, aside)
-        owned = nodes.map { $0.count > 1 ? $0[1] as? Int ?? .min : 0 }
-        pause = ((object["pause"] as? [String: Any])?["id"] as? NSNumber)?.uint64Value
+        guard let content = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
+        self = content
     }
 }
