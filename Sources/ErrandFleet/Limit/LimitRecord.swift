@@ -108,8 +108,8 @@ struct LimitRecord: Codable, Hashable, Sendable {
 
     /// Returns how many permits each node should own, in the order of `nodes`.
     ///
-    /// No node gets more than it wants. Each gets first what its next call takes, in order, as long as there are
-    /// enough; what is left is shared out by weight. A node whose calls do not wait counts as wanting what it has.
+    /// No node gets more than it wants, and each gets at least what its next call takes, in order, as long as there are
+    /// enough. Within that, the parts are as the weights. A node whose calls do not wait counts as wanting what it has.
     func targets() -> [Int] {
         let demands = nodes.map { max($0.owned, $0.wants) }
         var targets = nodes.map { _ in 0 }
@@ -117,28 +117,50 @@ struct LimitRecord: Codable, Hashable, Sendable {
         for index in nodes.indices where demands[index] > 0 {
             let first = min(demands[index], nodes[index].cost)
             // A node that needs more than is left is not passed over by those behind it.
-            guard first <= left else { left = 0; break }
+            guard first <= left else { return targets }
             targets[index] = first
             left -= first
         }
-        while left > 0 {
-            let hungry = nodes.indices.filter { targets[$0] < demands[$0] }
-            guard !hungry.isEmpty else { break }
-            let weight = hungry.reduce(0) { $0 + nodes[$1].weight }
-            let before = left
-            for index in hungry {
-                let part = min(before / weight * nodes[index].weight, demands[index] - targets[index])
-                targets[index] += part
-                left -= part
-            }
-            if left == before || before < weight {
-                for index in hungry.prefix(left) {
-                    targets[index] += 1
-                    left -= 1
-                }
+        guard left > 0 else { return targets }
+        // All get the same number for each unit of their weight: as many whole ones as possible, then as large a part
+        // of one. What rounding leaves goes to those that are first.
+        let (least, total) = (targets, permits - aside)
+        let heaviest = nodes.map(\.weight).max() ?? 1
+        func part(_ index: Int, _ whole: Int, _ numerator: Int) -> Int {
+            let weight = nodes[index].weight
+            let (product, overflow) = whole.multipliedReportingOverflow(by: weight)
+            let (sum, isTooLarge) = product.addingReportingOverflow(numerator * weight / heaviest)
+            return max(least[index], min(overflow || isTooLarge ? .max : sum, demands[index]))
+        }
+        func fits(_ whole: Int, _ numerator: Int) -> Bool {
+            var left = total
+            return nodes.indices.allSatisfy { index in
+                left -= part(index, whole, numerator)
+                return left >= 0
             }
         }
+        let whole = (0..<total).last(meeting: { fits($0, 0) })
+        let numerator = (0..<heaviest).last(meeting: { fits(whole, $0) })
+        for index in nodes.indices { targets[index] = part(index, whole, numerator) }
+        left = total - targets.reduce(0, +)
+        for index in nodes.indices where left > 0 && part(index, whole, numerator + 1) > targets[index] {
+            targets[index] += 1
+            left -= 1
+        }
         return targets
+    }
+}
+
+extension Range<Int> {
+    /// Returns the last number that meets a condition, by bisection: the first one has to meet it, and none does behind
+    /// one that does not.
+    fileprivate func last(meeting condition: (Int) -> Bool) -> Int {
+        var (low, high) = (lowerBound, upperBound)
+        while high - low > 1 {
+            let middle = low + (high - low) / 2
+            if condition(middle) { low = middle } else { high = middle }
+        }
+        return low
     }
 }
 

@@ -115,6 +115,51 @@ import Testing
         #expect(read.targets() == [10, 10])
     }
 
+    @Test("F9: parts are as the weights, whoever is first, and each node gets what its next call takes")
+    func targets() {
+        func targets(_ permits: Int, _ nodes: (weight: Int, cost: Int, wants: Int)...) -> [Int] {
+            var record = LimitRecord(permits: permits, period: .seconds(1))
+            for (index, node) in nodes.enumerated() {
+                record.update("\(index)") { ($0.weight, $0.cost, $0.wants) = node }
+            }
+            return record.targets()
+        }
+        #expect(targets(20, (4, 1, 40), (1, 1, 40)) == [16, 4])
+        #expect(targets(20, (1, 1, 40), (4, 1, 40)) == [4, 16])
+        #expect(targets(20, (1, 1, 40), (1, 1, 40), (1, 1, 40)) == [7, 7, 6], "the rest goes to the first")
+        #expect(targets(20, (1, 1, 2), (1, 1, 40), (1, 1, 40)) == [2, 9, 9], "none gets more than it wants")
+        #expect(targets(20, (1, 15, 40), (1, 1, 40)) == [15, 5], "a call takes what it takes")
+        #expect(targets(20, (1, 5, 40), (1, 1, 40)) == [10, 10], "and no larger part for that")
+        #expect(targets(20, (1, 15, 40), (1, 15, 40)) == [15, 0], "it waits for those before it")
+        #expect(targets(2, (1, 1, 9), (1, 1, 9), (1_000_000, 1, 9)) == [1, 1, 0], "nor does weight come before that")
+        #expect(targets(30, (1_000_000, 1, 99), (500_000, 1, 99)) == [20, 10])
+        #expect(targets(.max, (1_000_000, 1, .max), (1, 1, 7)) == [.max - 7, 7])
+        #expect(targets(20, (1, 1, 3), (9, 1, 4)) == [3, 4], "what nobody wants stays free")
+    }
+
+    @Test("F9: parts add up, and differ from the weights by less than a permit", arguments: 0..<500 as Range<UInt64>)
+    func proportions(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var record = LimitRecord(permits: .random(in: 1...300, using: &random), period: .seconds(1))
+        for index in 0..<Int.random(in: 1...12, using: &random) {
+            record.update("\(index)") { node in
+                node.weight = .random(in: 1...9, using: &random)
+                node.wants = .random(in: 1...100, using: &random)
+            }
+        }
+        let (targets, nodes) = (record.targets(), record.nodes)
+        #expect(targets.reduce(0, +) == min(record.permits, nodes.reduce(0) { $0 + $1.wants }))
+        guard nodes.count <= record.permits else { return }
+        for (node, target) in zip(nodes, targets) {
+            #expect((1...node.wants).contains(target))
+            // Another node has more only for its weight, or because each has at least one.
+            guard target < node.wants else { continue }
+            for (other, part) in zip(nodes, targets) where part > 1 {
+                #expect((part - 1) * node.weight < (target + 1) * other.weight)
+            }
+        }
+    }
+
     @Test("F5: a node that leaves gives up what an older record says when all that came later is back, and not before")
     func leavesOutdated() throws {
         var node = node(after: record(["a": 10, "b": 10]))
