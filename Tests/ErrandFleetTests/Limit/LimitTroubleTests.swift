@@ -29,8 +29,9 @@ import Testing
     func readOnly(keys: String) async {
         let refusing = RefusingStore(store, keys: keys)
         let (reader, first, second) = (fleet("r", in: refusing), fleet("a", in: store), fleet("b", in: store))
-        let limiter = reader.limiter("api", limit)
+        // The first renewal fails as soon as there is a limiter.
         let (events, seen) = (reader.events, Noted<[Fleet.Event]>([]))
+        let limiter = reader.limiter("api", limit)
         let listening = Task(executorPreference: clock.executor) {
             for await event in events { seen.update { $0.append(event) } }
         }

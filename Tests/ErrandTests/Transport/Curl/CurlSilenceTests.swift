@@ -117,7 +117,7 @@ struct CurlSilenceTests {
             _ = await silent.result
         }
         // Half of this is the longest pause between the calls below, and a busy machine makes long ones.
-        let late = Task { try await client.run(Endpoint<Int>.get("silent").timeout(.seconds(8)).retry(.never)) }
+        let late = Task { try await client.run(Endpoint<Int>.get("silent").timeout(.seconds(20)).retry(.never)) }
         await arrival.next()
         let isOver = Noted(false)
         let ending = Task {
@@ -148,7 +148,7 @@ struct CurlSilenceTests {
         var long = try await client.stream(.get("long")).chunks.makeAsyncIterator()
         #expect(try await long.next() != nil)
         // Half of this is the longest pause between two pieces, and a busy machine makes long ones.
-        let silent = Endpoint<Int>.get("silent").timeout(.seconds(4)).retry(.never)
+        let silent = Endpoint<Int>.get("silent").timeout(.seconds(10)).retry(.never)
         let late = Task { try await client.run(silent) }
         let isOver = Noted(false)
         let ending = Task {
