@@ -110,7 +110,7 @@ final class SessionRefresh: Sendable {
     /// Exchanges the token until the refresh is over. Without the lock, nothing is read or written.
     private func replaceToken(under lock: SessionLock?, on store: isolated TokenStore) async {
         var lock = lock
-        if lock != nil { await readAgain(isAlone: true, on: store) }
+        let hasRead = if lock == nil { false } else { await readAgain(isAlone: true, on: store) }
         // Reentrancy: each round, and each transition, first looks whether the refresh is still under way.
         while let session = sessionToExchange(on: store) {
             guard let exchange else {
@@ -124,9 +124,9 @@ final class SessionRefresh: Sendable {
                 continue
             }
             let alarm = endExchange(with: lock, on: store)
-            // A session that was never saved belongs to this process alone, and its exchange outlives the lock. A late
+            // A session that is saved nowhere belongs to this process alone, and its exchange outlives the lock. A late
             // token does not keep the store.
-            let needed = live.isSaved ? lock : nil
+            let needed = live.isSaved || !hasRead ? lock : nil
             let outcome = await exchange.newToken(for: session, of: store, under: needed) { [weak store] token in
                 await store?.takeLate(token, of: session)
             }
@@ -234,17 +234,20 @@ final class SessionRefresh: Sendable {
         }
     }
 
-    /// Reads what another process may have saved.
-    private func readAgain(isAlone: Bool, on store: isolated TokenStore) async {
-        guard live.session(for: promise) != nil else { return }
+    /// Reads what another process may have saved. Returns whether it could be read.
+    @discardableResult
+    private func readAgain(isAlone: Bool, on store: isolated TokenStore) async -> Bool {
+        guard live.session(for: promise) != nil else { return false }
         do throws(TokenPersistenceError) {
             let saved = try await storage.load()
             // Reentrancy: if the session has ended while the file was read, the state ignores what was read.
             let date = time.date
             store.change { $0.find(saved, by: promise, at: date) }
+            return true
         } catch {
             let (now, random) = (time.now, time.randomFraction())
             store.change { $0.failReading(error, by: promise, isAlone: isAlone, at: now, random: random) }
+            return false
         }
     }
 }

@@ -19,7 +19,8 @@ extension SessionState {
         guard let session = session(for: refresh) else { return [] }
         if history.awaitsToken, let saved { return begin(saved, by: refresh, at: date) }
         if let saved, saved.id == session.id {
-            history.savedRevision = saved.revision
+            // Also one whose save has failed here: it was made all the same.
+            history.noteFound(saved)
             guard saved.revision > session.revision else { return [] }
             adopt(saved)
             // As a call sees it: a token that had expired when it was received is good, too (T12).

@@ -139,6 +139,27 @@ struct LostLockTests {
         }
     }
 
+    @Test(
+        "T15: a session whose save has failed, and that was saved all the same, is not refreshed after its lock",
+        arguments: [true, false])
+    func savedUnnoticed(isReadable: Bool) async throws {
+        let network = ScriptedTransport()
+        let client = testClient(network, clock)
+        let disk = EndingPersistence(clock: clock, losesOutcomes: true)
+        let tokens = TokenStore(persistence: disk, time: clock) { [clock] _ in
+            try await clock.sleep(for: .seconds(10))
+            return Token(accessToken: try await client.run(Endpoint<String>.post("token")))
+        }
+        try await clock.runTest {
+            await tokens.signIn(old)
+            disk.isReadable.value = isReadable
+            let error = await failure { () async throws(ServiceError) in try await tokens.replacement(for: old) }
+            #expect(error != nil)
+            try await clock.sleep(for: .seconds(30))
+            #expect(network.sent.isEmpty, "another process may have sent the refresh token")
+        }
+    }
+
     @Test("T7: somebody signs in elsewhere during a refresh; the new token of the old session replaces nothing")
     func otherUser() async throws {
         let tokens = store()
@@ -220,12 +241,23 @@ private final class LosingPersistence: TokenPersistence {
     }
 }
 
-/// A persistence that can save nothing, and whose lock ends after five seconds.
+/// A persistence that fails to save, and whose lock ends after five seconds.
 private struct EndingPersistence: TokenPersistence {
     let clock: TestClock
+    /// Whether it has saved the session all the same.
+    var losesOutcomes = false
+    let saved = MemoryTokenPersistence()
+    let isReadable = Noted(true)
 
-    func load() -> SavedSession? { nil }
-    func save(_ session: SavedSession?) throws { throw TokenPersistenceError(.other, "full") }
+    func load() throws -> SavedSession? {
+        guard isReadable.value else { throw TokenPersistenceError(.other, "busy") }
+        return saved.load()
+    }
+
+    func save(_ session: SavedSession?) throws {
+        if losesOutcomes, session != nil { saved.save(session) }
+        throw TokenPersistenceError(.other, "full")
+    }
 
     func exclusively(_ body: @Sendable (SessionLock) async -> Void) async {
         await body(SessionLock(until: clock.now.advanced(by: .seconds(5)), time: clock))
