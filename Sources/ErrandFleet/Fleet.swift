@@ -29,9 +29,9 @@ public final class Fleet: Sendable {
 
     /// What happens in a fleet, as one node sees it.
     @nonexhaustive public enum Event: Sendable, Hashable {
-        /// The store has failed. It is reported once until it changes or ends.
+        /// A request to the store has failed. The same failure is reported once until it is over.
         case storeFailed(FleetStoreError)
-        /// The store responds again.
+        /// No request to the store fails any more, or those that failed are no longer needed.
         case storeRecovered
         /// This node has removed another one, whose record had not changed for a lifetime.
         case removedNode(String)

@@ -170,7 +170,7 @@ actor Member {
         if isNew { events.send(.storeFailed(error)) }
     }
 
-    /// Notes that the store has done what was asked of it.
+    /// Notes that the store has done what was asked of it, or that nothing is asked of it any more.
     nonisolated func noteSuccess(in part: StoreTroubles.Part) {
         let isOver = published.withLock { $0.troubles.succeed(part) }
         if isOver { events.send(.storeRecovered) }
@@ -265,7 +265,7 @@ extension Member {
             life.keep(Set(seen.flatMap(\.ids)), longest: seen.map(\.lifetime).max() ?? .zero)
             for nodes in seen { inspected.formUnion(life.inspects(nodes.ids, as: id, at: now)) }
             // Those that are gone too, in case that a record has come back.
-            for other in inspected { await inspect(other) }
+            await inspect(inspected)
             publish()
             wakeLimits()
             let next = inspected.compactMap { life.dueRemoval(of: $0) }.filter { $0 > time.now }.min()
@@ -274,19 +274,26 @@ extension Member {
         }
     }
 
-    private func inspect(_ other: String) async {
-        do throws(FleetStoreError) {
-            let record = try await store.read(key(of: other))
-            if case .remove(let revision) = life.inspected(other, record?.revision, at: time.now),
-                case .written = try await store.write(nil, to: key(of: other), replacing: revision)
-            {
-                life.removedOther(other)
-                events.send(.removedNode(other))
+    /// Looks at other nodes. One failure is one of the round, and a round without any ends the one before.
+    private func inspect(_ others: Set<String>) async {
+        var failure: FleetStoreError?
+        for other in others {
+            do throws(FleetStoreError) {
+                try await inspect(other)
+            } catch {
+                failure = error
             }
-            noteSuccess(in: .inspections)
-        } catch {
-            note(error, in: .inspections)
         }
+        if let failure { note(failure, in: .inspections) } else { noteSuccess(in: .inspections) }
+    }
+
+    private func inspect(_ other: String) async throws(FleetStoreError) {
+        let record = try await store.read(key(of: other))
+        guard case .remove(let revision) = life.inspected(other, record?.revision, at: time.now),
+            case .written = try await store.write(nil, to: key(of: other), replacing: revision)
+        else { return }
+        life.removedOther(other)
+        events.send(.removedNode(other))
     }
 
     private func publish() {
@@ -311,6 +318,7 @@ extension Member {
             // What they own under this name can no longer be used, and work that is kept would keep this node.
             published.withLock { $0.limits = $0.limits.filter { $0.value.task != nil } }
             publish()
+            for part in [StoreTroubles.Part.renewals, .inspections] { noteSuccess(in: part) }
         }
         guard let revision = life.revision else { return }
         _ = try? await store.write(nil, to: key(of: id), replacing: revision)

@@ -63,13 +63,43 @@ import Testing
         listening.cancel()
         withExtendedLifetime(limiter) {}
     }
+
+    @Test("F5: a failed look at another node is over when there is none to look at any more")
+    func otherNodeLeaves() async {
+        let refusing = RefusingStore(store, keys: "errand/billing/nodes/")
+        refusing.isRefusing.value = false
+        let (reader, other) = (fleet("r", in: refusing), fleet("b", in: store))
+        let (events, seen) = (reader.events, Noted<[Fleet.Event]>([]))
+        let listening = Task(executorPreference: clock.executor) {
+            for await event in events { seen.update { $0.append(event) } }
+        }
+        let limiters = [reader.limiter("api", limit), other.limiter("api", limit)]
+        await clock.run {
+            // Both need permits, so that both are in the record.
+            async let others = clock.taken(from: limiters[1], for: .seconds(10))
+            _ = await clock.taken(from: limiters[0], for: .seconds(2))
+            refusing.refusesReads.value = true
+            _ = await clock.taken(from: limiters[0], for: .seconds(8))
+            _ = await others
+            #expect(seen.value == [.storeFailed(RefusingStore.refusal)])
+            #expect(reader.snapshot.limits.first?.problem != nil)
+            await other.leave()
+            _ = await clock.taken(from: limiters[0], for: .seconds(8))
+            #expect(seen.value == [.storeFailed(RefusingStore.refusal), .storeRecovered])
+            #expect(reader.snapshot.limits.first?.problem == nil)
+            await reader.leave()
+        }
+        listening.cancel()
+        withExtendedLifetime(limiters) {}
+    }
 }
 
-/// A store whose user may read all records, and not write those under some keys.
+/// A store whose user may read all records, and not write those under some keys, or also not read them.
 private final class RefusingStore: FleetStore {
     static let refusal = FleetStoreError(.refused, "the user of the test may not write")
 
     let isRefusing = Noted(true)
+    let refusesReads = Noted(false)
     private let store: any FleetStore
     private let keys: String
 
@@ -78,7 +108,10 @@ private final class RefusingStore: FleetStore {
         self.keys = keys
     }
 
-    func read(_ key: String) async throws(FleetStoreError) -> FleetRecord? { try await store.read(key) }
+    func read(_ key: String) async throws(FleetStoreError) -> FleetRecord? {
+        if refusesReads.value, key.hasPrefix(keys) { throw Self.refusal }
+        return try await store.read(key)
+    }
 
     func write(
         _ bytes: [UInt8]?, to key: String, replacing revision: FleetRevision?
