@@ -304,9 +304,11 @@ extension LimitNode {
         let giveable = min(surplus, need.unused)
         if surplus > 0 {
             step.look(at: need.nextReturn)
-        } else if let turn, !isOver {
-            // Once it is over, a node that still has less than it may keep waits for the others to change the record.
-            step.look(at: turnStart.advanced(by: turn))
+        } else if let turn {
+            // Once it is over, a node that still has less than it may keep waits for the others to change the record,
+            // or for its own waiters to leave, which do not report it.
+            let recheck = now.advanced(by: max(settings.period, .milliseconds(200)))
+            step.look(at: isOver ? recheck : turnStart.advanced(by: turn))
         }
         guard giveable > 0 else { return }
         // Small gifts are collected for a fifth of a period, unless somebody has nothing.
