@@ -82,7 +82,7 @@ typedef enum {
     CCURL_REPEATED,
     // There is no connection of HTTP/3 that was kept. Nothing was sent.
     CCURL_LACKING_HTTP3,
-    // The permit of the rate limit ended before there was a connection. Nothing was sent.
+    // The permit of the rate limit, or the lock of a refresh, ended before the first byte. Nothing was sent.
     CCURL_PERMIT_ENDED,
 } ccurl_objection;
 

@@ -5,11 +5,15 @@ import ErrandTesting
 import Testing
 
 /// Permits that end, as those do that others can own after a while.
-private final class EndingPermits: PermitSource {
+final class EndingPermits: PermitSource {
     static let permitsEnd = true
 
-    /// The end of each permit in turn: the first is over when the connection is open.
-    let ends = Lock([Instant.zero, .distantFuture])
+    /// The end of each permit in turn; the last one is that of all others, too.
+    let ends: Lock<[Instant]>
+
+    init(ends: [Instant]) {
+        self.ends = Lock(ends)
+    }
 
     func end(usedAt instant: Instant) -> Instant {
         ends.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
@@ -32,7 +36,8 @@ private final class EndingPermits: PermitSource {
         let server = try LoopbackServer()
         defer { server.close() }
         server.on(.post, "/a") { _ in .status(204) }
-        let limiter = RateLimiter(.requests(5, per: .seconds(1)), of: EndingPermits(), time: .system)
+        let permits = EndingPermits(ends: [.zero, .distantFuture])
+        let limiter = RateLimiter(.requests(5, per: .seconds(1)), of: permits, time: .system)
         let failures = Noted<[ServiceError]>([])
         let client = APIClient(server.baseURL) {
             $0.transport = CurlTransport()
@@ -43,7 +48,7 @@ private final class EndingPermits: PermitSource {
         try await client.run(Endpoint<NoContent>.post("/a"))
         #expect(server.received.count == 1)
         let failure = try #require(failures.value.first)
-        #expect("\(failure)".contains("permit of the rate limit ended"))
+        #expect("\(failure)".contains("ended before the request was sent"))
         #expect(!failure.mayHaveReachedServer)
         await client.shutdown()
     }

@@ -1,5 +1,5 @@
 #if os(Linux)
-import Errand
+@testable import Errand
 import ErrandTestSupport
 import ErrandTesting
 import Foundation
@@ -60,6 +60,25 @@ struct CurlHTTP3Tests {
         headers.value = server.announcement
         let usual = APIClient(server.url) { $0.transport = authority.transport() }
         for _ in 0..<3 { #expect(try await version(usual, Endpoint<Int>.get("x")) == "1.1") }
+    }
+
+    @Test("F4, C96: a request that is not sent because its permit has ended says nothing about HTTP/3")
+    func permitEnded() async throws {
+        let server = try await HTTP3Server(authority)
+        server.backend.on(.get, "/x", .json("1", headers: server.announcement).always)
+        let permits = EndingPermits(ends: [.distantFuture])
+        let client = APIClient(server.url) {
+            $0.transport = authority.transport { $0.http3 = .whenAnnounced }
+            $0.limiter = RateLimiter(.requests(5, per: .seconds(1)), of: permits, time: .system)
+            $0.retry = .never
+            $0.timeout = .seconds(60)
+        }
+        for expected in ["1.1", "3"] { #expect(try await version(client, Endpoint<Int>.get("x")) == expected) }
+        permits.ends.withLock { $0 = [.zero] }
+        let error = await #expect(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("x")) }
+        #expect("\(error as Any)".contains("ended before the request was sent"))
+        permits.ends.withLock { $0 = [.distantFuture] }
+        #expect(try await version(client, Endpoint<Int>.get("x")) == "3")
     }
 
     @Test("C44, C96: a server that is assumed to speak HTTP/3 is called over it at once")
