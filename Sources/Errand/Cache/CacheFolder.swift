@@ -163,7 +163,8 @@ final class CacheFolder: Sendable {
             let status = try FileSystem.status(of: path(of: name), followingLinks: false)
             return status.kind == .file ? status.length : nil
         } catch {
-            guard error == .noSuchFile else { throw error }
+            // In a file that stands where a folder should be, there is none either.
+            guard error == .noSuchFile || error == .notAFolder else { throw error }
             return nil
         }
     }

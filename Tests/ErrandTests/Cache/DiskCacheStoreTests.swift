@@ -256,6 +256,24 @@ import Testing
         }
     }
 
+    @Test("K9: a file in place of a folder is nothing, and holds up nothing")
+    func fileForFolder() async throws {
+        try await withoutDiskThreads {
+            let varying = CacheSample.response(vary: "sv")
+            await store().put(varying, key)
+            let all = try FileManager.default.subpathsOfDirectory(atPath: folder)
+            let variants = try #require(all.first { $0.hasSuffix(".d") })
+            try FileManager.default.removeItem(atPath: "\(folder)/\(variants)")
+            for path in [variants, "u-x"] { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(path)")) }
+            let store = store()
+            #expect(await store.find(key) == nil)
+            await store.remove(.resource(key.resource))
+            await store.remove(.everything)
+            #expect(await store.put(CacheSample.response("/y"), CacheSample.key("/y")) == nil)
+            #expect(await self.store().find(CacheSample.key("/y")) != nil)
+        }
+    }
+
     @Test("K9: what processes left behind that have died is removed")
     func leftovers() async throws {
         try await withoutDiskThreads {
