@@ -49,6 +49,18 @@ public struct Reply<Value: Sendable>: Sendable {
     var source: HTTPURL? { hasLeftOrigin ? nil : url }
 }
 
+extension Reply: CustomReflectable {
+    /// A mirror with the value and what the properties say.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "value": value, "status": status, "url": url, "headers": headers, "attempts": attempts,
+                "duration": duration, "timings": timings as Any, "cache": cache as Any,
+            ], displayStyle: .struct)
+    }
+}
+
 extension Reply {
     /// Returns the absolute URL of the first link with that relation in the `Link` headers; `nil` if there is none, or
     /// if a redirect led to another origin, which must not choose what the client requests next.

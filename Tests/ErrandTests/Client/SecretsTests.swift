@@ -52,6 +52,24 @@ struct SecretsTests {
         configuration.retry = .never
     }
 
+    @Test("C90: a reply prints its value, its status and its headers, and no secret")
+    func reply() async throws {
+        let network = scripted()
+        let headers: HTTPHeaders = ["Set-Cookie": "sid=\(Planted.password)", "X-Region": "eu"]
+        network.onAny { .json("[7]", status: 201, headers: headers) }
+        let tokens = TokenStore()
+        await tokens.signIn(token)
+        let client = testClient(network, TestClock()) { configuration in
+            configure(&configuration)
+            configuration.tokens = tokens
+        }
+        let text = printed(try await client.reply(to: endpoint()))
+        for part in ["[7]", "status: 201", "X-Region: eu", "https://api.test/login", "attempts: 1"] {
+            #expect(text.contains(part), "\(part) is missing in \(text)")
+        }
+        expectNoSecret(text, "a reply")
+    }
+
     @Test("C90: values print without their secrets")
     func values() throws {
         let url = try HTTPURL("https://api.test/a?access_token=\(Planted.access)&key=\(Planted.apiKey)&page=1")
