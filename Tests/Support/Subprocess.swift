@@ -138,8 +138,14 @@ private struct Plan {
     }
 
     mutating func start(_ program: String, _ arguments: [String], _ environment: [String: String]) throws -> pid_t {
+        // Whoever runs the tests may ignore SIGPIPE, and a program inherits that: then it would not end it.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        var flags = POSIX_SPAWN_SETSIGDEF
         #if canImport(Darwin)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_CLOEXEC_DEFAULT))
+        flags |= POSIX_SPAWN_CLOEXEC_DEFAULT
         #else
         // Part of glibc since 2.34, but not visible to Swift. Without it a child inherits the descriptors that are open
         // here.
@@ -148,6 +154,7 @@ private struct Plan {
             _ = unsafeBitCast(function, to: CloseFrom.self)(&actions, 3)
         }
         #endif
+        posix_spawnattr_setflags(&attributes, Int16(flags))
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         var settings = environment.map { strdup("\($0)=\($1)") } + [nil]
         defer { for text in words + settings { free(text) } }

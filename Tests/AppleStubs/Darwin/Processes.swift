@@ -74,6 +74,11 @@ public var SIGINT: Int32 { 2 }
 public var SIGKILL: Int32 { 9 }
 public var SIGCONT: Int32 { 19 }
 public var SIGPIPE: Int32 { 13 }
+public typealias sigset_t = UInt32
+@discardableResult
+public func sigemptyset(_ signals: UnsafeMutablePointer<sigset_t>!) -> Int32 { -1 }
+@discardableResult
+public func sigaddset(_ signals: UnsafeMutablePointer<sigset_t>!, _ signal: Int32) -> Int32 { -1 }
 public var SIGTERM: Int32 { 15 }
 public var SIGSTOP: Int32 { 17 }
 public var SIGXFSZ: Int32 { 25 }
@@ -87,6 +92,7 @@ public var SIGXFSZ: Int32 { 25 }
 public typealias posix_spawn_file_actions_t = UnsafeMutableRawPointer
 public typealias posix_spawnattr_t = UnsafeMutableRawPointer
 public var POSIX_SPAWN_CLOEXEC_DEFAULT: Int32 { 0x4000 }
+public var POSIX_SPAWN_SETSIGDEF: Int32 { 4 }
 @discardableResult
 public func posix_spawn_file_actions_init(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t?>!) -> Int32 { -1 }
 @discardableResult
@@ -105,6 +111,10 @@ public func posix_spawn_file_actions_addinherit_np(
 public func posix_spawnattr_init(_ attributes: UnsafeMutablePointer<posix_spawnattr_t?>!) -> Int32 { -1 }
 @discardableResult
 public func posix_spawnattr_destroy(_ attributes: UnsafeMutablePointer<posix_spawnattr_t?>!) -> Int32 { -1 }
+@discardableResult
+public func posix_spawnattr_setsigdefault(
+    _ attributes: UnsafeMutablePointer<posix_spawnattr_t?>!, _ signals: UnsafePointer<sigset_t>!
+) -> Int32 { -1 }
 @discardableResult
 public func posix_spawnattr_setflags(_ attributes: UnsafeMutablePointer<posix_spawnattr_t?>!, _ flags: Int16) -> Int32 {
     -1

@@ -73,11 +73,11 @@ import Testing
         try await wait(for: "a send of each node") { all.allSatisfy { !$0.uses.isEmpty } }
         let begin = (nodes.compactMap { $0.uses.last?.before }.max() ?? 0) + 1_000_000_000
         try await Task.sleep(for: .seconds(seconds))
+        try await wait(for: "a second in which nine tenths are used") { largestCount(all.flatMap(\.uses)) >= 45 }
         for node in nodes { node.process.stop() }
         let uses = nodes.flatMap(\.uses)
         let end = nodes.compactMap { $0.uses.last?.before }.max() ?? 0
         #expect(largestCount(uses) <= 50)
-        #expect(largestCount(uses) >= 45, "the fullest second shows that nine tenths can be used")
         let used = uses.count { $0.before >= begin && $0.before < end }
         // A machine that has other things to do lets the processes wait.
         let least = (Self.isLong ? 0.9 : 0.6) * 50 * Double(end - begin) / 1e9

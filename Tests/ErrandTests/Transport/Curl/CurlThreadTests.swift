@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 @Suite("The thread of libcurl", .timeLimit(.minutes(1))) struct CurlThreadTests {
-    @Test("it takes no signals but those of faults, which threads that it starts would not take either then")
+    @Test("it blocks all signals but those of faults and profilers; threads that are started from it inherit that")
     func signals() async throws {
         let server = try LoopbackServer()
         server.onAny { _ in .json("1") }
