@@ -124,8 +124,8 @@ public final class EtcdFleetStore: FleetStore {
     /// Returns what an operator should know about the cluster: members that cannot be reached or have raised an alarm,
     /// and versions with known faults. It calls each member once.
     ///
-    /// Versions before 3.4.31 and 3.5.13 can lose the events of a watch, and can end a lease early. The store reads
-    /// beside each watch, so a change that was lost is found within half a minute.
+    /// Versions 3.4 before 3.4.31 and 3.5 before 3.5.13 can lose the events of a watch, and can end a lease early. The
+    /// store reads beside each watch, so a change that was lost is found within half a minute.
     public func warnings() async -> [String] {
         await gateway.statuses().flatMap { address, status -> [String] in
             switch status {

@@ -174,7 +174,8 @@ extension TokenPersistenceError {
 /// refresh token that it has not sent yet, and does not believe the server that a session is over: another process may
 /// have just used the refresh token. A token that it has already asked for is still saved, with
 /// ``TokenPersistence/replace(_:with:)``. If the lock has an end, a refresh that is under way then is canceled, and
-/// fails in passing.
+/// fails with a temporary error. None of this holds for a session that is saved nowhere: no other process knows its
+/// refresh token.
 public final class SessionLock: Sendable {
     private let lost = Lock<TokenPersistenceError?>(nil)
     /// When the lock ends, on which clock; `nil` if it has no end.

@@ -40,10 +40,7 @@ struct CurlFailure {
             return failure(.malformed, "the server changed to another protocol, which was not asked for")
         case CCURL_REPEATED: return repeated
         case CCURL_PERMIT_ENDED:
-            let message = """
-                the permit of the rate limit, or the lock of the refresh, ended before the request was sent; nothing was \
-                sent
-                """
+            let message = "the permit of the rate limit, or the lock of the refresh, ended before the request was sent"
             return .transport(TransportFailure(.reset, message, mayHaveReachedServer: false))
         default: break
         }
