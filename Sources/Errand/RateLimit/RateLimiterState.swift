@@ -97,10 +97,10 @@ extension RateLimiter.State {
         return unservable
     }
 
-    /// Ends a pause early.
-    mutating func resume(at now: Instant) {
+    /// Ends a pause early; with an instant, only the one that ends then.
+    mutating func resume(from end: Instant? = nil, at now: Instant) {
         endPause(at: now)
-        guard let before = sourceWithoutPause else { return }
+        guard let before = sourceWithoutPause, end == nil || end == pausedUntil else { return }
         forgetPause()
         source = before
         source.drain(until: now)
@@ -123,9 +123,11 @@ extension RateLimiter.State {
         }
     }
 
-    /// Counts permits as taken now. Returns until when a request may begin to leave with them; `nil` if they are gone.
+    /// Counts permits as taken now. Returns until when a request may begin to leave with them; `nil` if they are gone,
+    /// or if a pause has begun since they were taken.
     mutating func renew(_ cost: Int, takenAt instant: Instant, at now: Instant) -> Instant? {
-        sourceWithoutPause?.renew(cost, takenAt: instant, at: now)
+        endPause(at: now)
+        guard pausedUntil == nil else { return nil }
         return source.renew(cost, takenAt: instant, at: now) ? source.end(usedAt: now) : nil
     }
 

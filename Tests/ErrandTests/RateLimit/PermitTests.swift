@@ -58,6 +58,22 @@ import Testing
         }
     }
 
+    @Test("C6: a permit that was taken before a pause is not used in it, even if the pause ends before it is back")
+    func pause() async throws {
+        let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
+        try await clock.run {
+            let send = try send(with: try permit(of: limiter))
+            send.note(.waitingForConnection)
+            try await clock.sleep(for: .seconds(1))
+            limiter.pause(until: clock.now.advanced(by: .seconds(2)))
+            try await clock.sleep(for: .seconds(1))
+            #expect(!send.usePermit())
+            try await send.takePermit()
+            #expect(clock.elapsed == .seconds(10), "when its own permit comes back")
+            send.end()
+        }
+    }
+
     @Test("while a send waits for another permit, its timeout does not run; afterwards it runs from its start")
     func timeout() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(100)), time: clock)
