@@ -214,8 +214,13 @@ public final class RateLimiter: Sendable {
     /// pause come back when they would have without it, so the limit holds in every rolling period. If the server still
     /// refuses calls, its next response begins another pause.
     public func resume() {
+        resume(from: nil)
+    }
+
+    /// Ends a pause now if it is the one that ends at that instant: a longer one may have begun since.
+    package func resume(from end: Instant?) {
         let now = time.now
-        state.withLock { $0.resume(at: now) }
+        state.withLock { $0.resume(from: end, at: now) }
         serve()
         onDemand?()
     }

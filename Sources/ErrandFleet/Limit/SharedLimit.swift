@@ -293,7 +293,7 @@ extension SharedLimit {
     private func apply(_ pause: SharedPause.Change?, to limiter: RateLimiter) {
         switch pause {
         case .pause(let end): limiter.pause(until: end)
-        case .resume: limiter.resume()
+        case .resume(let end): limiter.resume(from: end)
         case nil: break
         }
     }

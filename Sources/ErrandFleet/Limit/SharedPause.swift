@@ -8,7 +8,8 @@ struct SharedPause: Sendable {
     /// What a node's limiter does about the fleet's pause.
     enum Change: Hashable, Sendable {
         case pause(until: Instant)
-        case resume
+        /// Another node has ended the one that ends at that instant.
+        case resume(from: Instant)
     }
 
     private struct Known: Sendable {
@@ -34,10 +35,9 @@ struct SharedPause: Sendable {
         if let known, known.end <= now { forget() }
         let isOurs = record.pause.map { $0.id == known?.id } ?? false
         if let known, !isOurs, record.pause == nil {
-            // Another node has ended it.
             forget()
             if own == known.end {
-                change = .resume
+                change = .resume(from: known.end)
                 return false
             }
         }

@@ -54,7 +54,7 @@ import Testing
         var ended = write
         ended.pause = nil
         node.see(ended, FleetRevision(8), at: at(1))
-        #expect(node.step(need, at: at(1), random: 3).pause == .resume)
+        #expect(node.step(need, at: at(1), random: 3).pause == .resume(from: at(30)))
     }
 
     @Test("F10: only a refusal lowers the limit, also one during another pause, and each pause once")

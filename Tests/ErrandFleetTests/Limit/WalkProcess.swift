@@ -196,8 +196,8 @@ struct WalkProcess {
         case .pause(let end):
             _ = limiter.pause(until: end, at: now)
             dues.append(now)
-        case .resume:
-            limiter.resume(at: now)
+        case .resume(let end):
+            limiter.resume(from: end, at: now)
             dues.append(now)
         case nil: break
         }

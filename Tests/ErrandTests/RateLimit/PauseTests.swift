@@ -154,6 +154,18 @@ import Testing
         #expect(limiter.snapshot.available == 1)
     }
 
+    @Test("F10: a node that learns of the end of a pause does not end one that has begun since")
+    func newerPause() {
+        let limiter = RateLimiter(.requests(5, per: .seconds(1)), time: clock)
+        let (first, second) = (clock.now.advanced(by: .seconds(2)), clock.now.advanced(by: .seconds(5)))
+        limiter.pause(until: first)
+        limiter.pause(until: second)
+        limiter.resume(from: first)
+        #expect(limiter.snapshot.pausedUntil == second)
+        limiter.resume(from: second)
+        #expect(limiter.snapshot.pausedUntil == nil)
+    }
+
     @Test("without a pause, or after it, resuming changes nothing")
     func resumeWithoutPause() async throws {
         let limiter = RateLimiter(.requests(2, per: .seconds(1)), time: clock)
