@@ -320,13 +320,16 @@ private let results: [Transition] = [
     Transition(
         "T15: it is refused, but the file has brought a newer revision",
         .beingReplaced.after { _ = $0.find(newerButExpired, by: 1, at: date) },
-        { $0.end(1, ofRevision: 0, because: refreshRefused) }, .beingReplaced(1), of: newerButExpired),
+        { $0.end(1, ofRevision: 0, because: refreshRefused) }, .beingReplaced(1), of: newerButExpired, isSaved: true),
     Transition(
         "T3: below the cap a refresh goes on", .beingReplaced, { $0.checkCap(of: 1, at: .zero) },
         .beingReplaced(1), of: oldAnn),
 ]
 
 private let readings: [Transition] = [
+    Transition(
+        "T15: the same revision, whose save seemed to have failed", .beingReplaced,
+        { $0.find(oldAnn, by: 1, at: date) }, .beingReplaced(1), of: oldAnn, isSaved: true),
     Transition(
         "T15: the same revision", .savedAndReplaced, { $0.find(oldAnn, by: 1, at: date) },
         .beingReplaced(1), of: oldAnn, isSaved: true),
