@@ -93,7 +93,11 @@ case "lock":
         _ = try? await FileTokenPersistence(path: path, lockTimeout: .milliseconds(100)).exclusively { _ in }
         say("continued")
     }
-    say("waiting")
+    Task.detached {
+        try? await Task.sleep(for: .milliseconds(50))
+        // By itself, since whoever suspends it might come too late.
+        raise(SIGSTOP)
+    }
     do {
         try await impatient.exclusively { _ in say("locked") }
     } catch {

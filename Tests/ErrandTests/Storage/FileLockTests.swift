@@ -108,8 +108,7 @@ struct FileLockTests {
         let other = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
         #expect(flock(other, LOCK_EX) == 0)
         let child = try Child("lock", scratch.path("session"))
-        try await child.firstWord()
-        child.suspend()
+        try await child.isSuspended()
         // Longer than the child's time limit.
         try await Task.sleep(for: .seconds(1.5))
         child.resume()

@@ -41,9 +41,10 @@ final class Child: Sendable {
         process.input.write(Data("go\n".utf8))
     }
 
-    /// Suspends the process, as a machine that sleeps does.
-    func suspend() {
-        process.suspend()
+    /// Waits until the process has suspended itself, as if its machine slept.
+    func isSuspended() async throws {
+        let isSuspended = try await Subprocess.waiting { [process] in process.waitUntilSuspended() }
+        try #require(isSuspended)
     }
 
     /// Continues a process that was suspended.
