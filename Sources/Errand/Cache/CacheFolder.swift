@@ -77,6 +77,7 @@ final class CacheFolder: Sendable {
         try makeFolders()
         let draft = newName("new")
         try write([CacheFolderKey().file], to: draft)
+        // A draft that stays is removed by a later count.
         defer { try? FileSystem.remove(path(of: draft)) }
         do throws(SystemError) {
             try FileSystem.addName(path(of: "key"), to: path(of: draft))
@@ -96,6 +97,7 @@ final class CacheFolder: Sendable {
             made += made.isEmpty || made == "/" ? part : "/\(part)"
             try makeFolder(at: made)
         }
+        // Without that, the files have the protection that the system gives all others.
         if let opened = try? OpenFile(path, .reading) {
             FileSystem.protectContents(of: opened.descriptor)
             try? opened.close()
@@ -119,6 +121,7 @@ final class CacheFolder: Sendable {
     /// Returns the bytes of a small file; `nil` if there is none that only this user can read and write.
     private func bytes(of name: String) throws(SystemError) -> Data? {
         guard let (file, status) = try open(name) else { return nil }
+        // Nothing was written to it that closing could lose.
         defer { try? file.close() }
         return try file.read(upTo: min(status.length, Self.firstPart), at: 0)
     }
@@ -150,6 +153,7 @@ final class CacheFolder: Sendable {
             }
             try file.close()
         } catch {
+            // A draft that stays is removed by a later count.
             try? FileSystem.remove(path(of: name))
             throw error
         }
@@ -163,11 +167,15 @@ final class CacheFolder: Sendable {
             let status = try FileSystem.status(of: path(of: name), followingLinks: false)
             return status.kind == .file ? status.length : nil
         } catch {
-            // In a file that stands where a folder should be, there is none either.
-            guard error == .noSuchFile || error == .notAFolder else { throw error }
+            // In a file that stands where a folder of the cache should be, there is none either. Where the cache itself
+            // should be, it says nothing about the file.
+            guard error == .noSuchFile || error == .notAFolder && isThere else { throw error }
             return nil
         }
     }
+
+    /// Whether the folder of the cache is there. What cannot be looked at is not.
+    private var isThere: Bool { (try? FileSystem.status(of: path, followingLinks: true))?.kind == .folder }
 
     /// Removes a file, if it is there. Returns by how much the folder has grown.
     @discardableResult
@@ -201,6 +209,7 @@ final class CacheFolder: Sendable {
         _ name: String, _ key: CacheFolderKey, hasBody: Bool, where wanted: (CacheEntryFile.Fields) -> Bool
     ) throws(SystemError) -> (fields: CacheEntryFile.Fields, body: Data)? {
         guard let (file, status) = try open(name) else { return nil }
+        // Nothing was written to it that closing could lose.
         defer { try? file.close() }
         let seed = key.seed(of: name)
         var head = try file.read(upTo: min(status.length, Self.firstPart), at: 0)
@@ -209,6 +218,7 @@ final class CacheFolder: Sendable {
                 try CacheEntryFile(prefix: bytes, fileLength: status.length)
             }
             let bodyStart = prefix.length - prefix.bodyLength
+            // A part that cannot be read counts as damaged, as the body does.
             if head.count < bodyStart {
                 guard let longer = try? file.read(upTo: bodyStart, at: 0) else { throw DamagedEntry() }
                 head = longer

@@ -67,18 +67,17 @@ extension CacheFolder {
                 try FileSystem.remove(path(of: draft))
                 return nil
             }
+            var change = Extent()
+            // The resource depends on more now; what did not would be found first.
+            if name != place.plain, place.isPlain { change += try remove(place.plain) }
             try FileSystem.move(path(of: draft), to: path(of: name))
-            var change = Extent(
+            change += Extent(
                 responses: before == nil ? 1 : 0, bytes: head.count + response.body.count - (before ?? 0))
-            if name != place.plain, place.isPlain, let more = try? remove(place.plain) {
-                // The resource depends on more now; what did not would be found first.
-                change += more
-            }
-            if name != place.plain, before == nil, let more = try? removeOldVariants(at: place) {
-                change += more
-            }
+            // If that fails, the next variant tries again.
+            if name != place.plain, before == nil, let more = try? removeOldVariants(at: place) { change += more }
             return change
         } catch {
+            // A draft that stays is removed by a later count.
             try? FileSystem.remove(path(of: draft))
             throw error
         }
@@ -88,6 +87,7 @@ extension CacheFolder {
         var change = Extent()
         let names = try names(in: place.folder).filter(place.isForSameCredentials).map { "\(place.folder)/\($0)" }
         guard names.count > Self.variants else { return change }
+        // One that has gone since is the oldest.
         let oldest = names.map { name in
             (name, (try? FileSystem.status(of: path(of: name), followingLinks: false))?.modified.total ?? 0)
         }.sorted { $0.1 < $1.1 }
@@ -131,6 +131,7 @@ extension CacheFolder {
                 change += try remove("\(area)/\(base)")
                 let folder = CachePlace.folder(beside: "\(area)/\(base)")
                 for name in try names(in: folder) { change += try remove("\(folder)/\(name)") }
+                // It stays if another process has just put something there.
                 try? FileSystem.removeFolder(path(of: folder))
             }
             // What is stored under a name has a URL too.
@@ -191,6 +192,7 @@ extension CacheFolder {
             change += try remove(name)
         }
         for name in try names(in: old) where name.hasSuffix(".d") {
+            // If that fails, so does the removal of what it is in.
             try? FileSystem.removeFolder(path(of: "\(old)/\(name)"))
         }
         try FileSystem.removeFolder(path(of: old))

@@ -263,10 +263,10 @@ final class DiskCacheStore: CacheStore {
             }
             return nil
         } catch {
-            // What is there is out of date.
+            // What is there is out of date: also what depends on nothing, which would be found first.
             state.withLock { state in
                 state.failures += 1
-                state.add(.variant(response.variant, key, nil))
+                for variant in Set([response.variant, .none]) { state.add(.variant(variant, key, nil)) }
             }
             settle()
             return .notWritten

@@ -219,16 +219,16 @@ import Testing
 
     @Test(
         "K9: an error is no missing file: what could not be removed is not found when the error is gone",
-        arguments: ["", "/u"])
-    func unknownFile(place: String) async {
-        await withoutDiskThreads {
+        arguments: [("", true), ("/u", true), ("", false)])
+    func unknownFile(place: String, isLoop: Bool) async throws {
+        try await withoutDiskThreads {
             await store().put(CacheSample.response(size: 9), key)
             let store = store()
             #expect(await store.find(key) != nil)
-            // A link to itself in place of a folder: not even root sees what is in it.
+            // A link to itself in place of a folder, or a file: not even root sees what is in it.
             let (path, aside) = (folder + place, scratch.path("aside"))
             #expect(rename(path, aside) == 0)
-            #expect(symlink(path, path) == 0)
+            if isLoop { #expect(symlink(path, path) == 0) } else { try scratch.write("", to: "cache") }
             #expect(await store.put(CacheSample.response(size: 300_000, at: 9), key) == .tooLarge)
             #expect(store.failures == 1)
             unlink(path)
@@ -237,6 +237,21 @@ import Testing
             #expect(await store.put(CacheSample.response("/y"), CacheSample.key("/y")) == nil)
             #expect(lengths().count == 1)
             #expect(await self.store().find(key) == nil)
+        }
+    }
+
+    @Test("K9: what a response would have replaced that depends on less is not found after its write has failed")
+    func obsoletePlain() async throws {
+        try await withoutDiskThreads {
+            await store().put(CacheSample.response(size: 9), key)
+            let store = store()
+            let aside = scratch.path("aside")
+            #expect(rename(folder, aside) == 0)
+            try scratch.write("", to: "cache")
+            #expect(await store.put(CacheSample.response(vary: "sv", at: 9), key) == .notWritten)
+            unlink(folder)
+            #expect(rename(aside, folder) == 0)
+            #expect(await store.find(key, a: "de") == nil)
         }
     }
 
