@@ -50,7 +50,7 @@ public struct Reply<Value: Sendable>: Sendable {
 }
 
 extension Reply: CustomReflectable {
-    /// A mirror with the value and what the properties say.
+    /// A mirror that shows the value and the public properties.
     public var customMirror: Mirror {
         Mirror(
             self,

@@ -281,11 +281,11 @@ extension LimitNode {
     ) {
         let mine = next.owned(by: id)
         let isOwed = next.free < 0
+        // Waiters that leave do not report it.
+        let recheck = now.advanced(by: max(settings.period, .milliseconds(200)))
         guard mine > 0, isOwed || next.nodes.contains(where: { $0.id != id && $0.isShort }) else {
-            // Waiters that leave do not report it, and the record should not say for long that there are any.
-            if next.node(id)?.isShort == true {
-                step.look(at: now.advanced(by: max(settings.period, .milliseconds(200))))
-            }
+            // The record should not say for long that there are any.
+            if next.node(id)?.isShort == true { step.look(at: recheck) }
             return
         }
         // What the others can have is what this node does not need.
@@ -306,8 +306,7 @@ extension LimitNode {
             step.look(at: need.nextReturn)
         } else if let turn {
             // Once it is over, a node that still has less than it may keep waits for the others to change the record,
-            // or for its own waiters to leave, which do not report it.
-            let recheck = now.advanced(by: max(settings.period, .milliseconds(200)))
+            // or for its own waiters to leave.
             step.look(at: isOver ? recheck : turnStart.advanced(by: turn))
         }
         guard giveable > 0 else { return }

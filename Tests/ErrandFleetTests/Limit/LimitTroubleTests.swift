@@ -23,6 +23,15 @@ import Testing
         }
     }
 
+    /// Notes the events of a node from now on.
+    private func listen(to fleet: Fleet) -> (seen: Noted<[Fleet.Event]>, listening: Task<Void, Never>) {
+        let (events, seen) = (fleet.events, Noted<[Fleet.Event]>([]))
+        let listening = Task(executorPreference: clock.executor) {
+            for await event in events { seen.update { $0.append(event) } }
+        }
+        return (seen, listening)
+    }
+
     @Test(
         "F5: a user who may read, and not write, is reported once, and so is the end of that",
         arguments: ["errand/billing/limits/", "errand/billing/"])
@@ -30,11 +39,8 @@ import Testing
         let refusing = RefusingStore(store, keys: keys)
         let (reader, first, second) = (fleet("r", in: refusing), fleet("a", in: store), fleet("b", in: store))
         // The first renewal fails as soon as there is a limiter.
-        let (events, seen) = (reader.events, Noted<[Fleet.Event]>([]))
+        let (seen, listening) = listen(to: reader)
         let limiter = reader.limiter("api", limit)
-        let listening = Task(executorPreference: clock.executor) {
-            for await event in events { seen.update { $0.append(event) } }
-        }
         await clock.run {
             async let moving: Void = movePermits(between: [first, second], for: .seconds(20))
             let failures = Noted(0)
@@ -69,10 +75,7 @@ import Testing
         let refusing = RefusingStore(store, keys: "errand/billing/nodes/")
         refusing.isRefusing.value = false
         let (reader, other) = (fleet("r", in: refusing), fleet("b", in: store))
-        let (events, seen) = (reader.events, Noted<[Fleet.Event]>([]))
-        let listening = Task(executorPreference: clock.executor) {
-            for await event in events { seen.update { $0.append(event) } }
-        }
+        let (seen, listening) = listen(to: reader)
         let limiters = [reader.limiter("api", limit), other.limiter("api", limit)]
         await clock.run {
             // Both need permits, so that both are in the record.

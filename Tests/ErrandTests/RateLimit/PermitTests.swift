@@ -20,6 +20,13 @@ import Testing
         return send
     }
 
+    /// A send that waits for a connection, with a permit of that limiter.
+    private func waitingSend(of limiter: RateLimiter) throws -> Send {
+        let send = try send(with: try permit(of: limiter))
+        send.note(.waitingForConnection)
+        return send
+    }
+
     @Test(
         "C1: a send that waits in a middleware and for a connection keeps its one permit, which counts from the last",
         arguments: [Duration.zero, .seconds(1)])
@@ -41,8 +48,7 @@ import Testing
     func waitsLong() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
         try await clock.run {
-            let send = try send(with: try permit(of: limiter))
-            send.note(.waitingForConnection)
+            let send = try waitingSend(of: limiter)
             try await clock.sleep(for: .seconds(9))
             let other = Task(executorPreference: clock.executor) { () async throws(ServiceError) -> Instant in
                 try await limiter.acquire()
@@ -62,8 +68,7 @@ import Testing
     func pause() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
         try await clock.run {
-            let send = try send(with: try permit(of: limiter))
-            send.note(.waitingForConnection)
+            let send = try waitingSend(of: limiter)
             try await clock.sleep(for: .seconds(1))
             limiter.pause(until: clock.now.advanced(by: .seconds(2)))
             try await clock.sleep(for: .seconds(1))
