@@ -158,6 +158,7 @@ extension HTTPRequest {
         guard (200..<400).contains(response.status) else { return [] }
         var urls = [url]
         for name in ["Location", "Content-Location"] {
+            // What is no URL names nothing.
             guard let text = response.headers[name], let other = try? url.resolving(text), other.origin == url.origin,
                 !urls.contains(other)
             else { continue }

@@ -18,7 +18,8 @@ extension CacheFolder {
     static let spare = 8
 
     /// Counts what is in the folder. If there is more than `limit`, removes the files that were not used for the
-    /// longest time, and what processes left behind that have died. Returns what is there then.
+    /// longest time, and what processes left behind that have died. Returns what is there then. What cannot be removed
+    /// now counts, and is removed by a later count.
     func count(limit: Int, isUsed: (UInt64) -> Bool) throws(SystemError) -> Extent {
         checkKey()
         var files: [(time: Int64, length: Int)] = []
@@ -70,6 +71,7 @@ extension CacheFolder {
         return Extent(responses: files.count, bytes: files.reduce(0) { $0 + $1.length })
     }
 
+    /// Removes folders without files. One that has some, or that another process uses at this moment, stays.
     private func removeEmptyFolders(in area: String) {
         for name in (try? names(in: area)) ?? [] where name.hasSuffix(".d") {
             try? FileSystem.removeFolder(path(of: "\(area)/\(name)"))
@@ -77,6 +79,7 @@ extension CacheFolder {
         try? FileSystem.removeFolder(path(of: area))
     }
 
+    /// The status of a file; `nil` if another process has removed it since, or it is none.
     private func status(of name: String) -> FileStatus? {
         guard let status = try? FileSystem.status(of: path(of: name), followingLinks: false), status.kind == .file
         else { return nil }
@@ -89,6 +92,7 @@ extension CacheFolder {
         if age > Double(Self.draftLifetime) { try? FileSystem.remove(path(of: name)) }
     }
 
+    /// Notes that a file was used. Without that, it goes earlier than it should.
     private func touch(_ name: String) {
         guard let file = try? OpenFile(path(of: name), .readingNoLink) else { return }
         try? FileSystem.touch(file.descriptor)

@@ -59,6 +59,7 @@ final class TokenProver: Sendable {
         switch response.status {
         case 401: response.headers.tokenError?.code == HTTPHeaders.wantedNonce
         case 400:
+            // A body that says something else is not about a nonce.
             response.body.bytes.flatMap { try? JSONDecoder().decode(Refusal.self, from: $0) }?.error
                 == HTTPHeaders.wantedNonce
         default: false

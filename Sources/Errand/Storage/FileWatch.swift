@@ -99,6 +99,7 @@ package final class FileWatch: Sendable {
     private func look() {
         state.withLock { $0.isLookComing = false }
         watchNearest()
+        // A file that cannot be looked at counts as gone; whoever reads it next is told why.
         let version = (try? FileSystem.status(of: path, followingLinks: false))?.version
         let isChanged = state.withLock { state in
             defer { (state.version, state.wasGone) = (.some(version), false) }

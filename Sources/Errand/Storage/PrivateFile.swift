@@ -62,7 +62,7 @@ package struct PrivateFile: Sendable {
         try makeFolder()
         try refuseLinksAndFolders()
         // A process that was killed while writing has left its draft here. The process that holds the lock may delete
-        // it.
+        // it. If that fails, so does the creation of the next one, which says why.
         try? FileSystem.remove(draft)
         try orUnwritable { () throws(SystemError) in
             let file = try OpenFile(draft, .creating)
@@ -158,7 +158,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Opens the file for a lock on itself; `nil` if it cannot be opened.
+    /// Opens the file for a lock on itself; `nil` if it cannot be opened. Whoever reads it next is told why.
     func openForLock() -> OpenFile? { try? OpenFile(path, .readingNoLink) }
 
     /// Refuses a file that others may have written: with their session, this user's data would go to their account.
@@ -173,7 +173,8 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// The status of the file, or of the link in its place; `nil` if there is none.
+    /// The status of the file, or of the link in its place; `nil` if there is none. What cannot be looked at counts as
+    /// missing: the read or the write that follows fails with the reason.
     private var status: FileStatus? { try? FileSystem.status(of: path, followingLinks: false) }
 
     private var folderKind: FileStatus.Kind? { (try? FileSystem.status(of: folder, followingLinks: true))?.kind }

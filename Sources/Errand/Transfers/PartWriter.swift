@@ -65,7 +65,8 @@ struct PartWriter {
                 return hash
             }
         } catch {
-            // Some of the bytes may have been written.
+            // Some of the bytes may have been written. If that is not known, the part does not end here, and its next
+            // write is refused.
             let length = try? await call.onDisk(at: part.target) { [part] () throws(ServiceError) in part.length }
             offset = max(offset, length ?? 0)
             pending = Data()

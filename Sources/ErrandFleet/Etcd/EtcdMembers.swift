@@ -19,6 +19,7 @@ final class EtcdMembers: Sendable {
 
     init(_ addresses: [String], hasCredentials: Bool, timeout: Duration, transport: (any Transport)?) {
         self.addresses = addresses
+        // What is no URL is refused by its client.
         exposed = hasCredentials ? addresses.first { (try? HTTPURL($0))?.origin.isExposed ?? false } : nil
         clients = addresses.map { address in
             APIClient(ServerEnvironment(name: "etcd", baseURL: address)) {

@@ -321,6 +321,7 @@ extension Member {
             for part in [StoreTroubles.Part.renewals, .inspections] { noteSuccess(in: part) }
         }
         guard let revision = life.revision else { return }
+        // If that fails, the others wait for the end of its lifetime.
         _ = try? await store.write(nil, to: key(of: id), replacing: revision)
     }
 }

@@ -67,6 +67,7 @@ struct OAuthServer: Sendable {
         self.metadata = metadata
         time = configuration.time
         given = nil
+        // What is no URL is refused when it is used.
         let origins = Set(metadata.endpoints.compactMap { (try? HTTPURL($0.url))?.origin })
         var configuration = configuration
         if origins.count > 1, configuration.limiter == nil {

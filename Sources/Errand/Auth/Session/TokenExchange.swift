@@ -100,6 +100,7 @@ final class TokenExchange: Sendable {
             await result.completion()
             alarm.cancel()
             run.end()
+            // A refresh that has failed has brought nothing to discard.
             if let token = try? result.outcome?.get() { await discard(token) }
             revocation.end(pending)
         }
