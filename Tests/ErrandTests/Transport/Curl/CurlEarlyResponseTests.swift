@@ -106,7 +106,8 @@ struct CurlEarlyResponseTests {
         .enabled(if: InstalledLibrary.handlesStreams, InstalledLibrary.handlesNoStreams), arguments: [false, true])
     func inPieces(hasLength: Bool) async throws {
         let authority = try await TestAuthority()
-        let count = 400_000
+        // Many more at once would keep libcurl busy for so long that the transport takes them for a flood.
+        let count = 200_000
         // `content-length` comes after the status.
         let fields = hasLength ? #"OK + bytes([0x0F, 0x0D, 6]) + b"\#(count)""# : "OK"
         let server = try await servePieces(
@@ -124,7 +125,7 @@ struct CurlEarlyResponseTests {
         .enabled(if: hasPython, "openssl or python3 is not installed"))
     func wholeInPieces() async throws {
         let authority = try await TestAuthority()
-        let count = 400_000
+        let count = 200_000
         let server = try await servePieces(count, authority)
         let client = client(server.url, authority.transport())
         for _ in 0..<3 {
