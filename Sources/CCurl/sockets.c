@@ -3,6 +3,7 @@
 #if defined(__linux__)
 
 #include "library.h"
+#include "ports.h"
 #include "transfer.h"
 
 #include <errno.h>
@@ -74,47 +75,6 @@ static uint64_t inode_of(int socket) {
     return fstat(socket, &status) == 0 && S_ISSOCK(status.st_mode) ? status.st_ino : 0;
 }
 
-// MARK: The lists by port
-
-static void join_list(ccurl_sockets *sockets, int socket) {
-    ccurl_watch *watch = &sockets->watches[socket];
-    int *list = &sockets->lists[watch->from_port];
-    watch->next = *list;
-    *list = socket + 1;
-}
-
-static void leave_list(ccurl_sockets *sockets, int socket) {
-    ccurl_watch *watch = &sockets->watches[socket];
-    int *link = &sockets->lists[watch->from_port];
-    while (*link > 0 && *link != socket + 1) link = &sockets->watches[*link - 1].next;
-    if (*link > 0) *link = watch->next;
-    watch->next = 0;
-}
-
-static void leave_lists(ccurl_sockets *sockets, int socket) {
-    leave_list(sockets, socket);
-    if (!sockets->watches[socket].is_http3) return;
-    int *link = &sockets->http3;
-    while (*link > 0 && *link != socket + 1) link = &sockets->watches[*link - 1].next_http3;
-    if (*link > 0) *link = sockets->watches[socket].next_http3;
-}
-
-// Asks the system, once for each connection. Returns false for a socket that is not connected.
-static bool ask_ports(int socket, int *own_port, int *other_port) {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in four;
-        struct sockaddr_in6 six;
-    } own, other;
-    socklen_t own_length = sizeof own, other_length = sizeof other;
-    if (getsockname(socket, &own.any, &own_length) != 0) return false;
-    if (getpeername(socket, &other.any, &other_length) != 0) return false;
-    // The port is at the same place in both.
-    *own_port = ntohs(own.four.sin_port);
-    *other_port = ntohs(other.four.sin_port);
-    return *own_port > 0;
-}
-
 // MARK: Sockets come and go
 
 static int open_socket(void *context, int purpose, socket_address *address) {
@@ -145,7 +105,7 @@ static int open_socket(void *context, int purpose, socket_address *address) {
     ccurl_watch *watch = opened < 0 ? NULL : ccurl_watch_of(sockets, opened);
     if (!watch) return opened;
     // libcurl closes a socket that was never connected by itself, and then this descriptor may come again.
-    if (watch->is_own) leave_lists(sockets, opened);
+    if (watch->is_own) ccurl_ports_leave(sockets, opened);
     pthread_mutex_lock(&sockets->guard);
     *watch = (ccurl_watch){
         .is_own = true,
@@ -156,11 +116,7 @@ static int open_socket(void *context, int purpose, socket_address *address) {
         .origin = ccurl_transfer_request(transfer).origin,
     };
     pthread_mutex_unlock(&sockets->guard);
-    join_list(sockets, opened);
-    if (watch->is_http3) {
-        watch->next_http3 = sockets->http3;
-        sockets->http3 = opened + 1;
-    }
+    ccurl_ports_join(sockets, opened);
     return opened;
 }
 
@@ -209,7 +165,7 @@ static int close_socket(void *context, int socket) {
         // Another process may hold the socket too, and then closing it does not end the watch.
         ccurl_sockets_watch(sockets, socket, watch, 0);
         if (user) ccurl_transfer_connection(user)->kept_socket = 0;
-        if (watch->is_own) leave_lists(sockets, socket);
+        if (watch->is_own) ccurl_ports_leave(sockets, socket);
         memset(watch, 0, sizeof *watch);
     }
     int result = close(socket);
@@ -223,37 +179,6 @@ void ccurl_sockets_adopt(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     ccurl_api.easy_setopt(easy, CCURLOPT_OPENSOCKETDATA, transfer);
     ccurl_api.easy_setopt(easy, CCURLOPT_CLOSESOCKETFUNCTION, close_socket);
     ccurl_api.easy_setopt(easy, CCURLOPT_CLOSESOCKETDATA, sockets);
-}
-
-// Moves the sockets that are connected by now to the lists of their ports.
-static void sort_connected(ccurl_sockets *sockets) {
-    int socket = sockets->lists[0] - 1;
-    while (socket >= 0) {
-        int next = sockets->watches[socket].next - 1;
-        int own = 0, other = 0;
-        if (ask_ports(socket, &own, &other)) {
-            leave_list(sockets, socket);
-            sockets->watches[socket].from_port = own;
-            sockets->watches[socket].to_port = other;
-            join_list(sockets, socket);
-        }
-        socket = next;
-    }
-}
-
-// Returns the first socket in the list of its port that may be the transfer's connection, or the next one after
-// `socket`; -1 if there is none. There may be several: two hosts can be reached from one port.
-static int next_listed(const ccurl_sockets *sockets, const ccurl_connection *connection, int socket) {
-    if (connection->from_port <= 0 || connection->from_port >= CCURL_PORTS) return -1;
-    int i = socket < 0 ? sockets->lists[connection->from_port] : sockets->watches[socket].next;
-    while (i > 0 && sockets->watches[i - 1].to_port != connection->to_port) i = sockets->watches[i - 1].next;
-    return i - 1;
-}
-
-// The same, where the socket may have been connected a moment ago.
-static int next_socket(ccurl_sockets *sockets, const ccurl_connection *connection, int socket) {
-    if (socket < 0) sort_connected(sockets);
-    return next_listed(sockets, connection, socket);
 }
 
 void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer) {
@@ -277,7 +202,7 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     ccurl_connection *connection = ccurl_transfer_connection(transfer);
     int count = 0, found = -1;
     char byte;
-    for (int i = next_socket(sockets, connection, -1); i >= 0; i = next_socket(sockets, connection, i)) {
+    for (int i = ccurl_ports_next(sockets, connection, -1); i >= 0; i = ccurl_ports_next(sockets, connection, i)) {
         const ccurl_watch *watch = &sockets->watches[i];
         connection->may_be_http1 |= watch->is_http1;
         // Of two candidates, surplus bytes or the end of either count.
@@ -304,13 +229,13 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
 
 bool ccurl_sockets_is_http3(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     const ccurl_connection *connection = ccurl_transfer_connection(transfer);
-    int socket = next_socket(sockets, connection, -1);
+    int socket = ccurl_ports_next(sockets, connection, -1);
     // A socket of TCP and one of UDP can have the same ports.
-    return socket >= 0 && sockets->watches[socket].is_http3 && next_socket(sockets, connection, socket) < 0;
+    return socket >= 0 && sockets->watches[socket].is_http3 && ccurl_ports_next(sockets, connection, socket) < 0;
 }
 
 void ccurl_sockets_note_end(ccurl_sockets *sockets, ccurl_transfer *transfer) {
-    int socket = next_socket(sockets, ccurl_transfer_connection(transfer), -1);
+    int socket = ccurl_ports_next(sockets, ccurl_transfer_connection(transfer), -1);
     if (!ccurl_sockets_is_http3(sockets, transfer)) return;
     sockets->watches[socket].has_ended = true;
     if (ccurl_transfer_is_unsent_over_http3(transfer)) ccurl_transfer_note_lack_of_http3(transfer);
@@ -336,8 +261,8 @@ bool ccurl_sockets_have_idle(const ccurl_sockets *sockets, uint64_t origin) {
 void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     const ccurl_connection *connection = ccurl_transfer_connection(transfer);
     // Each piece of a body comes by here, and finds its connection in its list.
-    int socket = next_listed(sockets, connection, -1);
-    if (socket < 0) socket = next_socket(sockets, connection, -1);
+    int socket = ccurl_ports_next_known(sockets, connection, -1);
+    if (socket < 0) socket = ccurl_ports_next(sockets, connection, -1);
     if (socket < 0) return;
     ccurl_watch *watch = &sockets->watches[socket];
     watch->answered = watch->heard = ccurl_now();
@@ -353,7 +278,7 @@ void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer) {
 // not read because its reader is slow may have come.
 bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer, int64_t limit) {
     if (ccurl_transfer_is_paused(transfer)) return false;
-    int socket = next_socket(sockets, ccurl_transfer_connection(transfer), -1);
+    int socket = ccurl_ports_next(sockets, ccurl_transfer_connection(transfer), -1);
     // If bytes of responses came in the second half of the wait, the server is slow and the connection works.
     int64_t now = ccurl_now(), wait = now - ccurl_transfer_started(transfer);
     // The wait is for the head, or for what comes next in a body that may have begun long before.

@@ -12,7 +12,7 @@ struct CurlSocketTests {
     func programsOwn() async throws {
         let scratch = try Scratch()
         try scratch.write(Self.main, to: "main.c")
-        let files = [scratch.path("main.c"), "\(Self.shim)/sockets.c"]
+        let files = [scratch.path("main.c"), "\(Self.shim)/sockets.c", "\(Self.shim)/ports.c"]
         let options = ["-I\(Self.shim)", "-I\(Self.shim)/include", "-o", scratch.path("main")]
         try await Program.clang.run(files + options)
         let said = String(decoding: try await Program.run(scratch.path("main")), as: UTF8.self)
