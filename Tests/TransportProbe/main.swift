@@ -124,6 +124,8 @@ case "bodies":
         // Until something has arrived that no request asked for, which nothing reports.
         try await Task.sleep(for: .milliseconds(120))
     }
+    // With OpenSSL linked into libcurl, a thread that goes on while the process ends can crash it.
+    await transport.shutdown()
 case "exhausted" where arguments.count == 3:
     let transport = CurlTransport()
     _ = try await outcome(of: arguments[1], transport)
