@@ -7,6 +7,7 @@
 #include "transfer.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@
 
 // For how long a connection may have been idle, in microseconds. After 118 seconds libcurl does not use it again.
 #define LONGEST_IDLE 60000000
+// Instead of the number of bytes that the other side has acknowledged: it was not asked for.
+#define NOT_ASKED -2
 
 // As libcurl lays it out.
 typedef struct {
@@ -138,10 +141,19 @@ static int64_t acknowledged(int socket) {
 // of what was sent, which the FIN would have carried (RFC 9293, 3.10.7.4). A reset proves nothing: it does not say
 // what was read. So the errors are told apart: none, or EPIPE, means that the FIN came first.
 static bool was_sent_too_late(const ccurl_transfer *transfer, const ccurl_watch *watch, int socket) {
-    if (watch->acknowledged < 0) return false;
     const char *words = ccurl_transfer_words(transfer);
     if (words[0] && !strstr(words, strerror(EPIPE))) return false;
-    return acknowledged(socket) == watch->acknowledged;
+    if (watch->acknowledged != NOT_ASKED)
+        return watch->acknowledged >= 0 && acknowledged(socket) == watch->acknowledged;
+    long sent = ccurl_transfer_get_long(transfer, CCURLINFO_REQUEST_SIZE);
+    int unacknowledged = 0;
+    return sent > 0 && ioctl(socket, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged >= sent;
+}
+
+// Whether it is enough to ask the system what was acknowledged when the connection has died: all that was sent are the
+// bytes of the head, of which libcurl knows the number.
+static bool can_ask_later(ccurl_transfer *transfer) {
+    return !ccurl_transfer_is_encrypted(transfer) && !ccurl_transfer_upload(transfer)->exists;
 }
 
 // A server that has closed one of its idle connections has usually closed the others too.
@@ -189,6 +201,7 @@ void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     long version = ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION);
     if (version != CCURL_HTTP_VERSION_1_0 && version != CCURL_HTTP_VERSION_1_1) return;
     sockets->watches[socket].is_http1 = true;
+    sockets->watches[socket].kept_after = sockets->waits;
     sockets->watches[socket].is_doubtful = false;
 }
 
@@ -196,6 +209,14 @@ void ccurl_sockets_release(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     ccurl_connection *connection = ccurl_transfer_connection(transfer);
     if (connection->kept_socket) sockets->watches[connection->kept_socket - 1].user = NULL;
     connection->kept_socket = 0;
+}
+
+// Whether nothing has come on an idle connection, as far as the loop knows: a wait that began after its last response
+// is over, and epoll has reported nothing. Right after the response, when a surplus is most likely to come, there was no
+// such wait; and on a caller's thread, the loop's may have learned of something since.
+static bool is_silent(const ccurl_sockets *sockets, const ccurl_transfer *transfer, const ccurl_watch *watch) {
+    bool is_watched = sockets->looked > watch->kept_after && (watch->watched & EPOLLIN);
+    return is_watched && !ccurl_loop_is_lent(ccurl_transfer_loop(transfer));
 }
 
 bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
@@ -207,9 +228,8 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
         connection->may_be_http1 |= watch->is_http1;
         // Of two candidates, surplus bytes or the end of either count.
         if (watch->is_doubtful || watch->has_ended) return true;
-        // At the last moment, although epoll would have told: it last did when the turn began, and a surplus is most
-        // likely to come right after a response, which may be one of this turn.
-        if (watch->is_http1 && recv(i, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return true;
+        bool must_ask = watch->is_http1 && !is_silent(sockets, transfer, watch);
+        if (must_ask && recv(i, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return true;
         found = i;
         count++;
     }
@@ -221,7 +241,7 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     if (!watch->is_http3) sockets->reused[watch->origin % CCURL_REUSED] = found + 1;
     if (!watch->is_http1) return false;
     sockets->watches[found].user = transfer;
-    sockets->watches[found].acknowledged = acknowledged(found);
+    sockets->watches[found].acknowledged = can_ask_later(transfer) ? NOT_ASKED : acknowledged(found);
     connection->kept_socket = found + 1;
     connection->was_kept = true;
     return false;

@@ -30,6 +30,8 @@ typedef struct {
     // Whether it carries HTTP/1: then nothing may come while no request waits for it. The frames of HTTP/2 belong to
     // streams, and some come unasked.
     bool is_http1;
+    // The number of the loop's last wait that had begun when its last response ended.
+    uint64_t kept_after;
     // The server, as a hash of its address.
     uint64_t server;
     // Whether it takes no new requests: another connection to its server has died under a request, or a request waited
@@ -41,7 +43,7 @@ typedef struct {
     int64_t served;
     bool is_busy;
     // The request that runs on it, if the connection was kept; and how many bytes the other side had acknowledged
-    // before.
+    // before, if that was asked.
     ccurl_transfer *user;
     int64_t acknowledged;
 } ccurl_watch;
@@ -58,6 +60,8 @@ typedef struct {
     int http3;
     // The kept connections that were used last, by their origins; each entry is a descriptor plus one.
     int reused[CCURL_REUSED];
+    // How many waits the loop has begun, and the last of them after which it learned of all that had come.
+    uint64_t waits, looked;
     // Held while a socket is closed, and while what another thread reads of a watch is written: a descriptor that the
     // thread looks at does not become another file while it looks.
     pthread_mutex_t guard;

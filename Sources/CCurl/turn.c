@@ -49,6 +49,7 @@ static int64_t next_due(const ccurl_loop *loop) {
 }
 
 int ccurl_loop_prepare_wait(ccurl_loop *loop, bool may_wait) {
+    loop->sockets.waits++;
     loop->waits_until = may_wait ? next_due(loop) : 0;
     if (loop->waits_until == INT64_MAX) return LONGEST_WAIT;
     if (loop->waits_until == 0) return 0;
@@ -96,7 +97,6 @@ static void watch_again(ccurl_loop *loop) {
 
 static void handle(ccurl_loop *loop, struct epoll_event event) {
     int socket = event.data.fd;
-    if (socket == loop->alarm) return;
     ccurl_watch *watch = &loop->sockets.watches[socket];
     if (!watch->wanted) {
         ccurl_sockets_watch(&loop->sockets, socket, watch, 0);
@@ -114,10 +114,7 @@ static void handle(ccurl_loop *loop, struct epoll_event event) {
     watch->is_busy = watch->served - now > LONG;
 }
 
-static bool is_busy(const ccurl_loop *loop, int i) {
-    int socket = loop->events[i].data.fd;
-    return socket != loop->alarm && loop->sockets.watches[socket].is_busy;
-}
+static bool is_busy(const ccurl_loop *loop, int i) { return loop->sockets.watches[loop->events[i].data.fd].is_busy; }
 
 static int64_t served(const ccurl_loop *loop, int i) { return loop->sockets.watches[loop->events[i].data.fd].served; }
 
@@ -134,8 +131,25 @@ static void handle_busy(ccurl_loop *loop, int count) {
     } while (count > 0 && ccurl_now() < end);
 }
 
+// Notes what has come on connections that no request uses, before one can be sent on any of them. Leaves the events of
+// the others.
+static void handle_idle(ccurl_loop *loop) {
+    // With so many events there may be more.
+    if (loop->count >= 0 && loop->count < CCURL_MOST_EVENTS) loop->sockets.looked = loop->sockets.waits;
+    int count = 0;
+    for (int i = 0; i < loop->count; i++) {
+        int socket = loop->events[i].data.fd;
+        if (socket == loop->alarm) continue;
+        ccurl_watch *watch = &loop->sockets.watches[socket];
+        if (watch->wanted) loop->events[count++] = loop->events[i];
+        else ccurl_sockets_watch(&loop->sockets, socket, watch, 0);
+    }
+    loop->count = count;
+}
+
 void ccurl_loop_work(ccurl_loop *loop) {
     watch_again(loop);
+    handle_idle(loop);
     ccurl_shares_begin_turn(loop);
     int busy = 0;
     for (int i = 0; i < loop->count; i++) {

@@ -57,6 +57,7 @@ struct CurlSocketTests {
         long ccurl_transfer_get_long(const ccurl_transfer *transfer, ccurl_info info) { return 0; }
         int64_t ccurl_transfer_started(const ccurl_transfer *transfer) { return 0; }
         bool ccurl_transfer_is_encrypted(const ccurl_transfer *transfer) { return false; }
+        ccurl_upload *ccurl_transfer_upload(ccurl_transfer *transfer) { return NULL; }
         bool ccurl_transfer_is_paused(const ccurl_transfer *transfer) { return false; }
         bool ccurl_transfer_was_sent(const ccurl_transfer *transfer) { return false; }
         void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer) {}
