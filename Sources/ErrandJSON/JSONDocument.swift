@@ -26,8 +26,8 @@ final class JSONDocument {
     let isSnakeCase: Bool
     /// Some of the types that are known not to be collections that are read without their initializers.
     private var models = SIMD8<UInt>()
-    /// The type that was last looked up by `stringKeyed`, and the answer.
-    var lastStringKeyed: (type: ObjectIdentifier, answer: (any StringKeyed.Type)?)?
+    /// The type that was last looked up by `collection`, and the answer.
+    var lastCollection: (type: ObjectIdentifier, answer: (any JSONCollection.Type)?)?
 
     init(
         _ bytes: UnsafeBufferPointer<UInt8>, _ options: FastJSONDecoder, for recipient: (any Stoppable)? = nil

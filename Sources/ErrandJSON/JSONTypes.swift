@@ -104,17 +104,17 @@ extension JSONValueDecoder {
         _ entry: Int, as type: Value.Type, at key: some CodingKey
     ) throws -> Value {
         guard let collection = JSONPlainCollection.of(type), collection.fits(document[entry]) else {
-            return try dictionaryOrModel(entry, as: type, at: key)
+            return try collectionOrModel(entry, as: type, at: key)
         }
-        return try collection.read(entry, in: document) ?? dictionaryOrModel(entry, as: type, at: key)
+        return try collection.read(entry, in: document) ?? collectionOrModel(entry, as: type, at: key)
     }
 
     @inline(never)
-    private func dictionaryOrModel<Value: Decodable>(
+    private func collectionOrModel<Value: Decodable>(
         _ entry: Int, as type: Value.Type, at key: some CodingKey
     ) throws -> Value {
-        if document[entry].isObject || document.changesKeys, let dictionary = document.stringKeyed(type) {
-            return try self.dictionary(dictionary, entry, at: key)
+        if let collection = document.collection(type, for: document[entry]) {
+            return try self.collection(collection, entry, at: key)
         }
         if JSONPlainCollection.of(type) == nil { document.rememberModel(type, of: document[entry].kind) }
         return try model(entry, as: type, at: key)

@@ -86,6 +86,48 @@ struct PlainCollectionTests {
         checkAll(Self.elements[element])
     }
 
+    @Test("so do sets, whose elements may be there several times")
+    func sets() {
+        func check<Element: Decodable & Hashable>(_ type: Element.Type) {
+            func sorted(_ decode: () throws -> Set<Element>) -> String {
+                Outcome.of { try decode().map { Outcome.text($0) }.sorted() }
+            }
+            for document in Self.documents + [#"["a","low","a"]"#, "[1,2,1]", #"["low",null]"#] {
+                let data = Data(document.utf8)
+                let ours = sorted { try FastJSONDecoder().decode(Set<Element>.self, from: data) }
+                let theirs = sorted { try JSONDecoder().decode(Set<Element>.self, from: data) }
+                #expect(ours == theirs, "\(document) as a set of \(type)")
+            }
+        }
+        check(String.self)
+        check(Int.self)
+        check(Level.self)
+        check([Level].self)
+    }
+
+    /// Eight times as large as what it consists of.
+    private struct Eightfold<Part> {
+        var parts: (Part, Part, Part, Part, Part, Part, Part, Part)?
+    }
+
+    private struct Large: Decodable {
+        var bytes = Eightfold<Eightfold<Eightfold<Eightfold<Eightfold<Int>>>>>()
+        var number: Int
+
+        enum CodingKeys: CodingKey { case number }
+    }
+
+    @Test("a list gets memory as its elements come: all that it may have would need more than there is")
+    func memory() throws {
+        #expect(MemoryLayout<Large>.size > 200_000)
+        let document = Data("[\(Array(repeating: "0", count: 1_000_000).joined(separator: ","))]".utf8)
+        let error = #expect(throws: DecodingError.self) {
+            try FastJSONDecoder().decode([Large].self, from: document)
+        }
+        guard case .typeMismatch(_, let context) = error else { throw try #require(error) }
+        #expect(context.codingPath.map(\.stringValue) == ["Index 0"])
+    }
+
     @Test("a decimal number is that of its digits, to the exponent")
     func decimals() throws {
         var random = SeededRandom(11)

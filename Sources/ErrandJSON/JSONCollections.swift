@@ -1,0 +1,157 @@
+import Synchronization
+
+/// A collection of anything that can be decoded: an array, a set, or a dictionary whose keys are strings.
+///
+/// Their own initializers take longer for each element than most elements do.
+protocol JSONCollection: SendableMetatype {
+    static var isDictionary: Bool { get }
+
+    /// Decodes all elements or members of the decoder's entry, which is an array or an object, as the type demands.
+    init(contentsOf decoder: JSONValueDecoder) throws
+}
+
+extension Array: JSONCollection where Element: Decodable {
+    static var isDictionary: Bool { false }
+
+    init(contentsOf decoder: JSONValueDecoder) throws {
+        self.init()
+        reserveCapacity(decoder.firstCapacity(for: Element.self))
+        var elements = decoder.elements
+        while let element: Element = try elements.next() { append(element) }
+    }
+}
+
+extension Set: JSONCollection where Element: Decodable {
+    static var isDictionary: Bool { false }
+
+    init(contentsOf decoder: JSONValueDecoder) throws {
+        self.init(minimumCapacity: decoder.firstCapacity(for: Element.self))
+        var elements = decoder.elements
+        while let element: Element = try elements.next() { insert(element) }
+    }
+}
+
+extension Dictionary: JSONCollection where Key == String, Value: Decodable {
+    static var isDictionary: Bool { true }
+
+    init(contentsOf decoder: JSONValueDecoder) throws {
+        let (document, entry) = (decoder.document, decoder.entry)
+        let end = document[entry].place
+        self.init(minimumCapacity: document[entry].length)
+        var index = entry + 1
+        while index < end {
+            try document.step()
+            let name = try decoder.name(index)
+            // With a key strategy, `JSONDecoder` decodes further members with the same key too.
+            if document.changesKeys {
+                let value = try decoder.value(index + 1, as: Value.self, at: JSONPathKey.name(name))
+                if self[name] == nil { self[name] = value }
+            } else if self[name] == nil {
+                self[name] = try decoder.value(index + 1, as: Value.self, at: JSONPathKey.member(name))
+            }
+            index = document.index(after: index + 1)
+        }
+    }
+}
+
+/// The elements of an array, one after the other.
+private struct Elements {
+    private let decoder: JSONValueDecoder
+    private let count: Int
+    private var entry: Int
+    private var number = 0
+
+    init(_ decoder: JSONValueDecoder) {
+        self.decoder = decoder
+        count = decoder.document[decoder.entry].length
+        entry = decoder.entry + 1
+    }
+
+    @inline(__always)
+    mutating func next<Element: Decodable>() throws -> Element? {
+        guard number < count else { return nil }
+        let element = try decoder.value(entry, as: Element.self, at: JSONPathKey.index(number))
+        number += 1
+        entry = decoder.document.index(after: entry)
+        // Most elements are steps by themselves; plain ones are fast.
+        if number & 0xFFF == 0 { try decoder.document.ask() }
+        return element
+    }
+}
+
+extension JSONValueDecoder {
+    /// How much memory a list gets before its first element is decoded, which may fail.
+    private static let firstBytes = 1 << 16
+
+    fileprivate func firstCapacity<Element>(for element: Element.Type) -> Int {
+        min(document[entry].length, Self.firstBytes / max(1, MemoryLayout<Element>.stride))
+    }
+
+    fileprivate var elements: Elements { Elements(self) }
+
+    /// Decodes a collection to whose keys no key strategy applies.
+    func collection<Value>(_ type: any JSONCollection.Type, _ entry: Int, at key: some CodingKey) throws -> Value {
+        if type.isDictionary {
+            if document[entry].isNull { throw error(.null, [String: Any].self, entry, at: key) }
+            try requireObject(entry, at: key)
+        }
+        let collection = try withDecoder(of: entry, at: key) { decoder in
+            // The initializer of a dictionary reads all keys before any value.
+            if !document.changesKeys, document[entry].kind == .irregularObject { try decoder.requireNames() }
+            return try type.init(contentsOf: decoder)
+        }
+        // It is an instance of that type.
+        guard let value = collection as? Value else { throw error(.otherType, Value.self, entry, at: key) }
+        return value
+    }
+
+    fileprivate func name(_ entry: Int) throws -> String {
+        try read(entry, at: JSONPathKey.none) { entry throws(JSONMisfit) in try document.string(entry) }
+    }
+
+    private func requireNames() throws {
+        let end = document[entry].place
+        var index = entry + 1
+        while index < end {
+            try document.step()
+            _ = try name(index)
+            index = document.index(after: index + 1)
+        }
+    }
+}
+
+/// The types that have been found to be such collections, or to be none.
+///
+/// To ask a type for a conformance takes long if it has none, so the answers are kept for the whole process. There are
+/// as many as the program has types that are decoded and as large as a pointer.
+enum JSONCollectionTypes {
+    private static let known = Mutex<[ObjectIdentifier: (any JSONCollection.Type)?]>([:])
+
+    static func find(_ type: any Decodable.Type) -> (any JSONCollection.Type)? {
+        let id = ObjectIdentifier(type)
+        if let answer = known.withLock({ $0[id] }) { return answer }
+        let answer = type as? any JSONCollection.Type
+        known.withLock { $0[id] = .some(answer) }
+        return answer
+    }
+}
+
+extension JSONDocument {
+    /// Returns the type as that of a collection that the entry can be one of; `nil` for any other.
+    @inline(__always)
+    func collection(_ type: any Decodable.Type, for entry: JSONEntry) -> (any JSONCollection.Type)? {
+        guard entry.isContainer || changesKeys, let collection = collection(type) else { return nil }
+        // With a key strategy, a dictionary reports by itself what it is not.
+        let fits = collection.isDictionary ? entry.isObject || changesKeys : entry.kind == .array
+        return fits ? collection : nil
+    }
+
+    @inline(__always)
+    private func collection(_ type: any Decodable.Type) -> (any JSONCollection.Type)? {
+        // Most objects in a document are of the type of the one before.
+        if let (last, answer) = lastCollection, last == ObjectIdentifier(type) { return answer }
+        let answer = JSONCollectionTypes.find(type)
+        lastCollection = (ObjectIdentifier(type), answer)
+        return answer
+    }
+}
