@@ -212,8 +212,8 @@ void ccurl_sockets_release(ccurl_sockets *sockets, ccurl_transfer *transfer) {
 }
 
 // Whether nothing has come on an idle connection, as far as the loop knows: a wait that began after its last response
-// is over, and epoll has reported nothing. Right after the response, when a surplus is most likely to come, there was no
-// such wait; and on a caller's thread, the loop's may have learned of something since.
+// is over, and epoll has reported nothing. Right after the response, when a surplus is most likely to come, there was
+// no such wait; and on a caller's thread, the loop's may have learned of something since.
 static bool is_silent(const ccurl_sockets *sockets, const ccurl_transfer *transfer, const ccurl_watch *watch) {
     bool is_watched = sockets->looked > watch->kept_after && (watch->watched & EPOLLIN);
     return is_watched && !ccurl_loop_is_lent(ccurl_transfer_loop(transfer));
