@@ -81,6 +81,8 @@ enum CoreBench {
         return (client, network)
     }
 
+    /// Not on the main actor, on which the program begins: each call would have to come back to it.
+    @concurrent
     private static func callAll(_ client: APIClient) async throws {
         for _ in 0..<calls { _ = try await client.run(Endpoint<NoContent>.get("users/7/friends")) }
     }
