@@ -62,6 +62,13 @@ static bool shows_sharing(ccurl_transfer *transfer, bool is_new) {
     return session && !can_notice_unread(transfer, session) && !transfer->connection.may_be_http1;
 }
 
+// Whether a new connection is certainly one of HTTP/1.
+static bool is_http1(const ccurl_transfer *transfer) {
+    if (!transfer->request.is_encrypted) return true;
+    const tls_session *session = tls_session_of(transfer);
+    return session && can_notice_unread(transfer, session) && !has_agreed_on_http2(transfer);
+}
+
 // Whether the TLS library may hold unread bytes of the other side.
 static bool may_have_unread(const ccurl_transfer *transfer) {
     const tls_session *session = tls_session_of(transfer);
@@ -139,6 +146,8 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
         return CCURL_PREREQFUNC_ABORT;
     }
     if (is_new && transfer->request.is_encrypted) ccurl_flood_note_certificates(ccurl_loop_flood(transfer->loop));
+    // Not only when its first response has ended: libcurl may use it again in the same turn.
+    if (is_new && is_http1(transfer)) ccurl_sockets_note_http1(ccurl_loop_sockets(transfer->loop), transfer);
     if (shows_sharing(transfer, is_new)) ccurl_transfer_tell(transfer, CCURL_SHARED);
     ccurl_transfer_tell(transfer, CCURL_CONNECTED);
     // The last act before the first byte: the process may be stopped at any line above.

@@ -20,7 +20,7 @@
 
 // For how long a connection may have been idle, in microseconds. After 118 seconds libcurl does not use it again.
 #define LONGEST_IDLE 60000000
-// Instead of the number of bytes that the other side has acknowledged: it was not asked for.
+// Stands for a number of acknowledged bytes that the system was not asked for.
 #define NOT_ASKED -2
 
 // As libcurl lays it out.
@@ -150,8 +150,8 @@ static bool was_sent_too_late(const ccurl_transfer *transfer, const ccurl_watch 
     return sent > 0 && ioctl(socket, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged >= sent;
 }
 
-// Whether it is enough to ask the system what was acknowledged when the connection has died: all that was sent are the
-// bytes of the head, of which libcurl knows the number.
+// Whether the system can be asked after the connection has died, instead of before the request: all that is sent is the
+// head, of which libcurl knows the length.
 static bool can_ask_later(ccurl_transfer *transfer) {
     return !ccurl_transfer_is_encrypted(transfer) && !ccurl_transfer_upload(transfer)->exists;
 }
@@ -200,23 +200,36 @@ void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     if (socket < 0 || (size_t)socket >= sockets->capacity || !sockets->watches[socket].is_own) return;
     long version = ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION);
     if (version != CCURL_HTTP_VERSION_1_0 && version != CCURL_HTTP_VERSION_1_1) return;
-    sockets->watches[socket].is_http1 = true;
-    sockets->watches[socket].kept_after = sockets->waits;
-    sockets->watches[socket].is_doubtful = false;
+    ccurl_watch *watch = &sockets->watches[socket];
+    watch->is_http1 = true;
+    watch->is_doubtful = false;
+    // In the same turn, libcurl may have sent another request on it.
+    if (watch->user && watch->user != transfer) return;
+    watch->is_idle = true;
+    watch->idle_since = sockets->waits;
 }
 
 void ccurl_sockets_release(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     ccurl_connection *connection = ccurl_transfer_connection(transfer);
-    if (connection->kept_socket) sockets->watches[connection->kept_socket - 1].user = NULL;
+    ccurl_watch *watch = connection->kept_socket ? &sockets->watches[connection->kept_socket - 1] : NULL;
+    if (watch && watch->user == transfer) watch->user = NULL;
     connection->kept_socket = 0;
 }
 
-// Whether nothing has come on an idle connection, as far as the loop knows: a wait that began after its last response
-// is over, and epoll has reported nothing. Right after the response, when a surplus is most likely to come, there was
-// no such wait; and on a caller's thread, the loop's may have learned of something since.
+void ccurl_sockets_note_http1(ccurl_sockets *sockets, ccurl_transfer *transfer) {
+    const ccurl_connection *connection = ccurl_transfer_connection(transfer);
+    int socket = ccurl_ports_next(sockets, connection, -1);
+    if (socket < 0 || ccurl_ports_next(sockets, connection, socket) >= 0) return;
+    sockets->watches[socket].is_http1 = !sockets->watches[socket].is_http3;
+}
+
+// Whether nothing has come on a connection since its last response ended, as far as the loop knows: a wait that began
+// after that is over, and epoll has reported all that had come by then. In the turn in which the response ended, a
+// surplus is most likely to come, and there was no such wait; on a caller's thread, the loop's may know more by now.
 static bool is_silent(const ccurl_sockets *sockets, const ccurl_transfer *transfer, const ccurl_watch *watch) {
-    bool is_watched = sockets->looked > watch->kept_after && (watch->watched & EPOLLIN);
-    return is_watched && !ccurl_loop_is_lent(ccurl_transfer_loop(transfer));
+    bool has_looked = sockets->looked == sockets->waits && sockets->waits > watch->idle_since;
+    bool is_watched = watch->is_idle && (watch->watched & EPOLLIN);
+    return has_looked && is_watched && !ccurl_loop_is_lent(ccurl_transfer_loop(transfer));
 }
 
 bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
@@ -224,12 +237,13 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     int count = 0, found = -1;
     char byte;
     for (int i = ccurl_ports_next(sockets, connection, -1); i >= 0; i = ccurl_ports_next(sockets, connection, i)) {
-        const ccurl_watch *watch = &sockets->watches[i];
+        ccurl_watch *watch = &sockets->watches[i];
         connection->may_be_http1 |= watch->is_http1;
         // Of two candidates, surplus bytes or the end of either count.
         if (watch->is_doubtful || watch->has_ended) return true;
         bool must_ask = watch->is_http1 && !is_silent(sockets, transfer, watch);
         if (must_ask && recv(i, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return true;
+        watch->is_idle = false;
         found = i;
         count++;
     }

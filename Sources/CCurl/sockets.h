@@ -30,8 +30,10 @@ typedef struct {
     // Whether it carries HTTP/1: then nothing may come while no request waits for it. The frames of HTTP/2 belong to
     // streams, and some come unasked.
     bool is_http1;
-    // The number of the loop's last wait that had begun when its last response ended.
-    uint64_t kept_after;
+    // Whether the loop has noted the end of its last request, and the number of the loop's last wait that had begun by
+    // then.
+    bool is_idle;
+    uint64_t idle_since;
     // The server, as a hash of its address.
     uint64_t server;
     // Whether it takes no new requests: another connection to its server has died under a request, or a request waited
@@ -60,7 +62,7 @@ typedef struct {
     int http3;
     // The kept connections that were used last, by their origins; each entry is a descriptor plus one.
     int reused[CCURL_REUSED];
-    // How many waits the loop has begun, and the last of them after which it learned of all that had come.
+    // How many waits the loop has begun, and the number of the last one after which it learned of all that had come.
     uint64_t waits, looked;
     // Held while a socket is closed, and while what another thread reads of a watch is written: a descriptor that the
     // thread looks at does not become another file while it looks.
@@ -106,6 +108,8 @@ void ccurl_sockets_note_end(ccurl_sockets *sockets, ccurl_transfer *transfer);
 void ccurl_sockets_release(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Notes which connection a transfer that has ended leaves for the next.
 void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// Notes that the new connection on which the transfer is about to be sent is one of HTTP/1.
+void ccurl_sockets_note_http1(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Whether the kept connection that the transfer is about to use must not be used again. If it may, the loop watches
 // what becomes of it.
 bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer);

@@ -134,7 +134,7 @@ static void handle_busy(ccurl_loop *loop, int count) {
 // Notes what has come on connections that no request uses, before one can be sent on any of them. Leaves the events of
 // the others.
 static void handle_idle(ccurl_loop *loop) {
-    // With so many events there may be more.
+    // With as many events as fit, there may be more.
     if (loop->count >= 0 && loop->count < CCURL_MOST_EVENTS) loop->sockets.looked = loop->sockets.waits;
     int count = 0;
     for (int i = 0; i < loop->count; i++) {
@@ -148,8 +148,8 @@ static void handle_idle(ccurl_loop *loop) {
 }
 
 void ccurl_loop_work(ccurl_loop *loop) {
-    watch_again(loop);
     handle_idle(loop);
+    watch_again(loop);
     ccurl_shares_begin_turn(loop);
     int busy = 0;
     for (int i = 0; i < loop->count; i++) {
