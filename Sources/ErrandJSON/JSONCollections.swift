@@ -2,7 +2,7 @@ import Synchronization
 
 /// A collection of anything that can be decoded: an array, a set, or a dictionary whose keys are strings.
 ///
-/// Their own initializers take longer for each element than most elements do.
+/// The standard library's initializers take longer for each element than most elements do.
 protocol JSONCollection: SendableMetatype {
     static var isDictionary: Bool { get }
 
@@ -15,7 +15,7 @@ extension Array: JSONCollection where Element: Decodable {
 
     init(contentsOf decoder: JSONValueDecoder) throws {
         self.init()
-        reserveCapacity(decoder.firstCapacity(for: Element.self))
+        reserveCapacity(decoder.firstCapacity(of: MemoryLayout<Element>.stride))
         var elements = decoder.elements
         while let element: Element = try elements.next() { append(element) }
     }
@@ -25,7 +25,7 @@ extension Set: JSONCollection where Element: Decodable {
     static var isDictionary: Bool { false }
 
     init(contentsOf decoder: JSONValueDecoder) throws {
-        self.init(minimumCapacity: decoder.firstCapacity(for: Element.self))
+        self.init(minimumCapacity: decoder.firstCapacity(of: MemoryLayout<Element>.stride))
         var elements = decoder.elements
         while let element: Element = try elements.next() { insert(element) }
     }
@@ -37,7 +37,8 @@ extension Dictionary: JSONCollection where Key == String, Value: Decodable {
     init(contentsOf decoder: JSONValueDecoder) throws {
         let (document, entry) = (decoder.document, decoder.entry)
         let end = document[entry].place
-        self.init(minimumCapacity: document[entry].length)
+        let size = MemoryLayout<String>.stride + MemoryLayout<Value>.stride
+        self.init(minimumCapacity: decoder.firstCapacity(of: size))
         var index = entry + 1
         while index < end {
             try document.step()
@@ -80,16 +81,17 @@ private struct Elements {
 }
 
 extension JSONValueDecoder {
-    /// How much memory a list gets before its first element is decoded, which may fail.
-    private static let firstBytes = 1 << 16
+    /// How much memory a collection gets at most before its first element is decoded, which may fail.
+    private static let firstBytes = 1 << 20
 
-    fileprivate func firstCapacity<Element>(for element: Element.Type) -> Int {
-        min(document[entry].length, Self.firstBytes / max(1, MemoryLayout<Element>.stride))
+    /// Returns the capacity to begin with for elements of that size.
+    fileprivate func firstCapacity(of size: Int) -> Int {
+        min(document[entry].length, Self.firstBytes / max(1, size))
     }
 
     fileprivate var elements: Elements { Elements(self) }
 
-    /// Decodes a collection to whose keys no key strategy applies.
+    /// Decodes a collection. No key strategy applies to the keys of a dictionary.
     func collection<Value>(_ type: any JSONCollection.Type, _ entry: Int, at key: some CodingKey) throws -> Value {
         if type.isDictionary {
             if document[entry].isNull { throw error(.null, [String: Any].self, entry, at: key) }
@@ -137,7 +139,7 @@ enum JSONCollectionTypes {
 }
 
 extension JSONDocument {
-    /// Returns the type as that of a collection that the entry can be one of; `nil` for any other.
+    /// Returns the type as a collection, if the entry can hold one; otherwise `nil`.
     @inline(__always)
     func collection(_ type: any Decodable.Type, for entry: JSONEntry) -> (any JSONCollection.Type)? {
         guard entry.isContainer || changesKeys, let collection = collection(type) else { return nil }
@@ -148,7 +150,7 @@ extension JSONDocument {
 
     @inline(__always)
     private func collection(_ type: any Decodable.Type) -> (any JSONCollection.Type)? {
-        // Most objects in a document are of the type of the one before.
+        // Most containers in a document are of the type of the one before.
         if let (last, answer) = lastCollection, last == ObjectIdentifier(type) { return answer }
         let answer = JSONCollectionTypes.find(type)
         lastCollection = (ObjectIdentifier(type), answer)

@@ -2,7 +2,7 @@
 ///
 /// The methods for collections are requirements, so that each type has a copy of them that the compiler has
 /// specialized: a loop that asks a witness for every element takes several times as long. They return `nil` where an
-/// element does not fit. The initializer of the collection then finds the same, and reports it with its path.
+/// element does not fit. The collection is then decoded element by element, which reports that with its path.
 protocol JSONPlain: Decodable, SendableMetatype {
     static func read(_ entry: Int, in document: JSONDocument) throws(JSONMisfit) -> Self
 

@@ -97,8 +97,8 @@ extension JSONValueDecoder {
         try withDecoder(of: entry, at: key) { try Value(from: $0) }
     }
 
-    /// Decodes what may be a collection. Where a collection of plain values has others, its initializer finds the same,
-    /// and reports it with its path.
+    /// Decodes what may be a collection. A collection of plain values that has others is decoded element by element,
+    /// which reports them with their paths.
     @inline(never)
     private func collection<Value: Decodable>(
         _ entry: Int, as type: Value.Type, at key: some CodingKey

@@ -111,21 +111,27 @@ struct PlainCollectionTests {
     }
 
     private struct Large: Decodable {
-        var bytes = Eightfold<Eightfold<Eightfold<Eightfold<Eightfold<Int>>>>>()
+        var bytes = Eightfold<Eightfold<Eightfold<Eightfold<Int>>>>()
         var number: Int
 
         enum CodingKeys: CodingKey { case number }
     }
 
-    @Test("a list gets memory as its elements come: all that it may have would need more than there is")
+    @Test("a collection gets memory as its elements come: reserving it for all of them would need more than there is")
     func memory() throws {
-        #expect(MemoryLayout<Large>.size > 200_000)
-        let document = Data("[\(Array(repeating: "0", count: 1_000_000).joined(separator: ","))]".utf8)
-        let error = #expect(throws: DecodingError.self) {
-            try FastJSONDecoder().decode([Large].self, from: document)
+        #expect(MemoryLayout<Large>.size > 30_000)
+        let count = 2_000_000
+        func check<Value: Decodable>(
+            _ type: Value.Type, _ element: String, in brackets: String, at key: String
+        ) throws {
+            let elements = String(repeating: element + ",", count: count).dropLast()
+            let document = Data("\(brackets.first ?? " ")\(elements)\(brackets.last ?? " ")".utf8)
+            let error = #expect(throws: DecodingError.self) { try FastJSONDecoder().decode(type, from: document) }
+            guard case .typeMismatch(_, let context) = error else { throw try #require(error) }
+            #expect(context.codingPath.map(\.stringValue) == [key])
         }
-        guard case .typeMismatch(_, let context) = error else { throw try #require(error) }
-        #expect(context.codingPath.map(\.stringValue) == ["Index 0"])
+        try check([Large].self, "0", in: "[]", at: "Index 0")
+        try check([String: Large].self, #""a":0"#, in: "{}", at: "a")
     }
 
     @Test("a decimal number is that of its digits, to the exponent")
