@@ -93,15 +93,19 @@ final class ServerProcess: Sendable {
         }
     }
 
-    /// Waits until the server has printed something more.
+    /// Waits until the server has printed something more. A test that is out of time ends the server, and so the wait.
     func said() async {
         let process = process
-        await withCheckedContinuation { continuation in
-            // Not on a thread that other tasks need.
-            Thread.detachNewThread {
-                _ = process.output.availableData
-                continuation.resume()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                // Not on a thread that other tasks need.
+                Thread.detachNewThread {
+                    _ = process.output.availableData
+                    continuation.resume()
+                }
             }
+        } onCancel: {
+            process.stop()
         }
     }
 
