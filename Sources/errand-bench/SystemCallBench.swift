@@ -11,8 +11,8 @@ import Glibc
 import Musl
 #endif
 
-/// How many system calls a call makes, beside a bare libcurl loop. `strace` counts those of the process that makes the
-/// calls; the server is another one. That makes them slow, so no time is measured here.
+/// How many system calls a call makes, beside a bare libcurl loop. `perf` counts those of the process that makes the
+/// calls; the server is another one. `strace` would make them so slow that calls no longer meet.
 enum SystemCallBench {
     private static let tasks = [1, 16]
     private static let cycles = 3
@@ -20,8 +20,8 @@ enum SystemCallBench {
     private static let short = 0.4, long = 1.2
 
     static func run(_ url: String, into report: inout Report) throws {
-        guard (try? Child("strace", ["-o", "/dev/null", "true"]).end()) != nil else {
-            let words = Array("system calls are not counted: strace is not installed, or may not trace\n".utf8)
+        guard (try? Child("perf", options("/dev/null") + ["true"]).end()) != nil else {
+            let words = Array("system calls are not counted: perf is not installed, or may not trace\n".utf8)
             _ = write(2, words, words.count)
             return
         }
@@ -37,6 +37,10 @@ enum SystemCallBench {
         }
     }
 
+    private static let event = "raw_syscalls:sys_enter"
+
+    private static func options(_ file: String) -> [String] { ["stat", "-x", ",", "-e", event, "-o", file] }
+
     /// Returns how many more the long run makes, for each call that it makes more.
     private static func systemCalls(_ program: String, _ arguments: [String]) throws -> Double {
         let (first, second) = (
@@ -48,17 +52,17 @@ enum SystemCallBench {
     private static func count(
         _ program: String, _ arguments: [String]
     ) throws -> (calls: Double, systemCalls: Double) {
-        let file = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(getpid())-strace").path
+        let file = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(getpid())-perf").path
         // A file that cannot be removed stays in a folder that the system empties.
         defer { try? FileManager.default.removeItem(atPath: file) }
-        let child = try Child("strace", ["-f", "-c", "-o", file, program] + arguments)
+        let child = try Child("perf", options(file) + [program] + arguments)
         let calls = child.line().first.flatMap(Double.init)
         _ = try child.end()
-        // Its columns are: % time, seconds, µs per call, calls, errors if there were any, and the name.
+        // The number is the first of the columns in the line of the event.
         let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
-        let columns = lines.last { $0.hasSuffix("total") }?.split(separator: " ") ?? []
-        guard let calls, columns.count > 4, let systemCalls = Double(columns[3]) else {
-            throw Child.Failure(description: "strace said nothing about \(program)")
+        let columns = lines.last { $0.contains(event) }?.split(separator: ",") ?? []
+        guard let calls, let systemCalls = columns.first.flatMap({ Double($0) }) else {
+            throw Child.Failure(description: "perf said nothing about \(program)")
         }
         return (calls, systemCalls)
     }
