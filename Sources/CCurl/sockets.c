@@ -204,7 +204,7 @@ void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     watch->is_http1 = true;
     watch->is_doubtful = false;
     // In the same turn, libcurl may have sent another request on it.
-    if (watch->user && watch->user != transfer) return;
+    if (watch->user != transfer && watch->used_in == sockets->waits) return;
     watch->is_idle = true;
     watch->idle_since = sockets->waits;
 }
@@ -218,9 +218,15 @@ void ccurl_sockets_release(ccurl_sockets *sockets, ccurl_transfer *transfer) {
 
 void ccurl_sockets_note_http1(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     const ccurl_connection *connection = ccurl_transfer_connection(transfer);
-    int socket = ccurl_ports_next(sockets, connection, -1);
-    if (socket < 0 || ccurl_ports_next(sockets, connection, socket) >= 0) return;
-    sockets->watches[socket].is_http1 = !sockets->watches[socket].is_http3;
+    uint64_t origin = ccurl_transfer_request(transfer).origin;
+    int count = 0, found = -1;
+    for (int i = ccurl_ports_next(sockets, connection, -1); i >= 0; i = ccurl_ports_next(sockets, connection, i)) {
+        // Another host's connection may have the same ports.
+        if (sockets->watches[i].origin != origin || sockets->watches[i].is_http3) continue;
+        found = i;
+        count++;
+    }
+    if (count == 1) sockets->watches[found].is_http1 = true;
 }
 
 // Whether nothing has come on a connection since its last response ended, as far as the loop knows: a wait that began
@@ -244,6 +250,7 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
         bool must_ask = watch->is_http1 && !is_silent(sockets, transfer, watch);
         if (must_ask && recv(i, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return true;
         watch->is_idle = false;
+        watch->used_in = sockets->waits;
         found = i;
         count++;
     }

@@ -20,7 +20,8 @@ enum SystemCallBench {
     private static let short = 0.4, long = 1.2
 
     static func run(_ url: String, into report: inout Report) throws {
-        guard (try? Child("perf", options("/dev/null") + ["true"]).end()) != nil else {
+        // Without the right to trace the system, perf counts none.
+        guard let probe = try? count("true", []), probe.systemCalls > 0 else {
             let words = Array("system calls are not counted: perf is not installed, or may not trace\n".utf8)
             _ = write(2, words, words.count)
             return
@@ -39,29 +40,30 @@ enum SystemCallBench {
 
     private static let event = "raw_syscalls:sys_enter"
 
-    private static func options(_ file: String) -> [String] { ["stat", "-x", ",", "-e", event, "-o", file] }
-
     /// Returns how many more the long run makes, for each call that it makes more.
     private static func systemCalls(_ program: String, _ arguments: [String]) throws -> Double {
-        let (first, second) = (
-            try count(program, arguments + ["\(short)"]), try count(program, arguments + ["\(long)"])
-        )
-        return (second.systemCalls - first.systemCalls) / (second.calls - first.calls)
+        let first = try count(program, arguments + ["\(short)"])
+        let second = try count(program, arguments + ["\(long)"])
+        guard let calls = first.calls, let moreCalls = second.calls else {
+            throw Child.Failure(description: "\(program) said nothing")
+        }
+        return (second.systemCalls - first.systemCalls) / (moreCalls - calls)
     }
 
+    /// Returns the number of calls that the program prints, if it does, and that of its system calls.
     private static func count(
         _ program: String, _ arguments: [String]
-    ) throws -> (calls: Double, systemCalls: Double) {
+    ) throws -> (calls: Double?, systemCalls: Double) {
         let file = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(getpid())-perf").path
         // A file that cannot be removed stays in a folder that the system empties.
         defer { try? FileManager.default.removeItem(atPath: file) }
-        let child = try Child("perf", options(file) + [program] + arguments)
+        let child = try Child("perf", ["stat", "-x", ",", "-e", event, "-o", file, program] + arguments)
         let calls = child.line().first.flatMap(Double.init)
         _ = try child.end()
         // The number is the first of the columns in the line of the event.
         let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
         let columns = lines.last { $0.contains(event) }?.split(separator: ",") ?? []
-        guard let calls, let systemCalls = columns.first.flatMap({ Double($0) }) else {
+        guard let systemCalls = columns.first.flatMap({ Double($0) }) else {
             throw Child.Failure(description: "perf said nothing about \(program)")
         }
         return (calls, systemCalls)
