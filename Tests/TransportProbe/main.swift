@@ -97,13 +97,17 @@ case "get":
         default: exit(64)
         }
     }
+    let transport = CurlTransport(options)
     do {
         let request = HTTPRequest(method: .get, url: try HTTPURL(arguments[1]))
-        let response = try await CurlTransport(options).send(request, context: TransportContext())
+        let response = try await transport.send(request, context: TransportContext())
         print(response.status, String(decoding: response.body.bytes ?? Data(), as: UTF8.self))
     } catch ServiceError.transport(let failure) {
         print(failure.kind.rawValue, failure.mayHaveReachedServer, failure.message)
     }
+    // Where OpenSSL cannot be told to free nothing when the program ends, since it is linked into libcurl or behind a
+    // library of the tests, a thread that goes on by then can crash it.
+    await transport.shutdown()
 case "series":
     var (options, urls) = (CurlTransport.Options(), arguments.dropFirst())
     if urls.first?.hasPrefix("authorities=") == true {
@@ -111,6 +115,7 @@ case "series":
     }
     let transport = CurlTransport(options)
     for url in urls { print(try await outcome(of: url, transport).word) }
+    await transport.shutdown()
 case "peaks":
     try await Peaks(urls: arguments.dropFirst().map(\.self)).report()
 case "bodies":
@@ -124,7 +129,6 @@ case "bodies":
         // Until something has arrived that no request asked for, which nothing reports.
         try await Task.sleep(for: .milliseconds(120))
     }
-    // With OpenSSL linked into libcurl, a thread that goes on while the process ends can crash it.
     await transport.shutdown()
 case "exhausted" where arguments.count == 3:
     let transport = CurlTransport()
