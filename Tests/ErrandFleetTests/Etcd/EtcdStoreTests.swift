@@ -116,6 +116,8 @@ struct EtcdStoreTests {
         try await cluster.isReady(for: patient)
         let first = try await written([1], to: "a", in: patient)
         cluster.suspend(0)
+        // A busy system takes a moment to stop all of its threads.
+        try await Task.sleep(for: .milliseconds(200))
         #expect(await storeProblem { try await hasty.write([2], to: "a", replacing: first) } == .unreachable)
         let resumed = Task {
             try await Task.sleep(for: .seconds(2))
