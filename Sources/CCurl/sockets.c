@@ -205,7 +205,6 @@ void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     watch->is_doubtful = false;
     // In the same turn, libcurl may have sent another request on it.
     if (watch->user != transfer && watch->used_in == sockets->waits) return;
-    watch->is_idle = true;
     watch->idle_since = sockets->waits;
 }
 
@@ -233,9 +232,9 @@ void ccurl_sockets_note_http1(ccurl_sockets *sockets, ccurl_transfer *transfer) 
 // after that is over, and epoll has reported all that had come by then. In the turn in which the response ended, a
 // surplus is most likely to come, and there was no such wait; on a caller's thread, the loop's may know more by now.
 static bool is_silent(const ccurl_sockets *sockets, const ccurl_transfer *transfer, const ccurl_watch *watch) {
-    bool has_looked = sockets->looked == sockets->waits && sockets->waits > watch->idle_since;
-    bool is_watched = watch->is_idle && (watch->watched & EPOLLIN);
-    return has_looked && is_watched && !ccurl_loop_is_lent(ccurl_transfer_loop(transfer));
+    bool has_waited = watch->idle_since > 0 && watch->idle_since < sockets->looked;
+    bool is_watched = sockets->looked == sockets->waits && (watch->watched & EPOLLIN);
+    return has_waited && is_watched && !ccurl_loop_is_lent(ccurl_transfer_loop(transfer));
 }
 
 bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
@@ -249,7 +248,7 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
         if (watch->is_doubtful || watch->has_ended) return true;
         bool must_ask = watch->is_http1 && !is_silent(sockets, transfer, watch);
         if (must_ask && recv(i, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return true;
-        watch->is_idle = false;
+        watch->idle_since = 0;
         watch->used_in = sockets->waits;
         found = i;
         count++;

@@ -30,9 +30,8 @@ typedef struct {
     // Whether it carries HTTP/1: then nothing may come while no request waits for it. The frames of HTTP/2 belong to
     // streams, and some come unasked.
     bool is_http1;
-    // Whether the loop has noted the end of its last request; and the numbers of the last of the loop's waits that had
-    // begun by then, and when a request used it again.
-    bool is_idle;
+    // The number of the loop's last wait that had begun when the end of its last request was noted, or 0 if that is not
+    // noted yet; and of the last one when a request used it again.
     uint64_t idle_since, used_in;
     // The server, as a hash of its address.
     uint64_t server;

@@ -98,10 +98,8 @@ static void watch_again(ccurl_loop *loop) {
 static void handle(ccurl_loop *loop, struct epoll_event event) {
     int socket = event.data.fd;
     ccurl_watch *watch = &loop->sockets.watches[socket];
-    if (!watch->wanted) {
-        ccurl_sockets_watch(&loop->sockets, socket, watch, 0);
-        return;
-    }
+    // Its request has ended in this turn. The next wait reports what has come since.
+    if (!watch->wanted) return;
     int64_t now = ccurl_now();
     if (event.events & EPOLLIN) watch->heard = now;
     int ready = (event.events & EPOLLIN ? CCURL_CSELECT_IN : 0) | (event.events & EPOLLOUT ? CCURL_CSELECT_OUT : 0);

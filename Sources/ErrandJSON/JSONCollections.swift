@@ -16,8 +16,8 @@ extension Array: JSONCollection where Element: Decodable {
     init(contentsOf decoder: JSONValueDecoder) throws {
         self.init()
         reserveCapacity(decoder.firstCapacity(of: MemoryLayout<Element>.stride))
-        var elements = decoder.elements
-        while let element: Element = try elements.next() { append(element) }
+        var elements = JSONUnkeyedContainer(decoder)
+        while !elements.isAtEnd { append(try elements.decode(Element.self)) }
     }
 }
 
@@ -26,8 +26,8 @@ extension Set: JSONCollection where Element: Decodable {
 
     init(contentsOf decoder: JSONValueDecoder) throws {
         self.init(minimumCapacity: decoder.firstCapacity(of: MemoryLayout<Element>.stride))
-        var elements = decoder.elements
-        while let element: Element = try elements.next() { insert(element) }
+        var elements = JSONUnkeyedContainer(decoder)
+        while !elements.isAtEnd { insert(try elements.decode(Element.self)) }
     }
 }
 
@@ -55,31 +55,6 @@ extension Dictionary: JSONCollection where Key == String, Value: Decodable {
     }
 }
 
-/// The elements of an array, one after the other.
-private struct Elements {
-    private let decoder: JSONValueDecoder
-    private let count: Int
-    private var entry: Int
-    private var number = 0
-
-    init(_ decoder: JSONValueDecoder) {
-        self.decoder = decoder
-        count = decoder.document[decoder.entry].length
-        entry = decoder.entry + 1
-    }
-
-    @inline(__always)
-    mutating func next<Element: Decodable>() throws -> Element? {
-        guard number < count else { return nil }
-        let element = try decoder.value(entry, as: Element.self, at: JSONPathKey.index(number))
-        number += 1
-        entry = decoder.document.index(after: entry)
-        // Most elements are steps by themselves; plain ones are fast.
-        if number & 0xFFF == 0 { try decoder.document.ask() }
-        return element
-    }
-}
-
 extension JSONValueDecoder {
     /// How much memory a collection gets at most before its first element is decoded, which may fail.
     private static let firstBytes = 1 << 20
@@ -88,8 +63,6 @@ extension JSONValueDecoder {
     fileprivate func firstCapacity(of size: Int) -> Int {
         min(document[entry].length, Self.firstBytes / max(1, size))
     }
-
-    fileprivate var elements: Elements { Elements(self) }
 
     /// Decodes a collection. No key strategy applies to the keys of a dictionary.
     func collection<Value>(_ type: any JSONCollection.Type, _ entry: Int, at key: some CodingKey) throws -> Value {

@@ -81,12 +81,14 @@ enum CoreBench {
         return (client, network)
     }
 
-    /// Not on the main actor, on which the program begins: each call would have to come back to it.
+    // Not on the main actor, on which the program begins: each call would have to come back to it.
+
     @concurrent
     private static func callAll(_ client: APIClient) async throws {
         for _ in 0..<calls { _ = try await client.run(Endpoint<NoContent>.get("users/7/friends")) }
     }
 
+    @concurrent
     private static func sendAll(_ request: HTTPRequest, _ network: ScriptedTransport) async throws {
         for _ in 0..<calls { _ = try await network.send(request, context: TransportContext()) }
     }

@@ -12,7 +12,7 @@ import Musl
 #endif
 
 /// How many system calls a call makes, beside a bare libcurl loop. `perf` counts those of the process that makes the
-/// calls; the server is another one. `strace` would make them so slow that calls no longer meet.
+/// calls; the server is another one. `strace` would make them so slow that they no longer overlap.
 enum SystemCallBench {
     private static let tasks = [1, 16]
     private static let cycles = 3

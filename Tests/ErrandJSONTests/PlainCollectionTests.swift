@@ -110,28 +110,31 @@ struct PlainCollectionTests {
         var parts: (Part, Part, Part, Part, Part, Part, Part, Part)?
     }
 
-    private struct Large: Decodable {
+    private struct Large: Decodable, Hashable {
         var bytes = Eightfold<Eightfold<Eightfold<Eightfold<Int>>>>()
         var number: Int
 
         enum CodingKeys: CodingKey { case number }
+
+        static func == (one: Large, other: Large) -> Bool { one.number == other.number }
+        func hash(into hasher: inout Hasher) { hasher.combine(number) }
     }
 
     @Test("a collection gets memory as its elements come: reserving it for all of them would need more than there is")
     func memory() throws {
         #expect(MemoryLayout<Large>.size > 30_000)
-        let count = 2_000_000
-        func check<Value: Decodable>(
-            _ type: Value.Type, _ element: String, in brackets: String, at key: String
-        ) throws {
-            let elements = String(repeating: element + ",", count: count).dropLast()
-            let document = Data("\(brackets.first ?? " ")\(elements)\(brackets.last ?? " ")".utf8)
-            let error = #expect(throws: DecodingError.self) { try FastJSONDecoder().decode(type, from: document) }
+        func check<Value: Decodable>(_ type: Value.Type, _ document: String, at key: String) throws {
+            let error = #expect(throws: DecodingError.self) {
+                try FastJSONDecoder().decode(type, from: Data(document.utf8))
+            }
             guard case .typeMismatch(_, let context) = error else { throw try #require(error) }
             #expect(context.codingPath.map(\.stringValue) == [key])
         }
-        try check([Large].self, "0", in: "[]", at: "Index 0")
-        try check([String: Large].self, #""a":0"#, in: "{}", at: "a")
+        let count = 2_000_000
+        let list = "[\(String(repeating: "0,", count: count))0]"
+        try check([Large].self, list, at: "Index 0")
+        try check(Set<Large>.self, list, at: "Index 0")
+        try check([String: Large].self, "{\(String(repeating: #""a":0,"#, count: count))\"a\":0}", at: "a")
     }
 
     @Test("a decimal number is that of its digits, to the exponent")

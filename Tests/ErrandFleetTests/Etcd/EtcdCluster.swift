@@ -39,7 +39,12 @@ final class OwnedProcess: Sendable {
         Thread.detachNewThread { [process] in while process.output.availableData.isEmpty == false {} }
     }
 
-    func suspend() { process.suspend() }
+    /// Suspends the process, and waits until all of its threads have stopped.
+    func suspend() async throws {
+        process.suspend()
+        _ = try await Subprocess.waiting { [process] in process.waitUntilSuspended() }
+    }
+
     func resume() { process.resume() }
 
     /// Kills the process, and waits for its end.
@@ -141,7 +146,7 @@ final class EtcdCluster: Sendable {
         await process?.kill()
     }
 
-    func suspend(_ index: Int) { processes.withLock { $0[index] }?.suspend() }
+    func suspend(_ index: Int) async throws { try await processes.withLock { $0[index] }?.suspend() }
     func resume(_ index: Int) { processes.withLock { $0[index] }?.resume() }
 
     /// Waits until a store can read.

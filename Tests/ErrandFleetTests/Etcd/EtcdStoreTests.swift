@@ -115,9 +115,7 @@ struct EtcdStoreTests {
         let hasty = EtcdFleetStore(cluster.addresses, timeout: .milliseconds(500))
         try await cluster.isReady(for: patient)
         let first = try await written([1], to: "a", in: patient)
-        cluster.suspend(0)
-        // A busy system takes a moment to stop all of its threads.
-        try await Task.sleep(for: .milliseconds(200))
+        try await cluster.suspend(0)
         #expect(await storeProblem { try await hasty.write([2], to: "a", replacing: first) } == .unreachable)
         let resumed = Task {
             try await Task.sleep(for: .seconds(2))

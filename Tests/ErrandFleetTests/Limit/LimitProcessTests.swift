@@ -153,7 +153,7 @@ import Testing
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...4000, using: &random)))
                 process.resume()
             case 2 where cluster != nil:
-                cluster?.suspend(0)
+                try await cluster?.suspend(0)
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...3000, using: &random)))
                 cluster?.resume(0)
             default: break

@@ -75,7 +75,10 @@ struct CurlEarlyResponseTests {
                 while True:
                     stream, _ = next_request(connection)
                     connection.sendall(frame(HEADERS, END_HEADERS, stream, \(fields)))
-                    connection.sendall(frame(DATA, 0, stream, b"1") * \(count))
+                    # All at once, they would keep libcurl busy for so long that the transport takes them for a flood.
+                    for _ in range(4):
+                        connection.sendall(frame(DATA, 0, stream, b"1") * \(count / 4))
+                        time.sleep(0.02)
                     connection.sendall(frame(DATA, END_STREAM, stream))
                     \(ending)
             """)
@@ -106,8 +109,7 @@ struct CurlEarlyResponseTests {
         .enabled(if: InstalledLibrary.handlesStreams, InstalledLibrary.handlesNoStreams), arguments: [false, true])
     func inPieces(hasLength: Bool) async throws {
         let authority = try await TestAuthority()
-        // Many more at once would keep libcurl busy for so long that the transport takes them for a flood.
-        let count = 200_000
+        let count = 400_000
         // `content-length` comes after the status.
         let fields = hasLength ? #"OK + bytes([0x0F, 0x0D, 6]) + b"\#(count)""# : "OK"
         let server = try await servePieces(
@@ -125,7 +127,7 @@ struct CurlEarlyResponseTests {
         .enabled(if: hasPython, "openssl or python3 is not installed"))
     func wholeInPieces() async throws {
         let authority = try await TestAuthority()
-        let count = 200_000
+        let count = 400_000
         let server = try await servePieces(count, authority)
         let client = client(server.url, authority.transport())
         for _ in 0..<3 {

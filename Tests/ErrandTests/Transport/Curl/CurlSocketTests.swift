@@ -8,19 +8,78 @@ struct CurlSocketTests {
     private static let shim = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../../Sources/CCurl").path
 
-    @Test("a flood never ends a socket of the program, under a descriptor that libcurl has closed by itself")
-    func programsOwn() async throws {
+    /// Runs a program that consists of these lines, and returns what it prints.
+    private func run(_ lines: String) async throws -> String {
         let scratch = try Scratch()
-        try scratch.write(Self.main, to: "main.c")
+        try scratch.write(Self.beginning + "\nint main(void) {\nstart();\n\(lines)\n}\n", to: "main.c")
         let files = [scratch.path("main.c"), "\(Self.shim)/sockets.c", "\(Self.shim)/ports.c"]
         let options = ["-I\(Self.shim)", "-I\(Self.shim)/include", "-o", scratch.path("main")]
         try await Program.clang.run(files + options)
-        let said = String(decoding: try await Program.run(scratch.path("main")), as: UTF8.self)
+        return String(decoding: try await Program.run(scratch.path("main")), as: UTF8.self)
+    }
+
+    @Test("a flood never ends a socket of the program, under a descriptor that libcurl has closed by itself")
+    func programsOwn() async throws {
+        let said = try await run(
+            """
+            arrive();
+            printf("its own: %s\\n", ccurl_sockets_fullest(&sockets) == opened ? "found" : "not found");
+            close(opened);
+            int pair[2];
+            socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+            dup2(pair[0], opened);
+            if (write(pair[1], "private", 7) != 7) return 1;
+            printf("the program's: %s\\n", ccurl_sockets_fullest(&sockets) < 0 ? "not found" : "found");
+            """)
         #expect(said == "its own: found\nthe program's: not found\n")
     }
 
-    /// Opens a socket as libcurl does, and has another one take its descriptor.
-    private static let main = """
+    @Test("C34: the system is asked for a surplus, unless a wait that began after the last response has reported none")
+    func surplus() async throws {
+        let said = try await run(
+            """
+            ccurl_transfer a = begun(), b = begun(), c = begun(), d = begun();
+            turn();
+            ccurl_sockets_note_http1(&sockets, &a);
+            printf("before the end of the first request is noted: %s\\n", notice_surplus(&b));
+            end(&a);
+            printf("in the turn of that: %s\\n", notice_surplus(&b));
+            turn();
+            lent = true;
+            printf("on another thread: %s\\n", notice_surplus(&b));
+            lent = false;
+            sockets.waits++;
+            printf("after a wait that may not have reported all: %s\\n", notice_surplus(&b));
+            turn();
+            watch()->watched = 0;
+            printf("where nothing is reported: %s\\n", notice_surplus(&b));
+            watch()->watched = EPOLLIN;
+            printf("after a wait: %s\\n", notice_surplus(&b));
+            turn();
+            if (ccurl_sockets_is_stale(&sockets, &c)) return 1;
+            end(&b);
+            turn();
+            printf("under a request that began before an end was noted: %s\\n", notice_surplus(&d));
+            end(&c);
+            turn();
+            printf("after its end, and a wait: %s\\n", notice_surplus(&d));
+            """)
+        #expect(
+            said == """
+                before the end of the first request is noted: noticed
+                in the turn of that: noticed
+                on another thread: noticed
+                after a wait that may not have reported all: noticed
+                where nothing is reported: noticed
+                after a wait: not asked for
+                under a request that began before an end was noted: noticed
+                after its end, and a wait: not asked for
+
+                """)
+    }
+
+    /// What the rest of the shim does for the records, and one connection that was opened as libcurl does it.
+    private static let beginning = """
         #include "library.h"
         #include "transfer.h"
         #include <netinet/in.h>
@@ -32,9 +91,13 @@ struct CurlSocketTests {
         #include <sys/socket.h>
         #include <unistd.h>
 
+        struct ccurl_transfer { ccurl_connection connection; };
         struct ccurl_api ccurl_api;
         static ccurl_sockets sockets = {.guard = PTHREAD_MUTEX_INITIALIZER};
-        static ccurl_connection connection;
+        static ccurl_transfer first;
+        static ccurl_upload upload;
+        static int opened, other;
+        static bool lent;
         static int (*open_socket)(void *, int, void *);
 
         static ccurl_code setopt(void *easy, ccurl_option option, ...) {
@@ -45,19 +108,27 @@ struct CurlSocketTests {
             return CCURLE_OK;
         }
 
+        static ccurl_code getinfo(void *easy, ccurl_info info, ...) {
+            va_list arguments;
+            va_start(arguments, info);
+            if (info == CCURLINFO_ACTIVESOCKET) *va_arg(arguments, int *) = opened;
+            va_end(arguments);
+            return CCURLE_OK;
+        }
+
         int64_t ccurl_now(void) { return 0; }
         void *ccurl_transfer_easy(const ccurl_transfer *transfer) { return NULL; }
         ccurl_loop *ccurl_transfer_loop(const ccurl_transfer *transfer) { return NULL; }
         ccurl_sockets *ccurl_loop_sockets(ccurl_loop *loop) { return &sockets; }
-        bool ccurl_loop_is_lent(const ccurl_loop *loop) { return false; }
+        bool ccurl_loop_is_lent(const ccurl_loop *loop) { return lent; }
         void ccurl_transfer_note_stale(ccurl_transfer *transfer) {}
         const ccurl_head *ccurl_transfer_lines(const ccurl_transfer *transfer) { return NULL; }
-        ccurl_connection *ccurl_transfer_connection(ccurl_transfer *transfer) { return &connection; }
+        ccurl_connection *ccurl_transfer_connection(ccurl_transfer *transfer) { return &transfer->connection; }
         const char *ccurl_transfer_words(const ccurl_transfer *transfer) { return ""; }
-        long ccurl_transfer_get_long(const ccurl_transfer *transfer, ccurl_info info) { return 0; }
+        long ccurl_transfer_get_long(const ccurl_transfer *transfer, ccurl_info info) { return CCURL_HTTP_VERSION_1_1; }
         int64_t ccurl_transfer_started(const ccurl_transfer *transfer) { return 0; }
         bool ccurl_transfer_is_encrypted(const ccurl_transfer *transfer) { return false; }
-        ccurl_upload *ccurl_transfer_upload(ccurl_transfer *transfer) { return NULL; }
+        ccurl_upload *ccurl_transfer_upload(ccurl_transfer *transfer) { return &upload; }
         bool ccurl_transfer_is_paused(const ccurl_transfer *transfer) { return false; }
         bool ccurl_transfer_was_sent(const ccurl_transfer *transfer) { return false; }
         void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer) {}
@@ -66,13 +137,14 @@ struct CurlSocketTests {
         bool ccurl_transfer_is_unsent_over_http3(ccurl_transfer *transfer) { return false; }
         void ccurl_transfer_note_lack_of_http3(ccurl_transfer *transfer) {}
 
-        int main(void) {
+        static void start(void) {
             ccurl_api.easy_setopt = setopt;
+            ccurl_api.easy_getinfo = getinfo;
             sockets.epoll = epoll_create1(0);
             sockets.lists = calloc(CCURL_PORTS, sizeof *sockets.lists);
-            ccurl_sockets_adopt(&sockets, NULL);
+            ccurl_sockets_adopt(&sockets, &first);
 
-            struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+            struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}, own;
             socklen_t length = sizeof here;
             int listener = socket(AF_INET, SOCK_STREAM, 0);
             bind(listener, (struct sockaddr *)&here, length);
@@ -80,20 +152,38 @@ struct CurlSocketTests {
             getsockname(listener, (struct sockaddr *)&here, &length);
             struct { int family, type, protocol; unsigned length; struct sockaddr_in address; } place = {
                 AF_INET, SOCK_STREAM, 0, sizeof here, here};
-            int opened = open_socket(NULL, 0, &place);
+            opened = open_socket(&first, 0, &place);
             connect(opened, (struct sockaddr *)&here, length);
-            int other = accept(listener, NULL, NULL);
-            if (write(other, "flood", 5) != 5) return 1;
-            char byte;
-            recv(opened, &byte, 1, MSG_PEEK);
-            printf("its own: %s\\n", ccurl_sockets_fullest(&sockets) == opened ? "found" : "not found");
+            other = accept(listener, NULL, NULL);
+            getsockname(opened, (struct sockaddr *)&own, &length);
+            first.connection.from_port = ntohs(own.sin_port);
+            first.connection.to_port = ntohs(here.sin_port);
+            ccurl_sockets_watch(&sockets, opened, &sockets.watches[opened], EPOLLIN);
+        }
 
-            close(opened);
-            int pair[2];
-            socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
-            dup2(pair[0], opened);
-            if (write(pair[1], "private", 7) != 7) return 1;
-            printf("the program's: %s\\n", ccurl_sockets_fullest(&sockets) < 0 ? "not found" : "found");
+        static ccurl_transfer begun(void) { return first; }
+        static ccurl_watch *watch(void) { return &sockets.watches[opened]; }
+
+        // Begins a turn, after a wait that has reported all.
+        static void turn(void) { sockets.looked = ++sockets.waits; }
+
+        static void end(ccurl_transfer *transfer) {
+            ccurl_sockets_keep(&sockets, transfer);
+            ccurl_sockets_release(&sockets, transfer);
+        }
+
+        // Sends what no request has asked for, and waits until it is there.
+        static void arrive(void) {
+            char byte;
+            if (write(other, "x", 1) != 1 || recv(opened, &byte, 1, MSG_PEEK) != 1) abort();
+        }
+
+        static const char *notice_surplus(ccurl_transfer *transfer) {
+            arrive();
+            bool is_noticed = ccurl_sockets_is_stale(&sockets, transfer);
+            char byte;
+            if (recv(opened, &byte, 1, 0) != 1) abort();
+            return is_noticed ? "noticed" : "not asked for";
         }
         """
 }
