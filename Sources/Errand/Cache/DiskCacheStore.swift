@@ -9,8 +9,8 @@ import Foundation
 /// A disk may be full, damaged, gone or hanging. None of that is an error of a call or makes a wrong answer (K9):
 ///
 /// - What cannot be read is a miss.
-/// - No call waits for the disk longer than `patience`. When a read took longer, lookups are misses at once until that
-///   read is over; when a write took longer, responses are written without a wait.
+/// - No call waits for the disk longer than `waitLimits` allows. When a read took longer, lookups are misses at once
+///   until that read is over; when a write took longer, responses are written without a wait.
 /// - What is removed is found no more from that moment on: the removal is a *debt* until the folder has carried it out,
 ///   and whatever a debt covers is a miss. A response that could not be replaced is a debt too. Debts are settled, in
 ///   order, before the next response is written, so nothing in the folder is newer than a debt. If too many wait,
@@ -23,7 +23,7 @@ import Foundation
 /// minute, so that each minute the folder says what other processes have done to it, and notes what is in use.
 final class DiskCacheStore: CacheStore {
     /// How long calls wait for the disk.
-    struct Patience: Sendable {
+    struct WaitLimits: Sendable {
         /// Whatever takes longer to read, most servers send sooner: a quarter of a second.
         var reading = Duration.milliseconds(250)
         /// The response is there already, so its writing is waited for only so that a program may end after its call.
@@ -99,15 +99,15 @@ final class DiskCacheStore: CacheStore {
 
     let limit: Int
     private let folder: CacheFolder
-    private let patience: Patience
+    private let waitLimits: WaitLimits
     private let front: MemoryCacheStore
     private let state: Lock<State>
     /// Where all changes are made.
     private let writer: DiskPlace
 
-    init(_ path: String, bytes limit: Int, patience: Patience = Patience()) {
+    init(_ path: String, bytes limit: Int, waitLimits: WaitLimits = WaitLimits()) {
         self.limit = limit
-        self.patience = patience
+        self.waitLimits = waitLimits
         folder = CacheFolder(path)
         writer = DiskPlace(folder: path, file: "\(path)/")
         front = MemoryCacheStore(bytes: min(limit / Self.frontShare, Self.frontLimit))
@@ -145,7 +145,7 @@ final class DiskCacheStore: CacheStore {
         guard isWritten else { return nil }
         let place = DiskPlace(folder: folder.path, file: "\(folder.path)/\(key.hashValue)")
         let found = await DiskThreads.result(
-            at: place, within: patience.reading, in: scope,
+            at: place, within: waitLimits.reading, in: scope,
             noting: { isLate in self.state.withLock { $0.slowReads += isLate ? 1 : -1 } },
             of: { self.find(key, matching: isMatch) })
         guard let response = found ?? nil, !isRemoved(response, at: key, since: start) else { return nil }
@@ -347,7 +347,7 @@ final class DiskCacheStore: CacheStore {
             return nil
         }
         return await DiskThreads.result(
-            at: writer, within: patience.writing, in: CallScope(),
+            at: writer, within: waitLimits.writing, in: CallScope(),
             noting: { isLate in self.state.withLock { $0.slowWrites += isLate ? 1 : -1 } }, of: work)
     }
 

@@ -42,7 +42,7 @@ struct NodeLife: Sendable {
     /// The time between two looks at another node.
     var inspection: Duration { lifetime / 2 }
     /// How long another node's record must not have changed for it to be removed.
-    var patience: Duration { SharedLimitSettings.lengthened(longest) }
+    var longestSilence: Duration { SharedLimitSettings.lengthened(longest) }
 
     /// Accepts that a renewal sent at that instant has succeeded.
     mutating func renewed(_ newRevision: FleetRevision, sentAt instant: Instant) {
@@ -61,7 +61,7 @@ struct NodeLife: Sendable {
             sightings[id] = Sighting(revision: revision, since: now)
             return .none
         }
-        guard let revision, sighting.since.advanced(by: patience) <= now else { return .none }
+        guard let revision, sighting.since.advanced(by: longestSilence) <= now else { return .none }
         return .remove(revision)
     }
 
@@ -82,7 +82,7 @@ struct NodeLife: Sendable {
 
     /// Returns when the record of another node is due to be removed, if it does not change.
     func dueRemoval(of id: String) -> Instant? {
-        sightings[id].flatMap { $0.revision == nil ? nil : $0.since.advanced(by: patience) }
+        sightings[id].flatMap { $0.revision == nil ? nil : $0.since.advanced(by: longestSilence) }
     }
 
     /// Forgets nodes that are in no record any more, and notes the longest lifetime of the others.

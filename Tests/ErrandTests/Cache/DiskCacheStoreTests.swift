@@ -13,8 +13,8 @@ import Testing
 
     private var folder: String { scratch.path("cache") }
 
-    private func store(bytes: Int = 1 << 20, patience: DiskCacheStore.Patience = .init()) -> DiskCacheStore {
-        DiskCacheStore(folder, bytes: bytes, patience: patience)
+    private func store(bytes: Int = 1 << 20, waitLimits: DiskCacheStore.WaitLimits = .init()) -> DiskCacheStore {
+        DiskCacheStore(folder, bytes: bytes, waitLimits: waitLimits)
     }
 
     /// The lengths of all files of responses, by their paths.

@@ -15,7 +15,7 @@ import Testing
     private var folder: String { scratch.path("cache") }
 
     private func store(reading: Duration, writing: Duration = .seconds(600)) -> DiskCacheStore {
-        DiskCacheStore(folder, bytes: 1 << 20, patience: .init(reading: reading, writing: writing))
+        DiskCacheStore(folder, bytes: 1 << 20, waitLimits: .init(reading: reading, writing: writing))
     }
 
     /// Where a store reads what is at the key.

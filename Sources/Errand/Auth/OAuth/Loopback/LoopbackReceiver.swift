@@ -9,7 +9,7 @@ struct ReceiverLimits: Sendable {
     /// The bytes in the head of a request.
     var head = 16 << 10
     /// How long a connection may take for its request. Browsers open some ahead of need, which stay silent.
-    var patience = Duration.seconds(10)
+    var connectionTimeout = Duration.seconds(10)
     /// How long the browser may take to read the page and to close the connection.
     var farewell = Duration.milliseconds(500)
 }

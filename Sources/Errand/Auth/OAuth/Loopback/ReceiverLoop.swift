@@ -51,7 +51,7 @@ struct ReceiverLoop: Sendable {
                     // The oldest one has had the most time.
                     if connections.count >= limits.connections { connections.removeFirst() }
                     connections.append(
-                        Connection(socket: socket, end: SystemClock.now.advanced(by: limits.patience)))
+                        Connection(socket: socket, end: SystemClock.now.advanced(by: limits.connectionTimeout)))
                 }
             }
             if let descriptor = input, ready[listeners.count + 1] {

@@ -71,7 +71,7 @@ struct LoopbackReceiverTests {
     @Test("S5: a request that is too large, one that never ends, and more connections than it takes")
     func bounds() async throws {
         var limits = ReceiverLimits()
-        (limits.connections, limits.patience) = (4, .seconds(3600))
+        (limits.connections, limits.connectionTimeout) = (4, .seconds(3600))
         let scene = try Scene(limits: limits)
         let large = try #require(RawConnection(scene.port))
         large.send("GET /back?" + String(repeating: "x", count: limits.head))
@@ -81,7 +81,7 @@ struct LoopbackReceiverTests {
         for connection in silent.prefix(30) { #expect(await connection.readAll() == "") }
         try await scene.finish()
         var hasty = limits
-        hasty.patience = .milliseconds(20)
+        hasty.connectionTimeout = .milliseconds(20)
         let second = try Scene(limits: hasty)
         let slow = try #require(RawConnection(second.port))
         slow.send("GET /back?")
