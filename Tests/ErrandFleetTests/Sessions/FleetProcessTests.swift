@@ -39,18 +39,28 @@ private final class FleetProcess: Sendable {
 private final class TokenServer: Sendable {
     let loopback: LoopbackServer
     let tokens = RotatingServer()
+    private let delay: Lock<Duration>
 
-    init() throws {
+    /// Creates a server that sends a token after `delay`.
+    init(tokenAfter delay: Duration = .milliseconds(100)) throws {
         loopback = try LoopbackServer()
-        loopback.on(.post, "/token") { [tokens] request in
-            struct Question: Decodable { var refresh: String }
-            let refresh = try? JSONDecoder().decode(Question.self, from: request.body).refresh
-            guard let next = try? tokens.refresh(Token(accessToken: "", refreshToken: refresh)) else {
-                return .json(#"{"error":"invalid_grant"}"#, status: 400)
-            }
-            let answer = #"{"access":"\#(next.accessToken)","refresh":"\#(next.refreshToken ?? "")"}"#
-            return LoopbackReply.json(answer).after(.milliseconds(100))
+        self.delay = Lock(delay)
+        loopback.on(.post, "/token") { [weak self] request in self?.answer(request) ?? .close }
+    }
+
+    /// Sends a token that is asked for from now on after 100 ms.
+    func hurry() {
+        delay.withLock { $0 = .milliseconds(100) }
+    }
+
+    private func answer(_ request: LoopbackRequest) -> LoopbackReply {
+        struct Question: Decodable { var refresh: String }
+        let refresh = try? JSONDecoder().decode(Question.self, from: request.body).refresh
+        guard let next = try? tokens.refresh(Token(accessToken: "", refreshToken: refresh)) else {
+            return .json(#"{"error":"invalid_grant"}"#, status: 400)
         }
+        let answer = #"{"access":"\#(next.accessToken)","refresh":"\#(next.refreshToken ?? "")"}"#
+        return .json(answer).after(delay.withLock { $0 })
     }
 }
 
@@ -100,7 +110,9 @@ struct FleetProcessTests {
     func interrupted(isKill: Bool) async throws {
         var interrupted = 0
         for round in 0..<8 {
-            let server = try TokenServer()
+            // In every other round the refresh is under way for certain, however slow the machine is.
+            let delay = round.isMultiple(of: 2) ? 2 * Self.lifetime : 100
+            let server = try TokenServer(tokenAfter: .milliseconds(delay))
             let processes = try await processes(5, in: scratch.path("\(round)"), of: server)
             let record = try await Watched(FileFleetStore(folder: scratch.path("\(round)")))
             // These go first, so that the one that refreshes is among them.
@@ -110,6 +122,7 @@ struct FleetProcessTests {
             for process in processes.dropFirst(3) { process.go() }
             try await Task.sleep(for: .milliseconds(6 * round))
             for victim in victims { isKill ? victim.kill() : victim.suspend() }
+            server.hurry()
             if try await record.hasOneChange() { interrupted += 1 }
             if !isKill {
                 try await Task.sleep(for: .milliseconds(3 * Self.lifetime))
