@@ -2,8 +2,8 @@
 #ifndef CCURL_FIELDS_H
 #define CCURL_FIELDS_H
 
+#include "handles.h"
 #include "library.h"
-#include "sessions.h"
 #include "transfer.h"
 
 // See transfer.h.
@@ -24,7 +24,7 @@ struct ccurl_transfer {
     setup setup;
     void *easy;
     ccurl_loop *loop;
-    ccurl_sessions *sessions;
+    ccurl_handles *handles;
     ccurl_request request;
     ccurl_hooks hooks;
     ccurl_head head;

@@ -31,7 +31,7 @@
 #define MOST_LOOKUPS 1000L
 
 ccurl_sockets *ccurl_loop_sockets(ccurl_loop *loop) { return &loop->sockets; }
-ccurl_sessions *ccurl_loop_sessions(ccurl_loop *loop) { return loop->sessions; }
+ccurl_handles *ccurl_loop_handles(ccurl_loop *loop) { return loop->handles; }
 ccurl_answered *ccurl_loop_answered(ccurl_loop *loop) { return &loop->answered; }
 ccurl_shares *ccurl_loop_shares(ccurl_loop *loop) { return &loop->shares; }
 ccurl_flood *ccurl_loop_flood(ccurl_loop *loop) { return &loop->flood; }
@@ -75,13 +75,13 @@ ccurl_loop *ccurl_loop_new(void) {
     ccurl_flood_init(&loop->flood);
     pthread_mutex_init(&loop->sockets.guard, NULL);
     loop->sockets.lists = calloc(CCURL_PORTS, sizeof *loop->sockets.lists);
-    loop->sessions = ccurl_sessions_new();
+    loop->handles = ccurl_handles_new();
     loop->multi = ccurl_api.multi_init();
     loop->sockets.epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->alarm = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     // Each call is an event of its own, so none has to be read away.
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = loop->alarm};
-    bool is_whole = loop->multi && loop->sockets.lists;
+    bool is_whole = loop->multi && loop->sockets.lists && loop->handles;
     if (!is_whole || epoll_ctl(loop->sockets.epoll, EPOLL_CTL_ADD, loop->alarm, &event) != 0) {
         ccurl_loop_free(loop);
         return NULL;
@@ -110,7 +110,7 @@ void ccurl_loop_free(ccurl_loop *loop) {
     if (loop->multi) ccurl_api.multi_cleanup(loop->multi);
     if (loop->sockets.epoll >= 0) close(loop->sockets.epoll);
     if (loop->alarm >= 0) close(loop->alarm);
-    ccurl_sessions_release(loop->sessions);
+    ccurl_handles_release(loop->handles);
     free(loop->sockets.watches);
     free(loop->sockets.lists);
     pthread_mutex_destroy(&loop->sockets.guard);

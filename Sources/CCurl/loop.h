@@ -3,13 +3,13 @@
 #define CCURL_LOOP_H
 
 #include "flood.h"
-#include "sessions.h"
+#include "handles.h"
 #include "share.h"
 #include "sockets.h"
 #include "upload.h"
 
 ccurl_sockets *ccurl_loop_sockets(ccurl_loop *loop);
-ccurl_sessions *ccurl_loop_sessions(ccurl_loop *loop);
+ccurl_handles *ccurl_loop_handles(ccurl_loop *loop);
 ccurl_answered *ccurl_loop_answered(ccurl_loop *loop);
 ccurl_shares *ccurl_loop_shares(ccurl_loop *loop);
 ccurl_flood *ccurl_loop_flood(ccurl_loop *loop);

@@ -6,12 +6,10 @@
 #include "sessions.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 struct ccurl_sessions {
     void *share;
-    atomic_int holders;
     // libcurl guards the sessions and its own count of handles separately. Handles are made and freed on any thread.
     pthread_mutex_t guards[CCURL_LOCK_DATA_LAST];
 };
@@ -37,7 +35,6 @@ ccurl_sessions *ccurl_sessions_new(void) {
         free(sessions);
         return NULL;
     }
-    atomic_init(&sessions->holders, 1);
     for (int i = 0; i < CCURL_LOCK_DATA_LAST; i++) pthread_mutex_init(&sessions->guards[i], NULL);
     ccurl_api.share_setopt(sessions->share, CCURLSHOPT_USERDATA, sessions);
     ccurl_api.share_setopt(sessions->share, CCURLSHOPT_LOCKFUNC, lock);
@@ -47,17 +44,12 @@ ccurl_sessions *ccurl_sessions_new(void) {
     return sessions;
 }
 
-ccurl_sessions *ccurl_sessions_hold(ccurl_sessions *sessions) {
-    if (sessions) atomic_fetch_add_explicit(&sessions->holders, 1, memory_order_relaxed);
-    return sessions;
-}
-
 void ccurl_sessions_use(ccurl_sessions *sessions, void *easy) {
     if (sessions) ccurl_api.easy_setopt(easy, CCURLOPT_SHARE, sessions->share);
 }
 
-void ccurl_sessions_release(ccurl_sessions *sessions) {
-    if (!sessions || atomic_fetch_sub_explicit(&sessions->holders, 1, memory_order_acq_rel) > 1) return;
+void ccurl_sessions_free(ccurl_sessions *sessions) {
+    if (!sessions) return;
     ccurl_api.share_cleanup(sessions->share);
     for (int i = 0; i < CCURL_LOCK_DATA_LAST; i++) pthread_mutex_destroy(&sessions->guards[i]);
     free(sessions);

@@ -77,22 +77,16 @@ void ccurl_transfer_note_coded(ccurl_transfer *transfer) { transfer->is_coded = 
 
 // MARK: From the first request to the last
 
-static void *new_handle(ccurl_sessions *sessions) {
-    void *easy = ccurl_api.easy_init();
-    if (easy) ccurl_sessions_use(sessions, easy);
-    return easy;
-}
-
 ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop) {
     ccurl_transfer *transfer = calloc(1, sizeof *transfer);
     if (!transfer) return NULL;
     transfer->loop = loop;
-    transfer->easy = new_handle(ccurl_loop_sessions(loop));
+    transfer->easy = ccurl_handles_create(ccurl_loop_handles(loop));
     if (!transfer->easy) {
         free(transfer);
         return NULL;
     }
-    transfer->sessions = ccurl_sessions_hold(ccurl_loop_sessions(loop));
+    transfer->handles = ccurl_handles_hold(ccurl_loop_handles(loop));
     ccurl_head_clear(&transfer->head);
     ccurl_install_callbacks(transfer);
     return transfer;
@@ -111,7 +105,7 @@ bool ccurl_transfer_reset(ccurl_transfer *transfer) {
         .setup = is_as_needed ? SHARED : BARE,
         .easy = transfer->easy,
         .loop = transfer->loop,
-        .sessions = transfer->sessions,
+        .handles = transfer->handles,
         .head = transfer->head,
         .fields = transfer->fields,
         .fields_capacity = transfer->fields_capacity,
@@ -119,8 +113,8 @@ bool ccurl_transfer_reset(ccurl_transfer *transfer) {
     ccurl_head_clear(&kept.head);
     // Before anything is freed, because libcurl reads it. The connections are the loop's, and stay.
     if (is_spent) {
-        if (transfer->easy) ccurl_api.easy_cleanup(transfer->easy);
-        kept.easy = new_handle(transfer->sessions);
+        kept.easy = transfer->easy ? ccurl_handles_exchange(transfer->handles, transfer->easy)
+                                   : ccurl_handles_create(transfer->handles);
     } else if (!is_as_needed) {
         ccurl_api.easy_reset(transfer->easy);
     }
@@ -136,7 +130,7 @@ bool ccurl_transfer_reset(ccurl_transfer *transfer) {
 void ccurl_transfer_free(ccurl_transfer *transfer) {
     assert(transfer->state == PREPARING);
     if (transfer->easy) ccurl_api.easy_cleanup(transfer->easy);
-    ccurl_sessions_release(transfer->sessions);
+    ccurl_handles_release(transfer->handles);
     free(transfer->fields);
     free(transfer->head.bytes);
     free(transfer->body);

@@ -48,6 +48,8 @@ static int64_t next_due(const ccurl_loop *loop) {
     return retry < due ? retry : due;
 }
 
+void ccurl_loop_renew_handles(ccurl_loop *loop) { ccurl_handles_renew(loop->handles); }
+
 int ccurl_loop_prepare_wait(ccurl_loop *loop, bool may_wait) {
     loop->sockets.waits++;
     loop->waits_until = may_wait ? next_due(loop) : 0;

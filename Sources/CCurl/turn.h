@@ -23,7 +23,7 @@ struct ccurl_loop {
     // Until when the thread waits, if nothing wakes it, in microseconds; INT64_MAX if that does not matter.
     int64_t waits_until;
     ccurl_sockets sockets;
-    ccurl_sessions *sessions;
+    ccurl_handles *handles;
     ccurl_answered answered;
     ccurl_shares shares;
     int count;

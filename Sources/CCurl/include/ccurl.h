@@ -290,6 +290,8 @@ ccurl_code ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer);
 // Returns a transfer that was paused because it kept the thread for too long, and that has to be resumed now; NULL if
 // there is none, or if the next turn is early enough.
 ccurl_transfer *ccurl_loop_next_rested(ccurl_loop *loop);
+// Frees the handles of requests that have ended, where each request needs a new one, and creates the next.
+void ccurl_loop_renew_handles(ccurl_loop *loop);
 // Returns for how many milliseconds the loop's thread may wait; 0 if it may only look.
 int ccurl_loop_prepare_wait(ccurl_loop *loop, bool may_wait);
 // Waits for so long, unless something comes or the wait is ended. Another thread may work on the loop meanwhile.

@@ -54,6 +54,7 @@ struct CurlWorker: @unchecked Sendable {
         moveBytes()
         resumeRested()
         endTurn()
+        ccurl_loop_renew_handles(loop)
         return ccurl_loop_prepare_wait(loop, owner.mayWait())
     }
 

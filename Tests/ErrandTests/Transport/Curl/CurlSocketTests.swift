@@ -1,21 +1,13 @@
 #if os(Linux)
-import Foundation
 import Testing
 
 /// The shim's records of sockets, in a small program of their own.
 @Suite("Sockets that libcurl opens", .enabled(if: Program.clang.isInstalled, "clang is not installed"))
 struct CurlSocketTests {
-    private static let shim = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../../../Sources/CCurl").path
-
     /// Runs a program that consists of these lines, and returns what it prints.
     private func run(_ lines: String) async throws -> String {
-        let scratch = try Scratch()
-        try scratch.write(Self.beginning + "\nint main(void) {\nstart();\n\(lines)\n}\n", to: "main.c")
-        let files = [scratch.path("main.c"), "\(Self.shim)/sockets.c", "\(Self.shim)/ports.c"]
-        let options = ["-I\(Self.shim)", "-I\(Self.shim)/include", "-o", scratch.path("main")]
-        try await Program.clang.run(files + options)
-        return String(decoding: try await Program.run(scratch.path("main")), as: UTF8.self)
+        let main = Self.beginning + "\nint main(void) {\nstart();\n\(lines)\n}\n"
+        return try await ShimProgram.run(main, with: ["sockets.c", "ports.c"])
     }
 
     @Test("a flood never ends a socket of the program, under a descriptor that libcurl has closed by itself")

@@ -1,0 +1,30 @@
+// The handles of a loop's transfers.
+#ifndef CCURL_HANDLES_H
+#define CCURL_HANDLES_H
+
+#include "ccurl.h"
+
+// Where the transfers of a loop get libcurl's handles from. A handle uses the TLS sessions of all.
+//
+// Some libcurls need a new handle for each request (see ccurl_has_header_fault). To free one and to create one on the
+// thread of each caller takes as long as the rest of a short call, because most of its memory comes from the thread of
+// the loop. So a caller exchanges the handle for a new one, and the loop's thread frees and creates them.
+//
+// Transfers outlive the loop, so each of them and the loop hold the handles. Any thread may call these functions.
+typedef struct ccurl_handles ccurl_handles;
+
+// Returns handles that the caller holds; NULL if there is no memory.
+ccurl_handles *ccurl_handles_new(void);
+// Returns the handles, which one more holds.
+ccurl_handles *ccurl_handles_hold(ccurl_handles *handles);
+// Lets go of the handles. The last one frees those that are in stock.
+void ccurl_handles_release(ccurl_handles *handles);
+
+// Returns a handle that is new; NULL if there is no memory.
+void *ccurl_handles_create(ccurl_handles *handles);
+// Returns a handle that is new in exchange for one that is not to be used again; NULL if there is no memory.
+void *ccurl_handles_exchange(ccurl_handles *handles, void *spent);
+// Frees the handles that were given back since, and creates as many.
+void ccurl_handles_renew(ccurl_handles *handles);
+
+#endif
