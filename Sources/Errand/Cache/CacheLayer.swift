@@ -72,7 +72,7 @@ struct CacheLayer: Layer {
             return inquiry.isLocal ? "nothing is stored, and nothing would be sent" : "nothing is stored; it is sent"
         }
         let now = CacheMoment(of: time)
-        let age = stored.freshness.age(at: now).map { "\(Int64(clamping: $0)) s old" } ?? "of unknown age"
+        let age = stored.freshness.age(at: now).map { "\(Int64(wholeSeconds: $0)) s old" } ?? "of unknown age"
         switch inquiry.decision(on: stored, at: now) {
         case _ where inquiry.prefersNetwork: return "the network first, then what is stored, \(age)"
         case .serve: return "hit, \(age)"
@@ -145,7 +145,7 @@ struct CacheLayer: Layer {
         _ kind: CacheStatus.Kind, age: Double, because reason: CacheStatus.Reason? = nil
     ) -> HTTPResponse {
         cache.count(kind)
-        let status = CacheStatus(kind, age: .seconds(Int64(clamping: age)), reason: reason)
+        let status = CacheStatus(kind, age: .seconds(Int64(wholeSeconds: age)), reason: reason)
         context.transmission.report(.answeredFromCache(status))
         // A server that has just failed is not asked again at once.
         let isReplaceable = !visit.inquiry.isLocal && reason != .serverFailed

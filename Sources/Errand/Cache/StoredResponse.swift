@@ -81,7 +81,7 @@ final class StoredResponse: Sendable {
         withBody: Bool, age: Double?, as status: CacheStatus, isReplaceable: Bool = false
     ) -> HTTPResponse {
         var headers = headers
-        if let age { headers["Age"] = String(Int64(clamping: age)) }
+        if let age { headers["Age"] = String(Int64(wholeSeconds: age)) }
         var response = HTTPResponse(status: self.status, headers: headers, body: withBody ? .bytes(body) : .empty)
         var provenance = HTTPResponse.Provenance()
         (provenance.cache, provenance.isReplaceable) = (status, isReplaceable)
@@ -91,9 +91,9 @@ final class StoredResponse: Sendable {
 }
 
 extension Int64 {
-    /// The number without its fraction, or the nearest that there is.
-    init(clamping number: Double) {
-        self = number < 0 ? 0 : number < 9e18 ? Int64(number) : .max
+    /// The seconds of an age without their fraction, or the nearest number that there is.
+    init(wholeSeconds age: Double) {
+        self = age < 0 ? 0 : age < 9e18 ? Int64(age) : .max
     }
 }
 

@@ -38,12 +38,7 @@ public struct Instant: InstantProtocol {
 extension Duration {
     /// The duration in nanoseconds, clamped to the range of `Int64`.
     package var wholeNanoseconds: Int64 {
-        let (seconds, attoseconds) = heldComponents
-        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        guard !overflow else { return seconds < 0 ? .min : .max }
-        let (sum, overflowed) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
-        guard !overflowed else { return seconds < 0 ? .min : .max }
-        return sum
+        Int64(clamping: attoseconds / 1_000_000_000)
     }
 
     /// The duration in seconds, for arithmetic with wall-clock dates and random fractions.
