@@ -240,7 +240,7 @@ extension APIClient {
         let rules = configuration.rules(for: endpoint.options)
         // A call that could not be sent has stored nothing.
         guard let pipeline = try? pipeline.get(),
-            let request = try? pipeline.builder.request(for: endpoint, rules: rules, files: BodyFiles())
+            let request = try? pipeline.builder.request(for: endpoint, key: rules.idempotencyKey, files: BodyFiles())
         else { return }
         await cache.remove(.resource(CacheKey.Resource(request, name: rules.cache.key)))
     }

@@ -159,7 +159,7 @@ extension APIClient {
     ) throws(ServiceError) -> HTTPRequest {
         let settings = call.settings
         if let problem = settings.rules.problem { throw .badSetting(problem) }
-        return try pipeline.get().builder.request(for: endpoint, rules: settings.rules, files: files)
+        return try pipeline.get().builder.request(for: endpoint, key: settings.rules.idempotencyKey, files: files)
     }
 
     /// Builds the request once more, as another call would, if it might differ; `nil` if all calls add the same.

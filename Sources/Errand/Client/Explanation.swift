@@ -136,7 +136,7 @@ extension APIClient {
             let pipeline = try pipeline.get()
             if let problem = limiter.problem(withCost: rules.permits) { throw .badSetting(problem) }
             let files = BodyFiles(lookingAt: endpoint.body?.files ?? [])
-            let request = try pipeline.builder.request(for: endpoint, rules: rules, files: files)
+            let request = try pipeline.builder.request(for: endpoint, key: rules.idempotencyKey, files: files)
             try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: configuration.signs(rules))
             return Explanation(
                 request: request, body: endpoint.body, rules: rules, configuration: configuration,

@@ -45,7 +45,7 @@ extension APIClient {
             return true
         }
         guard let pipeline = try? pipeline.get(),
-            let request = try? pipeline.builder.request(for: endpoint, rules: rules, files: BodyFiles())
+            let request = try? pipeline.builder.request(for: endpoint, key: rules.idempotencyKey, files: BodyFiles())
         else { return false }
         return await pipeline.cacheAnswers(request, rules: rules)
     }

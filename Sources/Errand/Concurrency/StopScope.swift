@@ -20,7 +20,14 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
     package init() {}
 
     /// The reason of the stop; `nil` if the scope has not been stopped.
-    var reason: Failure? { listeners.reason as? Failure }
+    var reason: Failure? {
+        // Not inlined, because it is asked for in functions that wait.
+        @inline(never) get {
+            // To cast nothing takes as long as to cast a reason.
+            guard let reason = listeners.reason else { return nil }
+            return reason as? Failure
+        }
+    }
 
     /// Whether the operation has to end: the scope is stopped, or the current task is canceled.
     package var isStopped: Bool { Task.isCancelled || listeners.reason != nil }

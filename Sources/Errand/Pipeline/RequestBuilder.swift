@@ -43,8 +43,9 @@ final class RequestBuilder: Sendable {
         fixedHeaders = (headers, configuration.headers)
     }
 
+    /// Returns the request of a call with that idempotency key, if it has one.
     func request<Response>(
-        for endpoint: Endpoint<Response>, rules: CallRules, files: BodyFiles
+        for endpoint: Endpoint<Response>, key: String?, files: BodyFiles
     ) throws(ServiceError) -> HTTPRequest {
         try refuseExposure(of: endpoint)
         let common = commonParameters
@@ -54,7 +55,7 @@ final class RequestBuilder: Sendable {
         var request = HTTPRequest(
             method: endpoint.method,
             url: HTTPURL(origin: origin, path: path, query: query, secretNames: secretNames),
-            headers: headers(of: endpoint, body: body, key: rules.idempotencyKey))
+            headers: headers(of: endpoint, body: body, key: key))
         request.body = body?.body
         try ServiceError.checking { () throws(HTTPFault) in try HTTPSyntax.check(request) }
         return request
