@@ -4,6 +4,15 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
+/// The options of an endpoint that has any. They would be most of it, in the memory of each task that runs one.
+private final class OwnOptions: Sendable {
+    let options: CallOptions
+
+    init(_ options: CallOptions) {
+        self.options = options
+    }
+}
+
 /// A call of a REST API as a plain value: the request, its options, and the type of the response.
 ///
 ///     extension Endpoint where Response == [User] {
@@ -29,7 +38,11 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     /// The body; `nil` if there is none.
     public var body: RequestBody?
     /// The options of the call; by default those of the client's configuration.
-    public var options = CallOptions()
+    public var options: CallOptions {
+        get { ownOptions?.options ?? CallOptions() }
+        set { ownOptions = OwnOptions(newValue) }
+    }
+    private var ownOptions: OwnOptions?
     /// The keys below which the value is in the response; by default there are none.
     public internal(set) var envelope: [String] = []
     /// A URL that the server has named. It replaces the path and the query.

@@ -145,6 +145,9 @@ extension Interruptible {
     }
 
     /// Waits for the end of a pause before another attempt.
+    ///
+    /// Not inlined, because a layer that waits for a response would have what this needs in its frame.
+    @inline(never)
     func pause(until end: Instant) async throws(ServiceError) {
         try await run { (scope: CallScope) async throws(ServiceError) in
             try await time.sleep(until: end, for: .sleeper("the pause before a retry"), in: scope)
