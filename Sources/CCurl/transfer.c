@@ -92,6 +92,13 @@ ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop) {
     return transfer;
 }
 
+// Returns a new handle for that of a request that has ended, which may be freed after the transfer.
+static void *exchange(ccurl_transfer *transfer) {
+    // It is what libcurl writes to by itself.
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_ERRORBUFFER, NULL);
+    return ccurl_handles_exchange(transfer->handles, transfer->easy);
+}
+
 bool ccurl_transfer_reset(ccurl_transfer *transfer) {
     // A handle that was about to send again would do so with the next request: a reset does not make it forget.
     bool is_spent = !transfer->easy || transfer->objection == CCURL_REPEATED;
@@ -111,10 +118,9 @@ bool ccurl_transfer_reset(ccurl_transfer *transfer) {
         .fields_capacity = transfer->fields_capacity,
     };
     ccurl_head_clear(&kept.head);
-    // Before anything is freed, because libcurl reads it. The connections are the loop's, and stay.
+    // Before anything is freed, because a reset may read it. The connections are the loop's, and stay.
     if (is_spent) {
-        kept.easy = transfer->easy ? ccurl_handles_exchange(transfer->handles, transfer->easy)
-                                   : ccurl_handles_create(transfer->handles);
+        kept.easy = transfer->easy ? exchange(transfer) : ccurl_handles_create(transfer->handles);
     } else if (!is_as_needed) {
         ccurl_api.easy_reset(transfer->easy);
     }
