@@ -13,6 +13,41 @@ struct ccurl_orphan {
     ccurl_orphan *next;
 };
 
+static int refuse_socket(void *context, int purpose, void *address) {
+    (void)context, (void)purpose, (void)address;
+    return CCURL_SOCKET_BAD;
+}
+
+static int refuse_connection(void *context, char *to, char *from, int to_port, int from_port) {
+    (void)context, (void)to, (void)from, (void)to_port, (void)from_port;
+    return CCURL_PREREQFUNC_ABORT;
+}
+
+static size_t refuse_bytes(char *bytes, size_t size, size_t count, void *context) {
+    (void)bytes, (void)size, (void)count, (void)context;
+    return 0;
+}
+
+static size_t refuse_to_read(char *bytes, size_t size, size_t count, void *context) {
+    (void)bytes, (void)size, (void)count, (void)context;
+    return CCURL_READFUNC_ABORT;
+}
+
+// Leaves a handle to libcurl: it can neither open a connection nor use one, and no longer knows its transfer. Its words
+// about a failure go to that place.
+static void leave(void *easy, char *words) {
+    ccurl_api.easy_setopt(easy, CCURLOPT_PRIVATE, NULL);
+    ccurl_api.easy_setopt(easy, CCURLOPT_ERRORBUFFER, words);
+    ccurl_api.easy_setopt(easy, CCURLOPT_HTTPHEADER, NULL);
+    ccurl_api.easy_setopt(easy, CCURLOPT_HEADERFUNCTION, refuse_bytes);
+    ccurl_api.easy_setopt(easy, CCURLOPT_WRITEFUNCTION, refuse_bytes);
+    ccurl_api.easy_setopt(easy, CCURLOPT_READFUNCTION, refuse_to_read);
+    ccurl_api.easy_setopt(easy, CCURLOPT_OPENSOCKETFUNCTION, refuse_socket);
+    // It may have waited for an HTTP/2 connection rather than for a lookup.
+    ccurl_api.easy_setopt(easy, CCURLOPT_FRESH_CONNECT, 1L);
+    if (ccurl_tells_connected()) ccurl_api.easy_setopt(easy, CCURLOPT_PREREQFUNCTION, refuse_connection);
+}
+
 bool ccurl_orphans_add(ccurl_orphans *orphans, ccurl_transfer *transfer) {
     ccurl_orphan *orphan = calloc(1, sizeof *orphan);
     if (!orphan) return false;
@@ -20,7 +55,8 @@ bool ccurl_orphans_add(ccurl_orphans *orphans, ccurl_transfer *transfer) {
     orphan->lookup.origin = ccurl_transfer_request(transfer).origin;
     orphan->next = orphans->first;
     orphans->first = orphan;
-    ccurl_transfer_orphan(transfer, orphan->lookup.words);
+    leave(orphan->easy, orphan->lookup.words);
+    ccurl_transfer_orphan(transfer);
     return true;
 }
 

@@ -178,40 +178,7 @@ void ccurl_transfer_restart(ccurl_transfer *transfer) {
     ccurl_transfer_set_special_long(transfer, CCURLOPT_FRESH_CONNECT, 1);
 }
 
-// MARK: A handle that libcurl keeps
-
-static int refuse_socket(void *context, int purpose, void *address) {
-    (void)context, (void)purpose, (void)address;
-    return CCURL_SOCKET_BAD;
-}
-
-static int refuse_connection(void *context, char *to, char *from, int to_port, int from_port) {
-    (void)context, (void)to, (void)from, (void)to_port, (void)from_port;
-    return CCURL_PREREQFUNC_ABORT;
-}
-
-static size_t refuse_bytes(char *bytes, size_t size, size_t count, void *context) {
-    (void)bytes, (void)size, (void)count, (void)context;
-    return 0;
-}
-
-static size_t refuse_to_read(char *bytes, size_t size, size_t count, void *context) {
-    (void)bytes, (void)size, (void)count, (void)context;
-    return CCURL_READFUNC_ABORT;
-}
-
-void ccurl_transfer_orphan(ccurl_transfer *transfer, char *words) {
-    void *easy = transfer->easy;
-    ccurl_api.easy_setopt(easy, CCURLOPT_PRIVATE, NULL);
-    ccurl_api.easy_setopt(easy, CCURLOPT_ERRORBUFFER, words);
-    ccurl_api.easy_setopt(easy, CCURLOPT_HTTPHEADER, NULL);
-    ccurl_api.easy_setopt(easy, CCURLOPT_HEADERFUNCTION, refuse_bytes);
-    ccurl_api.easy_setopt(easy, CCURLOPT_WRITEFUNCTION, refuse_bytes);
-    ccurl_api.easy_setopt(easy, CCURLOPT_READFUNCTION, refuse_to_read);
-    ccurl_api.easy_setopt(easy, CCURLOPT_OPENSOCKETFUNCTION, refuse_socket);
-    // It may have waited for an HTTP/2 connection rather than for a lookup.
-    ccurl_api.easy_setopt(easy, CCURLOPT_FRESH_CONNECT, 1L);
-    if (ccurl_tells_connected()) ccurl_api.easy_setopt(easy, CCURLOPT_PREREQFUNCTION, refuse_connection);
+void ccurl_transfer_orphan(ccurl_transfer *transfer) {
     transfer->easy = NULL;
     move(transfer, ORPHANED);
 }

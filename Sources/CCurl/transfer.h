@@ -82,8 +82,7 @@ void ccurl_transfer_end(ccurl_transfer *transfer, bool is_regular);
 void ccurl_transfer_restart(ccurl_transfer *transfer);
 // Notes that a transfer that lacked a connection of HTTP/3 is given to libcurl again.
 void ccurl_transfer_restart_without(ccurl_transfer *transfer);
-// Leaves the handle to libcurl: it can neither open a connection nor use one, and no longer knows the transfer. Its
-// words about a failure go where the argument says.
-void ccurl_transfer_orphan(ccurl_transfer *transfer, char *words);
+// Notes that the handle is left to libcurl, and no longer the transfer's.
+void ccurl_transfer_orphan(ccurl_transfer *transfer);
 
 #endif
