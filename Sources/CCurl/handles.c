@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// How many handles wait to be used, and how many to be freed, at most. Each is a few kilobytes.
+// How many handles wait to be used, and how many to be freed, at most. Each is a few kilobytes; one to be freed has the
+// head of its response, too.
 enum { MOST_IN_STOCK = 64 };
 
 typedef struct {
@@ -74,12 +75,21 @@ void *ccurl_handles_exchange(ccurl_handles *handles, void *spent) {
     void *easy = take(&handles->fresh);
     pthread_mutex_unlock(&handles->guard);
     if (spent) ccurl_api.easy_cleanup(spent);
-    return easy ? easy : ccurl_handles_create(handles);
+    if (!easy) easy = ccurl_handles_create(handles);
+    if (easy) return easy;
+    // There may be memory once another is freed.
+    pthread_mutex_lock(&handles->guard);
+    spent = take(&handles->spent);
+    pthread_mutex_unlock(&handles->guard);
+    if (!spent) return NULL;
+    ccurl_api.easy_cleanup(spent);
+    return ccurl_handles_create(handles);
 }
 
 void ccurl_handles_renew(ccurl_handles *handles) {
+    stock spent;
     pthread_mutex_lock(&handles->guard);
-    stock spent = {.count = handles->spent.count};
+    spent.count = handles->spent.count;
     memcpy(spent.handles, handles->spent.handles, (size_t)spent.count * sizeof *spent.handles);
     handles->spent.count = 0;
     int lacking = MOST_IN_STOCK - handles->fresh.count;

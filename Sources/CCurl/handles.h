@@ -4,7 +4,7 @@
 
 #include "ccurl.h"
 
-// Where the transfers of a loop get libcurl's handles from. A handle uses the TLS sessions of all.
+// Where the transfers of a loop get libcurl's handles from. All of them share their TLS sessions.
 //
 // Some libcurls need a new handle for each request (see ccurl_has_header_fault). To free one and to create one on the
 // thread of each caller takes as long as the rest of a short call, because most of its memory comes from the thread of
@@ -24,7 +24,7 @@ void ccurl_handles_release(ccurl_handles *handles);
 void *ccurl_handles_create(ccurl_handles *handles);
 // Returns a handle that is new in exchange for one that is not to be used again; NULL if there is no memory.
 void *ccurl_handles_exchange(ccurl_handles *handles, void *spent);
-// Frees the handles that were given back since, and creates as many.
+// Frees the handles that were given back, and creates as many for the stock, as far as it has room.
 void ccurl_handles_renew(ccurl_handles *handles);
 
 #endif

@@ -14,6 +14,7 @@ typedef struct ccurl_sessions ccurl_sessions;
 ccurl_sessions *ccurl_sessions_new(void);
 // Has a new handle use the sessions. They have to exist for as long as it does.
 void ccurl_sessions_use(ccurl_sessions *sessions, void *easy);
+// Frees the sessions, which no handle uses any more.
 void ccurl_sessions_free(ccurl_sessions *sessions);
 
 #endif

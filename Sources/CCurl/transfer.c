@@ -92,11 +92,17 @@ ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop) {
     return transfer;
 }
 
-// Returns a new handle for that of a request that has ended, which may be freed after the transfer.
+// The longest head that a handle may keep until it is freed.
+#define LARGEST_KEPT_HEAD (16 << 10)
+
+// Exchanges the handle of a request that has ended for a new one. The old one may be freed later than the transfer:
+// libcurl calls none of its functions then, as it does for protocols that say goodbye, and is left no buffer.
 static void *exchange(ccurl_transfer *transfer) {
-    // It is what libcurl writes to by itself.
     ccurl_api.easy_setopt(transfer->easy, CCURLOPT_ERRORBUFFER, NULL);
-    return ccurl_handles_exchange(transfer->handles, transfer->easy);
+    // The handle has the head as well.
+    if (transfer->head.length <= LARGEST_KEPT_HEAD) return ccurl_handles_exchange(transfer->handles, transfer->easy);
+    ccurl_api.easy_cleanup(transfer->easy);
+    return ccurl_handles_create(transfer->handles);
 }
 
 bool ccurl_transfer_reset(ccurl_transfer *transfer) {

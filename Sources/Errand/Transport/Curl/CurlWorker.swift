@@ -80,6 +80,7 @@ struct CurlWorker: @unchecked Sendable {
             ccurl_loop_wait(loop, ccurl_loop_prepare_wait(loop, true))
             moveBytes()
             landEnded()
+            ccurl_loop_renew_handles(loop)
         }
     }
 

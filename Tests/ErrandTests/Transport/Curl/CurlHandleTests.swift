@@ -66,6 +66,19 @@ import Testing
     }
 
     @Test(
+        "where each request needs a new handle, the transport's thread frees the old ones",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+    func newHandles() async throws {
+        let library = try await StubLibrary(version: 0x075801, lacking: [], before: InstalledLibrary.path)
+        let urls = [String](repeating: "\(server.baseURL)/x", count: 5)
+        let calls = try Child("TransportProbe", ["series"] + urls, environment: library.environment)
+        let lines = try await calls.end().lines
+        // That of the fourth is freed after the response to the fifth.
+        #expect(lines.contains("handles freed before: 3"), "\(lines)")
+        #expect(lines.contains("handles left: 0"), "\(lines)")
+    }
+
+    @Test(
         "a call reads little at once, until a response of its server was larger; a stream reads much from the start",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"))
     func readSizes() async throws {

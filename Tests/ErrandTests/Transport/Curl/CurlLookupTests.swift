@@ -88,7 +88,7 @@ struct CurlLookupTests {
         let (lines, status) = try await probe.end()
         #expect(status == 0)
         return lines.filter { line in
-            !["handles left", "transfers", "read sizes"].contains { line.hasPrefix($0) }
+            !["handles", "transfers", "read sizes"].contains { line.hasPrefix($0) }
         }
     }
 

@@ -1,6 +1,5 @@
 #if os(Linux)
 import Foundation
-import Testing
 
 /// A small program of files of the shim, and of what stands for the rest of it.
 enum ShimProgram {
