@@ -4,13 +4,17 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// The options of an endpoint that has any. They would be most of it, in the memory of each task that runs one.
-private final class OwnOptions: Sendable {
+/// The options of an endpoint that has any. Inside of it, they would be most of its size, and each task that runs one
+/// would hold room for them.
+private final class OwnOptions: Sendable, CustomStringConvertible, CustomReflectable {
     let options: CallOptions
 
     init(_ options: CallOptions) {
         self.options = options
     }
+
+    var description: String { "\(options)" }
+    var customMirror: Mirror { Mirror(reflecting: options) }
 }
 
 /// A call of a REST API as a plain value: the request, its options, and the type of the response.

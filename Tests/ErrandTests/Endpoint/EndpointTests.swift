@@ -31,6 +31,7 @@ struct EndpointTests {
         #expect(changed.options.retry == .never)
         #expect(changed.options.idempotencyKey == .fixed("k"))
         #expect(changed.options.permits == 3)
+        #expect("\(changed)".contains("permits: 3"))
     }
 
     @Test("the response of an implicit member is inferred")
