@@ -39,18 +39,19 @@ private final class FleetProcess: Sendable {
 private final class TokenServer: Sendable {
     let loopback: LoopbackServer
     let tokens = RotatingServer()
+    private static let usualDelay = Duration.milliseconds(100)
     private let delay: Lock<Duration>
 
     /// Creates a server that sends a token after `delay`.
-    init(tokenAfter delay: Duration = .milliseconds(100)) throws {
+    init(tokenAfter delay: Duration = usualDelay) throws {
         loopback = try LoopbackServer()
         self.delay = Lock(delay)
         loopback.on(.post, "/token") { [weak self] request in self?.answer(request) ?? .close }
     }
 
-    /// Sends a token that is asked for from now on after 100 ms.
+    /// From now on, sends tokens after the usual delay.
     func hurry() {
-        delay.withLock { $0 = .milliseconds(100) }
+        delay.withLock { $0 = Self.usualDelay }
     }
 
     private func answer(_ request: LoopbackRequest) -> LoopbackReply {
@@ -110,10 +111,10 @@ struct FleetProcessTests {
     func interrupted(isKill: Bool) async throws {
         var interrupted = 0
         for round in 0..<8 {
-            // In every other round the refresh is under way for certain, however slow the machine is.
-            let delay = round.isMultiple(of: 2) ? 2 * Self.lifetime : 100
-            let server = try TokenServer(tokenAfter: .milliseconds(delay))
-            let processes = try await processes(5, in: scratch.path("\(round)"), of: server)
+            // In the first round the refresh takes seconds, so that a slow machine finds it under way as well.
+            let lifetime = round == 0 ? 5 * Self.lifetime : Self.lifetime
+            let server = round == 0 ? try TokenServer(tokenAfter: .milliseconds(2 * lifetime)) : try TokenServer()
+            let processes = try await processes(5, in: scratch.path("\(round)"), of: server, lifetime: lifetime)
             let record = try await Watched(FileFleetStore(folder: scratch.path("\(round)")))
             // These go first, so that the one that refreshes is among them.
             let victims = processes.prefix(3)
@@ -125,7 +126,7 @@ struct FleetProcessTests {
             server.hurry()
             if try await record.hasOneChange() { interrupted += 1 }
             if !isKill {
-                try await Task.sleep(for: .milliseconds(3 * Self.lifetime))
+                try await Task.sleep(for: .milliseconds(3 * lifetime))
                 for victim in victims { victim.resume() }
             }
             var said: [String] = []
