@@ -91,7 +91,7 @@ final class StoredResponse: Sendable {
 }
 
 extension Int64 {
-    /// The seconds of an age without their fraction, or the nearest number that there is.
+    /// The seconds of an age without their fraction; 0 for a negative one, and `max` for one that does not fit.
     init(wholeSeconds age: Double) {
         self = age < 0 ? 0 : age < 9e18 ? Int64(age) : .max
     }

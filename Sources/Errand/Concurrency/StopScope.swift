@@ -21,9 +21,9 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
 
     /// The reason of the stop; `nil` if the scope has not been stopped.
     var reason: Failure? {
-        // Not inlined, because it is asked for in functions that wait.
+        // Not inlined: functions that wait ask for it, and their frames would be larger.
         @inline(never) get {
-            // To cast nothing takes as long as to cast a reason.
+            // A cast of `nil` takes as long as one of a reason.
             guard let reason = listeners.reason else { return nil }
             return reason as? Failure
         }

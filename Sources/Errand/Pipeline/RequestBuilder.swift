@@ -43,7 +43,7 @@ final class RequestBuilder: Sendable {
         fixedHeaders = (headers, configuration.headers)
     }
 
-    /// Returns the request of a call with that idempotency key, if it has one.
+    /// Returns the request of a call. `key` is its idempotency key; `nil` if it has none.
     func request<Response>(
         for endpoint: Endpoint<Response>, key: String?, files: BodyFiles
     ) throws(ServiceError) -> HTTPRequest {

@@ -97,8 +97,12 @@ final class StubLibrary: Sendable {
     private static let forwarding = """
         #include <dlfcn.h>
         #include <stdio.h>
+        #include <string.h>
+        #include <sys/prctl.h>
         static void *library;
         static _Atomic int handles, transfers;
+        // How many handles the thread of the transport has freed before the last transfer began.
+        static _Atomic int freed, freed_before;
         // How much is read at once for each transfer.
         #define MOST_SIZES 16
         static long size, sizes[MOST_SIZES];
@@ -106,7 +110,7 @@ final class StubLibrary: Sendable {
         __attribute__((destructor)) static void report(void) {
             printf("transfers: %d\\nread sizes:", transfers);
             for (int i = 0; i < transfers && i < MOST_SIZES; i++) printf(" %ld", sizes[i]);
-            printf("\\nhandles left: %d\\n", handles);
+            printf("\\nhandles freed before: %d\\nhandles left: %d\\n", freed_before, handles);
         }
         #define REAL(name, result, ...) ((result (*)(__VA_ARGS__))dlsym(library, name))
         version_info *curl_version_info(int now) {
@@ -139,7 +143,10 @@ final class StubLibrary: Sendable {
             trust(easy);
         }
         void curl_easy_cleanup(void *easy) {
+            char thread[16] = "";
+            prctl(PR_GET_NAME, thread);
             handles--;
+            freed += strcmp(thread, "errand.curl") == 0;
             REAL("curl_easy_cleanup", void, void *)(easy);
         }
         int curl_easy_setopt(void *easy, int option, ...) {
@@ -176,6 +183,7 @@ final class StubLibrary: Sendable {
         int curl_multi_add_handle(void *multi, void *easy) {
             if (transfers < MOST_SIZES) sizes[transfers] = size;
             transfers++;
+            freed_before = freed;
             return REAL("curl_multi_add_handle", int, void *, void *)(multi, easy);
         }
         int curl_multi_remove_handle(void *multi, void *easy) {
