@@ -5,7 +5,7 @@ import FoundationEssentials
 import Testing
 
 /// Event streams over real connections, which the server breaks off at random bytes.
-@Suite("Broken event streams", .timeLimit(.minutes(2))) struct BrokenEventsTests {
+@Suite("Broken event streams", .timeLimit(.minutes(5))) struct BrokenEventsTests {
     private let server: LoopbackServer
     private let client: APIClient
 
