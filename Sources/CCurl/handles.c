@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 // How many handles wait to be used, and how many to be freed, at most. Each is a few kilobytes; one to be freed has the
 // head of its response, too.
@@ -28,13 +27,22 @@ struct ccurl_handles {
     stock fresh, spent;
 };
 
-static bool put(stock *stock, void *easy) {
-    if (stock->count == MOST_IN_STOCK) return false;
-    stock->handles[stock->count++] = easy;
-    return true;
+// Puts a handle into a stock. Returns false if the stock is full.
+static bool put(ccurl_handles *handles, stock *stock, void *easy) {
+    pthread_mutex_lock(&handles->guard);
+    bool has_room = stock->count < MOST_IN_STOCK;
+    if (has_room) stock->handles[stock->count++] = easy;
+    pthread_mutex_unlock(&handles->guard);
+    return has_room;
 }
 
-static void *take(stock *stock) { return stock->count > 0 ? stock->handles[--stock->count] : NULL; }
+// Takes a handle out of a stock. Returns NULL if there is none.
+static void *take(ccurl_handles *handles, stock *stock) {
+    pthread_mutex_lock(&handles->guard);
+    void *easy = stock->count > 0 ? stock->handles[--stock->count] : NULL;
+    pthread_mutex_unlock(&handles->guard);
+    return easy;
+}
 
 ccurl_handles *ccurl_handles_new(void) {
     ccurl_handles *handles = calloc(1, sizeof *handles);
@@ -50,14 +58,16 @@ ccurl_handles *ccurl_handles_hold(ccurl_handles *handles) {
     return handles;
 }
 
-static void clean_up(stock *stock) {
-    for (void *easy; (easy = take(stock));) ccurl_api.easy_cleanup(easy);
+// Frees a handle of a stock. Returns false if there is none.
+static bool clean_up(ccurl_handles *handles, stock *stock) {
+    void *easy = take(handles, stock);
+    if (easy) ccurl_api.easy_cleanup(easy);
+    return easy;
 }
 
 void ccurl_handles_release(ccurl_handles *handles) {
     if (!handles || atomic_fetch_sub_explicit(&handles->holders, 1, memory_order_acq_rel) > 1) return;
-    clean_up(&handles->fresh);
-    clean_up(&handles->spent);
+    while (clean_up(handles, &handles->fresh) || clean_up(handles, &handles->spent)) {}
     ccurl_sessions_free(handles->sessions);
     pthread_mutex_destroy(&handles->guard);
     free(handles);
@@ -70,39 +80,18 @@ void *ccurl_handles_create(ccurl_handles *handles) {
 }
 
 void *ccurl_handles_exchange(ccurl_handles *handles, void *spent) {
-    pthread_mutex_lock(&handles->guard);
-    if (put(&handles->spent, spent)) spent = NULL;
-    void *easy = take(&handles->fresh);
-    pthread_mutex_unlock(&handles->guard);
-    if (spent) ccurl_api.easy_cleanup(spent);
+    if (!put(handles, &handles->spent, spent)) ccurl_api.easy_cleanup(spent);
+    void *easy = take(handles, &handles->fresh);
     if (!easy) easy = ccurl_handles_create(handles);
-    if (easy) return easy;
     // There may be memory once another is freed.
-    pthread_mutex_lock(&handles->guard);
-    spent = take(&handles->spent);
-    pthread_mutex_unlock(&handles->guard);
-    if (!spent) return NULL;
-    ccurl_api.easy_cleanup(spent);
-    return ccurl_handles_create(handles);
+    if (!easy && clean_up(handles, &handles->spent)) easy = ccurl_handles_create(handles);
+    return easy;
 }
 
 void ccurl_handles_renew(ccurl_handles *handles) {
-    stock spent;
-    pthread_mutex_lock(&handles->guard);
-    spent.count = handles->spent.count;
-    memcpy(spent.handles, handles->spent.handles, (size_t)spent.count * sizeof *spent.handles);
-    handles->spent.count = 0;
-    int lacking = MOST_IN_STOCK - handles->fresh.count;
-    pthread_mutex_unlock(&handles->guard);
-    if (spent.count < lacking) lacking = spent.count;
-    clean_up(&spent);
-    for (; lacking > 0; lacking--) {
+    while (clean_up(handles, &handles->spent)) {
         void *easy = ccurl_handles_create(handles);
-        if (!easy) return;
-        pthread_mutex_lock(&handles->guard);
-        bool is_kept = put(&handles->fresh, easy);
-        pthread_mutex_unlock(&handles->guard);
-        if (!is_kept) ccurl_api.easy_cleanup(easy);
+        if (easy && !put(handles, &handles->fresh, easy)) ccurl_api.easy_cleanup(easy);
     }
 }
 

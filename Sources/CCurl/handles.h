@@ -6,9 +6,9 @@
 
 // Where the transfers of a loop get libcurl's handles from. All of them share their TLS sessions.
 //
-// Some libcurls need a new handle for each request (see ccurl_has_header_fault). To free one and to create one on the
-// thread of each caller takes as long as the rest of a short call, because most of its memory comes from the thread of
-// the loop. So a caller exchanges the handle for a new one, and the loop's thread frees and creates them.
+// Some versions of libcurl need a new handle for each request (see ccurl_has_header_fault). To free one and create one
+// costs a caller several microseconds, because most of the memory comes from the thread of the loop. So the caller
+// exchanges the handle for a new one, and the loop's thread frees and creates them.
 //
 // Transfers outlive the loop, so each of them and the loop hold the handles. Any thread may call these functions.
 typedef struct ccurl_handles ccurl_handles;
@@ -24,7 +24,7 @@ void ccurl_handles_release(ccurl_handles *handles);
 void *ccurl_handles_create(ccurl_handles *handles);
 // Returns a handle that is new in exchange for one that is not to be used again; NULL if there is no memory.
 void *ccurl_handles_exchange(ccurl_handles *handles, void *spent);
-// Frees the handles that were given back, and creates as many for the stock, as far as it has room.
+// Frees the handles that were given back, and creates a new one for each.
 void ccurl_handles_renew(ccurl_handles *handles);
 
 #endif

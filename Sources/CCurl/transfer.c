@@ -95,11 +95,11 @@ ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop) {
 // The longest head that a handle may keep until it is freed.
 #define LARGEST_KEPT_HEAD (16 << 10)
 
-// Exchanges the handle of a request that has ended for a new one. The old one may be freed later than the transfer:
-// libcurl calls none of its functions then, as it does for protocols that say goodbye, and is left no buffer.
+// Exchanges the handle of a request that has ended for a new one. The old one may be freed later than the transfer, so
+// it no longer has the buffer for words. With HTTP, libcurl calls no function when it frees a handle.
 static void *exchange(ccurl_transfer *transfer) {
     ccurl_api.easy_setopt(transfer->easy, CCURLOPT_ERRORBUFFER, NULL);
-    // The handle has the head as well.
+    // Until it is freed, the handle keeps the head, too.
     if (transfer->head.length <= LARGEST_KEPT_HEAD) return ccurl_handles_exchange(transfer->handles, transfer->easy);
     ccurl_api.easy_cleanup(transfer->easy);
     return ccurl_handles_create(transfer->handles);

@@ -238,10 +238,7 @@ extension APIClient {
         // A response to a request with a body is not stored. Parameters may be part of the query.
         guard let cache = configuration.cache, endpoint.body?.isParameters ?? true else { return }
         let rules = configuration.rules(for: endpoint.options)
-        // A call that could not be sent has stored nothing.
-        guard let pipeline = try? pipeline.get(),
-            let request = try? pipeline.builder.request(for: endpoint, key: rules.idempotencyKey, files: BodyFiles())
-        else { return }
+        guard let request = requestToLookUp(for: endpoint, by: rules) else { return }
         await cache.remove(.resource(CacheKey.Resource(request, name: rules.cache.key)))
     }
 }

@@ -4,8 +4,8 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// The options of an endpoint that has any. Inside of it, they would be most of its size, and each task that runs one
-/// would hold room for them.
+/// The options of an endpoint that has any. A separate object: most endpoints have none, and inline they would be most
+/// of the memory that a task holds for its endpoint.
 private final class OwnOptions: Sendable, CustomStringConvertible, CustomReflectable {
     let options: CallOptions
 

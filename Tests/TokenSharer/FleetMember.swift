@@ -56,6 +56,7 @@ struct FleetMember {
             } catch {
                 if case .sessionExpired(let expiry) = error, expiry.reason != .unreadable { return "sign-in" }
                 if case .signInRequired = error { return "sign-in" }
+                // A pause before the next attempt, as a program makes it.
                 try? await Task.sleep(for: .milliseconds(100))
             }
         }

@@ -82,11 +82,12 @@ case "hold":
     }
 case "lock":
     let path = arguments[1]
-    let impatient = FileTokenPersistence(path: path, lockTimeout: .seconds(1))
+    let limited = FileTokenPersistence(path: path, lockTimeout: .seconds(1))
     Task.detached {
         var last = ContinuousClock.now
         while case let now = ContinuousClock.now, now - last < .seconds(1) {
             last = now
+            // Nothing is said when the process continues; a gap between two looks at the clock shows it.
             try? await Task.sleep(for: .milliseconds(10))
         }
         // A second wait, which is over when the first has gone on for as long.
@@ -94,12 +95,13 @@ case "lock":
         say("continued")
     }
     Task.detached {
+        // The wait for the lock has begun by then, which nothing reports.
         try? await Task.sleep(for: .milliseconds(50))
         // By itself, since whoever suspends it might come too late.
         raise(SIGSTOP)
     }
     do {
-        try await impatient.exclusively { _ in say("locked") }
+        try await limited.exclusively { _ in say("locked") }
     } catch {
         say("\(error)")
     }

@@ -50,6 +50,7 @@ struct HungDisk {
             for (name, duration) in slowest.sorted(by: { $0.key < $1.key }) { say(name, duration) }
         }
         let last = Task { await upload(from: hung, by: client, within: nil) }
+        // The upload hangs in the disk by then, which nothing reports.
         try? await Task.sleep(for: .milliseconds(100))
         say("shutdown", await clock.measure { await client.shutdown() })
         _ = await last.value

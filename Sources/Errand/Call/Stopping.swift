@@ -146,7 +146,7 @@ extension Interruptible {
 
     /// Waits for the end of a pause before another attempt.
     ///
-    /// Not inlined, because a layer that waits for a response would have what this needs in its frame.
+    /// Not inlined: a layer would hold what this needs while it waits for a response.
     @inline(never)
     func pause(until end: Instant) async throws(ServiceError) {
         try await run { (scope: CallScope) async throws(ServiceError) in

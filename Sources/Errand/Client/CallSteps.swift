@@ -162,6 +162,12 @@ extension APIClient {
         return try pipeline.get().builder.request(for: endpoint, key: settings.rules.idempotencyKey, files: files)
     }
 
+    /// Builds the request to look up in the cache, and opens no file for that. Returns `nil` if it cannot be built:
+    /// then no call was sent, and nothing is stored.
+    nonisolated func requestToLookUp<Response>(for endpoint: Endpoint<Response>, by rules: CallRules) -> HTTPRequest? {
+        try? pipeline.get().builder.request(for: endpoint, key: rules.idempotencyKey, files: BodyFiles())
+    }
+
     /// Builds the request once more, as another call would, if it might differ; `nil` if all calls add the same.
     nonisolated func requestLikeNextCall<Response>(
         for endpoint: Endpoint<Response>, as call: Call

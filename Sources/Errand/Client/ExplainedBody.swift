@@ -31,7 +31,8 @@ struct ExplainedBody {
         switch part.content {
         case .text(let text): return "--form-string \(quoted("\(part.name)=\(shown(text, named: part.name))"))"
         case .data(let data): value = "‹\(data.count) bytes›"
-        case .json(let value): return "-F \(quoted("\(part.name)=‹JSON of \(type(of: value))›;type=application/json"))"
+        case .json(let value):
+            return "-F \(quoted("\(part.name)=‹JSON of \(type(of: value))›;type=application/json"))"
         case .stream(let body): value = "‹\(body)›"
         case .file(let place): value = "@\(inQuotes(place.description))"
         }

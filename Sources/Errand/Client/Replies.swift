@@ -44,10 +44,9 @@ extension APIClient {
             // What is on the disk belongs to a session that only a call loads.
             return true
         }
-        guard let pipeline = try? pipeline.get(),
-            let request = try? pipeline.builder.request(for: endpoint, key: rules.idempotencyKey, files: BodyFiles())
-        else { return false }
-        return await pipeline.cacheAnswers(request, rules: rules)
+        guard let request = requestToLookUp(for: endpoint, by: rules) else { return false }
+        // There is a pipeline, which has built the request.
+        return (try? await pipeline.get().cacheAnswers(request, rules: rules)) ?? false
     }
 }
 

@@ -10,9 +10,9 @@ import Foundation
 /// Encryption that also shows whether a text was changed: AES with a key of 256 bits in Galois/Counter Mode (NIST SP
 /// 800-38D). CryptoKit does it on Apple's platforms, OpenSSL on Linux.
 ///
-/// Each text has a random nonce of 96 bits, so one key is good for 2³² texts. A sealed text is the nonce, the encrypted
-/// bytes, and a tag over both and the context. The context is not encrypted; it has to be the same when the text is
-/// opened.
+/// Each text has a random nonce of 96 bits, so one key is good for 2³² texts. A sealed text is the nonce, the
+/// encrypted bytes, and a tag over both and the context. The context is not encrypted; it has to be the same when the
+/// text is opened.
 package enum AESGCM {
     /// Why a text could not be sealed or opened.
     package enum Failure: Error, Hashable, CaseIterable {

@@ -177,6 +177,7 @@ package struct PrivateFile: Sendable {
     /// missing: the read or the write that follows fails with the reason.
     private var status: FileStatus? { try? FileSystem.status(of: path, followingLinks: false) }
 
+    /// What is in the place of the folder; `nil` if it cannot be looked at, which then counts as missing, too.
     private var folderKind: FileStatus.Kind? { (try? FileSystem.status(of: folder, followingLinks: true))?.kind }
 
     private func makeFolder() throws(StorageError) {
@@ -208,7 +209,8 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Gives the file another name. Returns whether that was possible.
+    /// Gives the file another name. Returns `false` if that fails: then it stays where it is, and the error that led
+    /// here is the one to report.
     private func isMoved(to other: String) -> Bool {
         (try? FileSystem.move(path, to: other)) != nil
     }

@@ -116,6 +116,7 @@ final class PartFile: Sendable {
         } catch {
             guard error != .wouldBlock else { return }
         }
+        // The same: what is there is left, and counts for nothing.
         guard place.isPresent, (try? place.status().length) == 0 else { return }
         try? record.remove()
         try? FileSystem.remove(path)

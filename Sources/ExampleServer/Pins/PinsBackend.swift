@@ -19,9 +19,9 @@ import ErrandSimulation
 /// | `POST pins/#/comments` | `text` | 201 and the comment |
 /// | `DELETE pins/#/comments/#` | | 204 |
 ///
-/// Every request but those to `oauth` has `Authorization: Bearer …`; without a valid token the response is 401. Changes
-/// need the scope `write` and a token of a user: a token of a client alone can only read. Errors have the format of
-/// OAuth: `{"error": "invalid_token", "error_description": …}`.
+/// Every request but those to `oauth` has `Authorization: Bearer …`; without a valid token the response is 401.
+/// Changes need the scope `write` and a token of a user: a token of a client alone can only read. Errors have the
+/// format of OAuth: `{"error": "invalid_token", "error_description": …}`.
 struct PinsBackend: Backend {
     static let prefix = ["pins"]
 

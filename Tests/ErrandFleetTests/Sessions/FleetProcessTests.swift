@@ -37,9 +37,9 @@ private final class FleetProcess: Sendable {
 
 /// A server with the tokens of ``RotatingServer``.
 private final class TokenServer: Sendable {
+    private static let usualDelay = Duration.milliseconds(100)
     let loopback: LoopbackServer
     let tokens = RotatingServer()
-    private static let usualDelay = Duration.milliseconds(100)
     private let delay: Lock<Duration>
 
     /// Creates a server that sends a token after `delay`.

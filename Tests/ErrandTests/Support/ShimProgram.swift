@@ -4,7 +4,7 @@ import Foundation
 /// A small program of files of the shim, and of what stands for the rest of it.
 enum ShimProgram {
     private static let shim = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../../../Sources/CCurl").path
+        .appending(path: "../../../Sources/CCurl").path
 
     /// Runs a program of these lines and of those files of the shim, and returns what it prints.
     static func run(_ lines: String, with files: [String]) async throws -> String {
