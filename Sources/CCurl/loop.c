@@ -71,7 +71,7 @@ static int note_timer(void *multi, long milliseconds, void *context) {
 ccurl_loop *ccurl_loop_new(void) {
     ccurl_loop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
-    loop->due = loop->answered.due = loop->handshake_due = -1;
+    loop->due = loop->answered.due = loop->handshake_due = loop->sockets.unread_due = -1;
     ccurl_flood_init(&loop->flood);
     pthread_mutex_init(&loop->sockets.guard, NULL);
     loop->sockets.lists = calloc(CCURL_PORTS, sizeof *loop->sockets.lists);
@@ -183,6 +183,7 @@ void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
     if (!ccurl_leaves_lookups() && ccurl_loop_leave_lookup(loop, transfer)) return;
     // First, because a connection that libcurl closes now has not died.
     ccurl_sockets_release(&loop->sockets, transfer);
+    ccurl_unread_note(&loop->sockets, transfer);
     ccurl_upload_forget(transfer);
     ccurl_shares_forget(transfer);
     ccurl_api.multi_remove_handle(loop->multi, ccurl_transfer_easy(transfer));
@@ -214,6 +215,7 @@ static ccurl_code finish(ccurl_loop *loop, ccurl_transfer *transfer, ccurl_code 
     if (result == CCURLE_RECV_ERROR || result == CCURLE_SEND_ERROR) ccurl_sockets_note_end(&loop->sockets, transfer);
     ccurl_sockets_keep(&loop->sockets, transfer);
     ccurl_sockets_release(&loop->sockets, transfer);
+    ccurl_unread_note(&loop->sockets, transfer);
     ccurl_api.multi_remove_handle(loop->multi, ccurl_transfer_easy(transfer));
     bool is_settled = ccurl_transfer_objection(transfer) == CCURL_SETTLED;
     if (is_settled || ccurl_upload_is_response(transfer, result)) result = CCURLE_OK;

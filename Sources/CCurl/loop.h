@@ -6,6 +6,7 @@
 #include "handles.h"
 #include "share.h"
 #include "sockets.h"
+#include "unread.h"
 #include "upload.h"
 
 ccurl_sockets *ccurl_loop_sockets(ccurl_loop *loop);

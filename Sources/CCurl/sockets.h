@@ -43,6 +43,8 @@ typedef struct {
     // When the thread last worked on it, in microseconds, and whether that took long.
     int64_t served;
     bool is_busy;
+    // Whether its TLS library may have more of it than libcurl has read (see unread.h).
+    bool may_have_unread;
     // The request that runs on it, if the connection was kept; and how many bytes the other side had acknowledged
     // before, if that was asked.
     ccurl_transfer *user;
@@ -61,6 +63,8 @@ typedef struct {
     int http3;
     // The kept connections that were used last, by their origins; each entry is a descriptor plus one.
     int reused[CCURL_REUSED];
+    // When libcurl is to read on where there may be something unread, in microseconds; -1 if there is nothing.
+    int64_t unread_due;
     // How many waits the loop has begun, and the number of the last one after which it learned of all that had come.
     uint64_t waits, looked;
     // Held while a socket is closed, and while what another thread reads of a watch is written: a descriptor that the

@@ -42,6 +42,7 @@ static int64_t next_due(const ccurl_loop *loop) {
     // Those that rest are resumed in the next turn.
     if (loop->shares.first) return 0;
     int64_t due = earlier(earlier(loop->due, loop->answered.due), loop->handshake_due);
+    due = earlier(due, loop->sockets.unread_due);
     if (due < 0) due = INT64_MAX;
     if (!loop->has_unwatched) return due;
     int64_t retry = ccurl_now() + RETRY_PAUSE * 1000;
@@ -103,7 +104,10 @@ static void handle(ccurl_loop *loop, struct epoll_event event) {
     // Its request has ended in this turn. The next wait reports what has come since.
     if (!watch->wanted) return;
     int64_t now = ccurl_now();
-    if (event.events & EPOLLIN) watch->heard = now;
+    if (event.events & EPOLLIN) {
+        watch->heard = now;
+        watch->may_have_unread = false;
+    }
     int ready = (event.events & EPOLLIN ? CCURL_CSELECT_IN : 0) | (event.events & EPOLLOUT ? CCURL_CSELECT_OUT : 0);
     // With 0 libcurl finds out by itself what is wrong.
     if (event.events & (EPOLLERR | EPOLLHUP)) ready = 0;
@@ -147,6 +151,14 @@ static void handle_idle(ccurl_loop *loop) {
     loop->count = count;
 }
 
+// Has libcurl read on where something may be unread and nothing has come.
+static void read_on(ccurl_loop *loop) {
+    ccurl_sockets *sockets = &loop->sockets;
+    if (sockets->unread_due < 0 || sockets->unread_due > ccurl_now()) return;
+    sockets->unread_due = -1;
+    for (int i = -1; (i = ccurl_unread_next(sockets, i)) >= 0;) act(loop, i, CCURL_CSELECT_IN);
+}
+
 void ccurl_loop_work(ccurl_loop *loop) {
     handle_idle(loop);
     watch_again(loop);
@@ -158,6 +170,7 @@ void ccurl_loop_work(ccurl_loop *loop) {
     }
     loop->count = 0;
     if (busy > 0) handle_busy(loop, busy);
+    read_on(loop);
     // Those that are still awaited set it again at the end of the turn.
     loop->handshake_due = -1;
     if (loop->due < 0 || loop->due > ccurl_now()) return;

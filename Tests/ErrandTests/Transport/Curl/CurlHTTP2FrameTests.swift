@@ -41,6 +41,68 @@ struct CurlHTTP2FrameTests {
         return failure
     }
 
+    // MARK: What a TLS library has read
+
+    @Test(
+        "C44: a response arrives that the TLS library has read together with the end of another",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+    func readTogether() async throws {
+        let server = try await server(
+            """
+            def serve(connection, number):
+                greet(connection)
+                first, _ = next_request(connection)
+                second, _ = next_request(connection)
+                connection.sendall(frame(HEADERS, END_HEADERS, second, OK) + frame(DATA, 0, second, b"1" * 5000))
+                settle(connection)
+                # Records of their own.
+                connection.sendall(frame(DATA, END_STREAM, second))
+                connection.sendall(frame(HEADERS, END_HEADERS, first, OK) + frame(DATA, END_STREAM, first, b"1"))
+                note("sent")
+                next_request(connection)
+            """)
+        let scratch = try Scratch()
+        try scratch.write(Self.readingTogether, to: "library.c")
+        try await Program.clang.run(
+            ["-shared", "-fPIC", "-o", scratch.path("library.so"), scratch.path("library.c"), "-ldl"])
+        let probe = try Child(
+            "TransportProbe", ["together", authority.file, "\(server.url)/1", "\(server.url)/2"],
+            environment: ["LD_PRELOAD": scratch.path("library.so")])
+        let (lines, status) = try await probe.end()
+        #expect(lines == ["200", "200"] && status == 0)
+        #expect(server.stop() == ["sent"])
+    }
+
+    /// A `recv` that returns the end of the second response and the first response at once, while libcurl reads for the
+    /// second request: when it read for the first one, there was nothing yet.
+    private static let readingTogether = """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <poll.h>
+        #include <sys/socket.h>
+        #include <unistd.h>
+        ssize_t recv(int socket, void *bytes, size_t size, int flags) {
+            static ssize_t (*system)(int, void *, size_t, int);
+            static enum { BEFORE, HAS_BODY, HAS_NOTHING, AFTER } state;
+            if (!system) system = dlsym(RTLD_NEXT, "recv");
+            if (state == HAS_BODY) {
+                state = HAS_NOTHING;
+                errno = EAGAIN;
+                return -1;
+            }
+            if (state == HAS_NOTHING) {
+                poll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, 5000);
+                // Until both have come.
+                usleep(100000);
+                state = AFTER;
+            }
+            ssize_t count = system(socket, bytes, size, flags);
+            if (state == BEFORE && count >= 5000) state = HAS_BODY;
+            return count;
+        }
+        """
+
     // MARK: Requests that are refused
 
     private static let refusing = """

@@ -1,0 +1,36 @@
+#include "unread.h"
+
+#if defined(__linux__)
+
+#include "library.h"
+#include "ports.h"
+#include "transfer.h"
+
+#include <sys/epoll.h>
+
+// How long the loop waits for something to come, in microseconds: on a busy connection, something does.
+#define PATIENCE 1000
+
+void ccurl_unread_note(ccurl_sockets *sockets, ccurl_transfer *transfer) {
+    if (!ccurl_transfer_is_encrypted(transfer)) return;
+    const ccurl_connection *connection = ccurl_transfer_connection(transfer);
+    for (int i = ccurl_ports_next(sockets, connection, -1); i >= 0; i = ccurl_ports_next(sockets, connection, i)) {
+        ccurl_watch *watch = &sockets->watches[i];
+        // A connection of HTTP/1 has no other request, and libcurl takes all packets of HTTP/3.
+        if (watch->is_http1 || watch->is_http3) continue;
+        watch->may_have_unread = true;
+        if (sockets->unread_due < 0) sockets->unread_due = ccurl_now() + PATIENCE;
+    }
+}
+
+int ccurl_unread_next(ccurl_sockets *sockets, int socket) {
+    for (size_t i = (size_t)(socket + 1); i < sockets->capacity; i++) {
+        ccurl_watch *watch = &sockets->watches[i];
+        if (!watch->may_have_unread) continue;
+        watch->may_have_unread = false;
+        if (watch->wanted & EPOLLIN) return (int)i;
+    }
+    return -1;
+}
+
+#endif

@@ -1,0 +1,17 @@
+// What is left unread on a connection that requests share.
+//
+// A TLS library may read more from a socket than libcurl has taken from it; from 8.15 on, libcurl has OpenSSL do that.
+// A request takes all there is, and leaves to others what is theirs. But it stops when its own response has ended, or
+// when it is canceled, and what is left then shows neither at the socket nor to libcurl: the others would wait until
+// something more comes. So the loop has libcurl read on, unless something comes at once.
+#ifndef CCURL_UNREAD_H
+#define CCURL_UNREAD_H
+
+#include "sockets.h"
+
+// Notes that the transfer reads no further.
+void ccurl_unread_note(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// Returns the next socket after `socket` on which libcurl is to read on; -1 if there is none.
+int ccurl_unread_next(ccurl_sockets *sockets, int socket);
+
+#endif
