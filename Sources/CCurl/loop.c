@@ -183,10 +183,10 @@ void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
     if (!ccurl_leaves_lookups() && ccurl_loop_leave_lookup(loop, transfer)) return;
     // First, because a connection that libcurl closes now has not died.
     ccurl_sockets_release(&loop->sockets, transfer);
-    ccurl_unread_note(&loop->sockets, transfer);
     ccurl_upload_forget(transfer);
     ccurl_shares_forget(transfer);
     ccurl_api.multi_remove_handle(loop->multi, ccurl_transfer_easy(transfer));
+    ccurl_unread_note(&loop->sockets, transfer);
     ccurl_transfer_end(transfer, false);
 }
 
@@ -215,8 +215,8 @@ static ccurl_code finish(ccurl_loop *loop, ccurl_transfer *transfer, ccurl_code 
     if (result == CCURLE_RECV_ERROR || result == CCURLE_SEND_ERROR) ccurl_sockets_note_end(&loop->sockets, transfer);
     ccurl_sockets_keep(&loop->sockets, transfer);
     ccurl_sockets_release(&loop->sockets, transfer);
-    ccurl_unread_note(&loop->sockets, transfer);
     ccurl_api.multi_remove_handle(loop->multi, ccurl_transfer_easy(transfer));
+    ccurl_unread_note(&loop->sockets, transfer);
     bool is_settled = ccurl_transfer_objection(transfer) == CCURL_SETTLED;
     if (is_settled || ccurl_upload_is_response(transfer, result)) result = CCURLE_OK;
     ccurl_upload_forget(transfer);

@@ -16,8 +16,8 @@ void ccurl_unread_note(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     const ccurl_connection *connection = ccurl_transfer_connection(transfer);
     for (int i = ccurl_ports_next(sockets, connection, -1); i >= 0; i = ccurl_ports_next(sockets, connection, i)) {
         ccurl_watch *watch = &sockets->watches[i];
-        // A connection of HTTP/1 has no other request, and libcurl takes all packets of HTTP/3.
-        if (watch->is_http1 || watch->is_http3) continue;
+        // Only if another request is left. Of HTTP/3, libcurl takes all packets that have come.
+        if (!(watch->wanted & EPOLLIN) || watch->is_http1 || watch->is_http3) continue;
         watch->may_have_unread = true;
         if (sockets->unread_due < 0) sockets->unread_due = ccurl_now() + PATIENCE;
     }

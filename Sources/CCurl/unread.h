@@ -9,7 +9,7 @@
 
 #include "sockets.h"
 
-// Notes that the transfer reads no further.
+// Notes that libcurl has let go of the transfer, which reads no further.
 void ccurl_unread_note(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Returns the next socket after `socket` on which libcurl is to read on; -1 if there is none.
 int ccurl_unread_next(ccurl_sockets *sockets, int socket);
