@@ -57,9 +57,9 @@ public struct TransportContext: Sendable {
     public var bodyLimit: Int
     /// The limit on the silence of this send; `nil` if there is none. The client stops a send that exceeds it, so a
     /// transport need not.
-    public var timeout: Duration?
+    public var timeout: Duration? { send.timeout }
     /// The client's time source.
-    public var time: any TimeSource
+    public var time: any TimeSource { send.time }
     private let send: Send
     /// The client that has created the context, and limits the time of the send; `nil` for a send without a client.
     let client: ObjectIdentifier?
@@ -73,8 +73,6 @@ public struct TransportContext: Sendable {
     ) {
         self.delivery = delivery
         self.bodyLimit = bodyLimit
-        self.timeout = timeout
-        self.time = time
         send = Send(timeout: timeout, time: time, reporter: PhaseClosure(timeout: timeout, report: report))
         client = nil
     }
@@ -83,8 +81,6 @@ public struct TransportContext: Sendable {
         self.delivery = delivery
         self.bodyLimit = bodyLimit
         self.send = send
-        timeout = send.timeout
-        time = send.time
         self.client = client
     }
 

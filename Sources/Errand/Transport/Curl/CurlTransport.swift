@@ -346,21 +346,26 @@ public final class CurlTransport: StoppableTransport {
     /// The number of requests that wait for their turn.
     var waiting: Int { (try? loop.get())?.waiting ?? 0 }
 
+    @inline(never)
+    private func start(_ exchange: CurlExchange, on loop: CurlLoop) {
+        // Some versions of libcurl do not say when they connect.
+        exchange.context.note(ccurl_tells_connected() ? .connecting : .waitingForResponse)
+        // What was stopped before sends nothing: the exchange remembers that it was canceled.
+        if !loop.start(exchange) { exchange.complete(nil) }
+        exchange.upload?.start(in: exchange.context) { loop.resume(exchange) }
+    }
+
     /// Starts the exchange, and waits until `promise` has completed.
     @inline(never)
     private func run<Value>(
         _ exchange: CurlExchange, on loop: CurlLoop, until promise: Promise<Value, ServiceError>
     ) async {
-        let context = exchange.context
-        // Some versions of libcurl do not say when they connect.
-        context.note(ccurl_tells_connected() ? .connecting : .waitingForResponse)
-        await context.scope.wait {
-            // What was stopped before sends nothing: the exchange remembers that it was canceled.
-            if !loop.start(exchange) { exchange.complete(nil) }
-            exchange.upload?.start(in: context) { loop.resume(exchange) }
+        let scope = exchange.context.scope
+        await scope.wait {
+            start(exchange, on: loop)
             await promise.completion()
         } onStop: {
-            loop.cancel(exchange, isOutOfTime: context.scope.isOutOfTime)
+            loop.cancel(exchange, isOutOfTime: scope.isOutOfTime)
         }
     }
 
