@@ -33,7 +33,7 @@ struct Explanation {
             ExplainedBody(content: self.body?.content, body: body, redactor: redactor, quoted: quoted)
         }
         var lines = ["curl \(options) \(quoted(request.url.description))"]
-        if configuration.tokens != nil, rules.authentication != .none, request.headers["Authorization"] == nil {
+        if configuration.tokens != nil, usesSession {
             lines.append("-H 'Authorization: \(Redactor.mask)'")
         }
         for field in request.headers {
@@ -47,6 +47,8 @@ struct Explanation {
         return lines.joined(separator: " \\\n  ")
     }
 
+    private var usesSession: Bool { request.usesSession(for: rules.authentication) }
+
     private var sharing: String {
         guard configuration.sharesEqualRequests else { return "" }
         let isShared = request.method == .get || request.method == .head
@@ -54,7 +56,8 @@ struct Explanation {
     }
 
     private var signing: String {
-        switch rules.authentication.kind {
+        if rules.authentication != .none, !usesSession { return "no, the request has its own Authorization header" }
+        return switch rules.authentication.kind {
         case .required:
             configuration.tokens == nil
                 ? "yes, but the client has no tokens: it fails" : "yes; fails without a signed-in user"
@@ -81,7 +84,7 @@ struct Explanation {
     /// The cookies that the jar would add.
     private var cookiesToSend: [JarState.Entry] {
         guard let jar = configuration.cookies, request.headers["Cookie"] == nil else { return [] }
-        let session = configuration.signs(rules) ? configuration.tokens?.presentSession : nil
+        let session = usesSession ? configuration.tokens?.presentSession : nil
         return jar.entries(for: request.url, of: session, at: configuration.time.date)
     }
 

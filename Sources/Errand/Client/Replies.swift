@@ -40,11 +40,13 @@ extension APIClient {
         // No file or stream is opened to ask the cache. Parameters may be part of the query.
         guard let cache = configuration.cache, endpoint.body?.isParameters ?? true else { return false }
         let rules = configuration.rules(for: endpoint.options)
-        if cache.outlivesProcess, configuration.signs(rules), configuration.tokens?.presentSession == nil {
+        guard let request = requestToLookUp(for: endpoint, by: rules) else { return false }
+        if cache.outlivesProcess, let tokens = configuration.tokens, tokens.presentSession == nil,
+            request.usesSession(for: rules.authentication)
+        {
             // What is on the disk belongs to a session that only a call loads.
             return true
         }
-        guard let request = requestToLookUp(for: endpoint, by: rules) else { return false }
         // There is a pipeline, which has built the request.
         return (try? await pipeline.get().cacheAnswers(request, rules: rules)) ?? false
     }

@@ -106,13 +106,14 @@ final class Pipeline: Sendable {
     /// Says what the cache would do with a request now; `nil` without a cache. It waits for the disk.
     func cacheOutlook(for request: HTTPRequest, rules: CallRules) -> String? {
         cache?.outlook(
-            for: request, rules: rules.cache, session: session.present(for: rules.authentication),
-            isSessionKnown: session.isKnown(for: rules.authentication))
+            for: request, rules: rules.cache, session: session.present(for: request, rules.authentication),
+            isSessionKnown: session.isKnown(for: request, rules.authentication))
     }
 
     /// Whether the cache would answer the request now, and nothing would be sent.
     func cacheAnswers(_ request: HTTPRequest, rules: CallRules) async -> Bool {
-        await cache?.answers(request, rules: rules.cache, session: session.present(for: rules.authentication)) ?? false
+        let session = session.present(for: request, rules.authentication)
+        return await cache?.answers(request, rules: rules.cache, session: session) ?? false
     }
 
     /// Sends a request of which the session is known through the layers of a transmission.

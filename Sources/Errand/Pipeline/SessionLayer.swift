@@ -19,6 +19,11 @@ struct SessionLayer: Layer {
         return try await next(request, context)
     }
 
+    /// Returns the session that would sign the request now; `nil` if none does, or the request has to wait for it.
+    func present(for request: HTTPRequest, _ authentication: CallOptions.Authentication) -> UUID? {
+        request.usesSession(for: authentication) ? present(for: authentication) : nil
+    }
+
     /// Returns the session that is there now; `nil` if a call that is signed like this has none, or has to wait for it.
     func present(for authentication: CallOptions.Authentication) -> UUID? {
         // A call that the store's own refresh makes cannot wait for that refresh.
@@ -26,9 +31,9 @@ struct SessionLayer: Layer {
         return tokens.presentSession
     }
 
-    /// Whether `present` finds the session that a call would have. Otherwise the store has to load it first.
-    func isKnown(for authentication: CallOptions.Authentication) -> Bool {
-        guard authentication != .none, let tokens, !tokens.isRefreshingHere else { return true }
+    /// Whether `present` finds the session that a request would have. Otherwise the store has to load it first.
+    func isKnown(for request: HTTPRequest, _ authentication: CallOptions.Authentication) -> Bool {
+        guard request.usesSession(for: authentication), let tokens, !tokens.isRefreshingHere else { return true }
         return tokens.live.isLoaded || !tokens.outlivesProcess
     }
 
@@ -42,8 +47,7 @@ struct SessionLayer: Layer {
     /// Finds the session without a wait. Returns `false` if the store has to load it first.
     private func signAtOnce(_ request: HTTPRequest, in transmission: Transmission) throws(ServiceError) -> Bool {
         let authentication = transmission.settings.rules.authentication
-        // A request with credentials of its own needs no session.
-        guard authentication != .none, request.headers["Authorization"] == nil else {
+        guard request.usesSession(for: authentication) else {
             try use(nil, for: request, in: transmission)
             return true
         }
@@ -73,5 +77,13 @@ struct SessionLayer: Layer {
     private func use(_ session: UUID?, for request: HTTPRequest, in transmission: Transmission) throws(ServiceError) {
         try request.checkCleartext(isAllowed: allowsCleartext, isSigned: session != nil)
         transmission.sign(in: session)
+    }
+}
+
+extension HTTPRequest {
+    /// Whether a session signs the request of a call with that authentication, if there is one. A request with
+    /// credentials of its own needs none.
+    func usesSession(for authentication: CallOptions.Authentication) -> Bool {
+        authentication != .none && headers["Authorization"] == nil
     }
 }

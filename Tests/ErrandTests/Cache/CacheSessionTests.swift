@@ -59,6 +59,29 @@ import Testing
         #expect(try await client.reply(to: endpoint).cache?.kind == .miss)
     }
 
+    @Test("K7: a call with an Authorization header of its own is looked up without the session, before it is sent too")
+    func lookedUp() async throws {
+        echo()
+        let tokens = TokenStore(time: clock)
+        let client = client(tokens)
+        let own = Endpoint<String>.get("me", headers: ["Authorization": "Basic YTpi"])
+        func outlook() -> String? {
+            client.explain(own).split(separator: "\n").last { $0.hasPrefix("cache:") }.map { String($0.dropFirst(13)) }
+        }
+        func kinds() async throws -> [CacheStatus.Kind?] {
+            var kinds: [CacheStatus.Kind?] = []
+            for try await reply in client.replies(to: own, .cachedThenFresh) { kinds.append(reply.cache?.kind) }
+            return kinds
+        }
+        await tokens.signIn(token("ann"))
+        _ = try await client.run(endpoint)
+        #expect(outlook() == "nothing is stored; it is sent")
+        #expect(try await kinds() == [.miss])
+        #expect(outlook() == "hit, 0 s old")
+        #expect(try await kinds() == [.hit])
+        #expect(network.sent.count == 2)
+    }
+
     @Test("K7: a refresh of the token keeps what is stored, and a sign-out removes it")
     func refresh() async throws {
         echo(["Cache-Control": "max-age=600", "Vary": "Authorization"])

@@ -95,6 +95,10 @@ struct ExplainTests {
         #expect(explain(endpoint.authentication(.optional)) { $0.tokens = store }.contains("if a user is signed in"))
         #expect(explain(endpoint.authentication(.none)) { $0.tokens = store }.contains("signed:      no\n"))
         #expect(explain(endpoint.authentication(.required)).contains("the client has no tokens: it fails"))
+        let own = Endpoint<Int>.get("x", headers: ["Authorization": "Basic YTpi"])
+        let ownText = explain(own) { $0.tokens = store }
+        #expect(ownText.contains("signed:      no, the request has its own Authorization header\n"))
+        #expect(ownText.components(separatedBy: "-H 'Authorization: ").count == 2)
     }
 
     @Test("a call that can never get its permits is not said to be sent", arguments: [0, 3])

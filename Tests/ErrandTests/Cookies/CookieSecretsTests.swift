@@ -51,6 +51,22 @@ import Testing
         #expect(!empty.contains("Cookie:"))
     }
 
+    @Test("explain names no cookie of a session for a request that has credentials of its own")
+    func ownCredentials() async throws {
+        let (network, clock) = (scripted(), TestClock())
+        network.on(.get, "/a", .json("1", headers: ["Set-Cookie": "sid=\(secret)"]))
+        let tokens = TokenStore(time: clock)
+        await tokens.signIn(Token(accessToken: "ann"))
+        let client = testClient(network, clock) {
+            $0.tokens = tokens
+            $0.cookies = CookieJar()
+        }
+        _ = try await client.run(Endpoint<Int>.get("a"))
+        #expect(client.explain(Endpoint<Int>.get("a")).contains("\ncookies:     sid\n"))
+        let own = Endpoint<Int>.get("a", headers: ["Authorization": "Basic YTpi"])
+        #expect(client.explain(own).contains("\ncookies:     none in the jar for this request\n"))
+    }
+
     @Test("J6: events, errors and replies, also where the server repeats the value")
     func calls() async throws {
         let network = scripted()
