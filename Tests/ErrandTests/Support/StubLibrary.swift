@@ -101,6 +101,8 @@ final class StubLibrary: Sendable {
         #include <sys/prctl.h>
         static void *library;
         static _Atomic int handles, transfers;
+        // Whether libcurl creates a handle of its own. Where it is linked, it calls the function here for that.
+        static _Thread_local int is_own;
         // How many handles the thread of the transport has freed before the last transfer began.
         static _Atomic int freed, freed_before;
         // How much is read at once for each transfer.
@@ -135,7 +137,7 @@ final class StubLibrary: Sendable {
             return easy;
         }
         void *curl_easy_init(void) {
-            handles++;
+            handles += !is_own;
             return trust(REAL("curl_easy_init", void *, void)());
         }
         void curl_easy_reset(void *easy) {
@@ -171,7 +173,12 @@ final class StubLibrary: Sendable {
         }
         int curl_easy_pause(void *easy, int what) { return REAL("curl_easy_pause", int, void *, int)(easy, what); }
         const char *curl_easy_strerror(int code) { return REAL("curl_easy_strerror", const char *, int)(code); }
-        void *curl_multi_init(void) { return REAL("curl_multi_init", void *, void)(); }
+        void *curl_multi_init(void) {
+            is_own = 1;
+            void *multi = REAL("curl_multi_init", void *, void)();
+            is_own = 0;
+            return multi;
+        }
         int curl_multi_cleanup(void *multi) { return REAL("curl_multi_cleanup", int, void *)(multi); }
         int curl_multi_setopt(void *multi, int option, ...) {
             va_list arguments;
