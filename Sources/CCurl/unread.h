@@ -2,8 +2,8 @@
 //
 // A TLS library may read more from a socket than libcurl has taken from it; from 8.15 on, libcurl has OpenSSL do that.
 // A request takes all there is, and leaves to others what is theirs. But it stops when its own response has ended, or
-// when it is canceled, and what is left then shows neither at the socket nor to libcurl: the others would wait until
-// something more comes. So the loop has libcurl read on, unless something comes at once.
+// when it is canceled. What is left then shows neither at the socket nor, with 8.23, to libcurl: the others would wait
+// until something more comes. So the loop has libcurl read on, unless something comes at once.
 #ifndef CCURL_UNREAD_H
 #define CCURL_UNREAD_H
 
