@@ -131,9 +131,13 @@ private final class StoppedNode: Sendable {
 
     /// Puts the store back, and has it call once more.
     func findStore() throws {
-        try FileManager.default.removeItem(atPath: store)
-        try FileManager.default.moveItem(atPath: "\(store).away", toPath: store)
-        goOn()
+        repeat {
+            // The process goes on, and may create a folder as soon as the file is gone: again, if it was quick. What
+            // could not be removed cannot be replaced either.
+            try? FileManager.default.removeItem(atPath: store)
+            if rename("\(store).away", store) == 0 { return goOn() }
+        } while errno == ENOTEMPTY || errno == EEXIST
+        throw NotReady(what: "the store")
     }
 
     /// Has it call once more, and end.
