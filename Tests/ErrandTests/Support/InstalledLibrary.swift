@@ -58,8 +58,8 @@ enum InstalledLibrary {
     static let keepsNoTLS: Comment =
         announcesRequests
         ? "libcurl with its TLS library linked in: no connection over TLS is used again" : announcesNothing
-    /// Whether it checks that a connection is alive which it used a moment ago. 8.12.1 does, and 8.23.0 does not.
-    static let checksRecentConnections = version < 0x081700
+    /// Whether it checks that a connection is alive which it used a moment ago. 8.21.0 does, and 8.22.0 does not.
+    static let checksRecentConnections = version < 0x081600
     static let checksNone: Comment =
         "nothing to test: this libcurl does not check connections that it used a moment ago"
 
