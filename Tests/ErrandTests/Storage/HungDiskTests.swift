@@ -24,7 +24,7 @@ struct HungDiskTests {
 
     /// Compiles a library with which every look at a file in the folder takes ten seconds.
     private func hanging(_ folder: String) async throws -> [String: String] {
-        try scratch.write(
+        return try await scratch.preloading(
             """
             #define _GNU_SOURCE
             #include <dlfcn.h>
@@ -56,9 +56,7 @@ struct HungDiskTests {
                 hang(path);
                 return REAL("lstat", const char *, struct stat *)(path, status);
             }
-            """, to: "hang.c")
-        try await Program.clang.run(["-shared", "-fPIC", "-o", scratch.path("hang.so"), scratch.path("hang.c"), "-ldl"])
-        return ["LD_PRELOAD": scratch.path("hang.so")]
+            """)
     }
 
     @Test(

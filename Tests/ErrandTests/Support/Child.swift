@@ -59,6 +59,16 @@ final class Child: Sendable {
 }
 
 #if os(Linux)
+extension Scratch {
+    /// Builds a library in C, and returns the environment of a process in which its functions come before those of the
+    /// system.
+    func preloading(_ library: String) async throws -> [String: String] {
+        try write(library, to: "library.c")
+        try await Program.clang.run(["-shared", "-fPIC", "-o", path("library.so"), path("library.c"), "-ldl"])
+        return ["LD_PRELOAD": path("library.so")]
+    }
+}
+
 extension Child {
     /// Returns what a `TransportProbe` prints that sends POSTs to these URLs, one after the other, while the functions
     /// of that library in C come before those of the system.
@@ -66,10 +76,7 @@ extension Child {
         _ urls: [String], trusting authority: TestAuthority? = nil, _ library: String
     ) async throws -> [String] {
         let scratch = try Scratch()
-        try scratch.write(library, to: "library.c")
-        try await Program.clang.run(
-            ["-shared", "-fPIC", "-o", scratch.path("library.so"), scratch.path("library.c"), "-ldl"])
-        let environment = ["LD_PRELOAD": scratch.path("library.so")]
+        let environment = try await scratch.preloading(library)
         let options = authority.map { ["authorities=\($0.file)"] } ?? []
         let arguments = ["series"] + options + urls.map { "POST\($0)" }
         let probe = try Child("TransportProbe", arguments, environment: environment)

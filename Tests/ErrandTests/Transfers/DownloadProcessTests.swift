@@ -80,7 +80,7 @@ import Testing
 
     /// Compiles a library that replaces a function of the system in a child process.
     private func replacing(_ function: String) async throws -> [String: String] {
-        try scratch.write(
+        return try await scratch.preloading(
             """
             #define _GNU_SOURCE
             #include <dlfcn.h>
@@ -89,10 +89,7 @@ import Testing
             #include <string.h>
             #include <unistd.h>
             \(function)
-            """, to: "function.c")
-        try await Program.clang.run(
-            ["-shared", "-fPIC", "-o", scratch.path("function.so"), scratch.path("function.c"), "-ldl"])
-        return ["LD_PRELOAD": scratch.path("function.so")]
+            """)
     }
 
     @Test(

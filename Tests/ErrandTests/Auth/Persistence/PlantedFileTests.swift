@@ -136,7 +136,7 @@ struct PlantedFileTests {
         .enabled(if: Program.clang.isInstalled, "clang is not installed"))
     func synced() async throws {
         // The preloaded library records what the process syncs, renames and removes.
-        try scratch.write(
+        let noting = try await scratch.preloading(
             """
             #define _GNU_SOURCE
             #include <dlfcn.h>
@@ -165,9 +165,8 @@ struct PlantedFileTests {
                 if (!result) note("remove", path);
                 return result;
             }
-            """, to: "note.c")
-        try await Program.clang.run(["-shared", "-fPIC", "-o", scratch.path("note.so"), scratch.path("note.c"), "-ldl"])
-        let environment = ["LD_PRELOAD": scratch.path("note.so"), "SYNC_LOG": scratch.path("log")]
+            """)
+        let environment = noting.merging(["SYNC_LOG": scratch.path("log")]) { $1 }
         for (command, expected) in [
             ("save", ["sync /session.new", "rename /session", "sync /app"]),
             ("remove", ["remove /session", "sync /app"]),
@@ -183,14 +182,12 @@ struct PlantedFileTests {
         "C81: if the new file cannot replace the old one, the old one stays and nothing else is left",
         .enabled(if: Program.clang.isInstalled, "clang is not installed"))
     func notRenamed() async throws {
-        try scratch.write(
-            "#include <errno.h>\nint rename(const char *from, const char *to) { errno = EPERM; return -1; }\n",
-            to: "refuse.c")
-        try await Program.clang.run(["-shared", "-fPIC", "-o", scratch.path("refuse.so"), scratch.path("refuse.c")])
+        let refusing = try await scratch.preloading(
+            "#include <errno.h>\nint rename(const char *from, const char *to) { errno = EPERM; return -1; }\n")
         try await file.save(session)
         let child = try Child(
             "TokenSharer", ["save", scratch.path("app/session")],
-            environment: ["LD_PRELOAD": scratch.path("refuse.so")])
+            environment: refusing)
         #expect(try await child.end().status != 0)
         #expect(try await file.load() == session)
         #expect(!scratch.exists("app/session.new"))

@@ -62,12 +62,9 @@ struct CurlHTTP2FrameTests {
                 next_request(connection)
             """)
         let scratch = try Scratch()
-        try scratch.write(Self.readingTogether, to: "library.c")
-        try await Program.clang.run(
-            ["-shared", "-fPIC", "-o", scratch.path("library.so"), scratch.path("library.c"), "-ldl"])
-        let probe = try Child(
+        let probe = try await Child(
             "TransportProbe", ["together", authority.file, "\(server.url)/1", "\(server.url)/2"],
-            environment: ["LD_PRELOAD": scratch.path("library.so")])
+            environment: scratch.preloading(Self.readingTogether))
         let (lines, status) = try await probe.end()
         #expect(lines == ["200", "200"] && status == 0)
         #expect(server.stop() == ["sent"])

@@ -7,15 +7,6 @@ import Testing
 @Suite(
     "Slow name servers", .enabled(if: Program.clang.isInstalled, "clang is not installed"), .timeLimit(.minutes(2)))
 struct CurlLookupTests {
-    /// Builds a replacement for the system's lookup, and returns the environment of a process that has it.
-    private func environment(in scratch: Scratch) async throws -> [String: String] {
-        try scratch.write(Self.source, to: "lookup.c")
-        try await Program.clang.run([
-            "-shared", "-fPIC", "-o", scratch.path("lookup.so"), scratch.path("lookup.c"), "-ldl",
-        ])
-        return ["LD_PRELOAD": scratch.path("lookup.so")]
-    }
-
     @Test(
         "C94: a hanging lookup delays nothing: no cancellation, no timeout, no call to another host, no shutdown",
         arguments: Library.allCases)
@@ -23,7 +14,7 @@ struct CurlLookupTests {
         let server = try LoopbackServer()
         server.onAny { _ in .json("1") }
         let scratch = try Scratch()
-        var environment = try await environment(in: scratch)
+        var environment = try await scratch.preloading(Self.source)
         let gate = scratch.path("gate")
         #expect(mkfifo(gate, 0o600) == 0)
         environment["LOOKUP_GATE"] = gate
@@ -74,7 +65,7 @@ struct CurlLookupTests {
         with library: Library
     ) async throws -> [String] {
         let scratch = try Scratch()
-        var environment = try await environment(in: scratch)
+        var environment = try await scratch.preloading(Self.source)
         let gate = scratch.path("gate")
         #expect(mkfifo(gate, 0o600) == 0)
         environment["LOOKUP_GATE"] = gate

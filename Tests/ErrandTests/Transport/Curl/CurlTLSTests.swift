@@ -212,7 +212,7 @@ struct CurlTLSTests {
         .enabled(if: Program.clang.isInstalled, "clang is not installed"), arguments: [true, false])
     func looking(isEncrypted: Bool) async throws {
         let scratch = try Scratch()
-        try scratch.write(
+        let looking = try await scratch.preloading(
             """
             #include <stdio.h>
             #include <unistd.h>
@@ -220,14 +220,13 @@ struct CurlTLSTests {
                 printf("looked\\n");
                 return 0;
             }
-            """, to: "look.c")
-        try await Program.clang.run(["-shared", "-fPIC", "-o", scratch.path("look.so"), scratch.path("look.c")])
+            """)
         let encrypted = try await TLSServer(authority.issue())
         let plain = try LoopbackServer()
         plain.onAny { _ in .json("1") }
         let url = isEncrypted ? encrypted.url : plain.baseURL
         let probe = try Child(
-            "TransportProbe", ["series", url, url, url], environment: ["LD_PRELOAD": scratch.path("look.so")])
+            "TransportProbe", ["series", url, url, url], environment: looking)
         let (lines, status) = try await probe.end()
         #expect(status == 0 && lines.filter { $0 != "looked" }.count == 3, "\(lines)")
         // Once for the process, when the library is opened, and once for the transport.
@@ -241,7 +240,7 @@ struct CurlTLSTests {
     func askingOnce() async throws {
         // The responses of its server end with the closing alert.
         let scratch = try Scratch()
-        try scratch.write(
+        let asking = try await scratch.preloading(
             """
             #define _GNU_SOURCE
             #include <dlfcn.h>
@@ -251,12 +250,11 @@ struct CurlTLSTests {
                 if (!strcmp(path, "\(authority.file)")) printf("asked\\n");
                 return ((int (*)(const char *, int))dlsym(RTLD_NEXT, "access"))(path, mode);
             }
-            """, to: "ask.c")
-        try await Program.clang.run(["-shared", "-fPIC", "-o", scratch.path("ask.so"), scratch.path("ask.c"), "-ldl"])
+            """)
         let server = try await TLSServer(authority.issue())
         let probe = try Child(
             "TransportProbe", ["bodies", authority.file, server.url, server.url, server.url],
-            environment: ["LD_PRELOAD": scratch.path("ask.so")])
+            environment: asking)
         let (lines, status) = try await probe.end()
         #expect(status == 0 && lines.count { $0 == "asked" } == 1, "\(lines)")
     }

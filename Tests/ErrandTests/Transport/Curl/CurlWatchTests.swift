@@ -27,7 +27,7 @@ struct CurlWatchTests {
 
     /// Compiles a library with which the system refuses the first `count` wishes of that kind.
     private func refusing(_ wish: Wish, _ error: String, count: Int) async throws -> [String: String] {
-        try scratch.write(
+        return try await scratch.preloading(
             """
             #define _GNU_SOURCE
             #include <dlfcn.h>
@@ -46,10 +46,7 @@ struct CurlWatchTests {
                 return ((int (*)(int, int, int, struct epoll_event *))dlsym(RTLD_NEXT, "epoll_ctl"))(
                     epoll, change, file, event);
             }
-            """, to: "refuse.c")
-        try await Program.clang.run(
-            ["-shared", "-fPIC", "-o", scratch.path("refuse.so"), scratch.path("refuse.c"), "-ldl"])
-        return ["LD_PRELOAD": scratch.path("refuse.so")]
+            """)
     }
 
     private func get(_ path: String, _ environment: [String: String]) async throws -> String {
