@@ -32,9 +32,11 @@ static const tls_session *tls_session_of(const ccurl_transfer *transfer) {
 
 // Whether unread bytes of the other side are sure to be noticed. Under TLS they may be with its library,
 // which cannot be asked for them if it names no session, if it is linked into libcurl, so that its functions are not
-// found, and if it is one that the shim does not know. Plain http has a session if its proxy is reached over TLS.
+// found, and if it is one that the shim does not know. Plain http has a session if its proxy is reached over TLS; where
+// libcurl may hide that, any proxy may be.
 static bool can_notice_unread(const ccurl_transfer *transfer, const tls_session *session) {
-    if (!session) return !transfer->request.is_encrypted;
+    if (!session && transfer->request.is_encrypted) return false;
+    if (!session) return !ccurl_hides_proxy_sessions() || !ccurl_transfer_get_long(transfer, CCURLINFO_USED_PROXY);
     return (session->library == CCURLSSLBACKEND_OPENSSL && ccurl_api.openssl_has_pending) ||
            (session->library == CCURLSSLBACKEND_GNUTLS && ccurl_api.gnutls_pending);
 }

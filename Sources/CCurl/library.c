@@ -174,6 +174,11 @@ bool ccurl_has_header_fault(void) {
            version->version_num < CCURL_VERSION_WITHOUT_HEADER_FAULT;
 }
 
+bool ccurl_hides_proxy_sessions(void) {
+    return version->version_num >= CCURL_VERSION_WITH_HIDDEN_SESSIONS &&
+           version->version_num < CCURL_VERSION_WITHOUT_HIDDEN_SESSIONS;
+}
+
 bool ccurl_has_descriptors(void) {
     int descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (descriptor >= 0) close(descriptor);

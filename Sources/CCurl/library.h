@@ -88,6 +88,9 @@ int64_t ccurl_now(void);
 // have fixed it in an older version; nothing shows that.
 bool ccurl_has_header_fault(void);
 
+// Whether libcurl may hide from a request of plain http the TLS session of the proxy that it goes through.
+bool ccurl_hides_proxy_sessions(void);
+
 // Whether the transfers of a multi handle share their TLS sessions without being asked to (8.12 and later).
 bool ccurl_shares_sessions(void);
 

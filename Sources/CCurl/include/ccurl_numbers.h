@@ -62,6 +62,7 @@ typedef enum {
     CCURLINFO_OS_ERRNO = 0x200019,
     CCURLINFO_NUM_CONNECTS = 0x20001A,
     CCURLINFO_HTTP_VERSION = 0x20002E,
+    CCURLINFO_USED_PROXY = 0x200042,
     CCURLINFO_TLS_SSL_PTR = 0x40002D,
     CCURLINFO_ACTIVESOCKET = 0x50002C,
     CCURLINFO_SIZE_UPLOAD_T = 0x600007,
@@ -197,6 +198,10 @@ enum {
     CCURL_VERSION_WITHOUT_PIPE_SIGNAL = 0x075800,
     // The handles of a multi handle share their TLS sessions by themselves.
     CCURL_VERSION_WITH_SHARED_SESSIONS = 0x080c00,
+    // From the first to before the second, the TLS session of a proxy is hidden from a request of plain http: 8.16.0
+    // hides it, and 8.12.1 and 8.19.0 do not.
+    CCURL_VERSION_WITH_HIDDEN_SESSIONS = 0x080d00,
+    CCURL_VERSION_WITHOUT_HIDDEN_SESSIONS = 0x081300,
     // HTTP/3 as it is used here. Before 7.88, CCURL_HTTP_VERSION_3 means HTTP/3 without a fallback to TCP, and
     // CCURL_HTTP_VERSION_3ONLY is unknown; up to 8.22 there are known faults that a server can exploit over HTTP/3.
     CCURL_VERSION_WITH_HTTP3 = 0x081700,

@@ -63,6 +63,10 @@ enum InstalledLibrary {
     static let checksNone: Comment =
         "nothing to test: this libcurl does not check connections that it used a moment ago"
 
+    /// Whether it says that a request went through a proxy. Those that may hide more about a proxy do (8.13 to 8.18).
+    static let tellsProxies = version >= 0x080700
+    static let tellsNoProxy: Comment = "nothing to test: before 8.13, libcurl hides nothing of a proxy"
+
     /// Whether what its TLS library writes to a broken connection raises SIGPIPE (before 7.88).
     static let raisesPipeSignal = version < 0x075800
     static let raisesNone: Comment = "nothing to test: from 7.88 on, libcurl sends without SIGPIPE"

@@ -122,6 +122,39 @@ struct CurlSurplusTests {
     }
 
     @Test(
+        "C34: a surplus from a proxy over TLS never becomes part of the next response, which is one of plain http",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"), arguments: Surplus.allCases)
+    func proxiedSurplus(_ surplus: Surplus) async throws {
+        backend.onAny { $0.target.hasSuffix("/bad") ? surplus.reply : .status(200, body: Self.honest) }
+        let front = try await PythonServer.front(of: backend, authority.issue())
+        let library = try await StubLibrary(trusting: authority.file, "/", before: InstalledLibrary.path)
+        let urls = ["/bad", "/good", "/good"].map { "http://service.test\($0)" }
+        let probe = try Child(
+            "TransportProbe", ["bodies", authority.file] + urls,
+            environment: library.environment.merging(["http_proxy": front.url]) { $1 })
+        let (printed, status) = try await probe.end()
+        let lines = printed.filter { !$0.hasPrefix("trusts ") }
+        #expect(lines.prefix(3) == ["honest", "honest", "honest"] && status == 0, "\(lines)")
+    }
+
+    @Test(
+        "where libcurl may hide that a proxy is reached over TLS, no connection to a proxy is used again",
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"),
+        .enabled(if: InstalledLibrary.tellsProxies, InstalledLibrary.tellsNoProxy),
+        arguments: [0x080c01: 1, 0x081000: 3, 0x081300: 1])
+    func hiddenSession(version: Int, connections: Int) async throws {
+        backend.onAny(LoopbackReply.status(200, body: Self.honest).always)
+        let library = try await StubLibrary(version: version, lacking: [], before: InstalledLibrary.path)
+        let urls = Array(repeating: "http://service.test/x", count: 3)
+        let probe = try Child(
+            "TransportProbe", ["series"] + urls,
+            environment: library.environment.merging(["http_proxy": backend.baseURL]) { $1 })
+        let (lines, status) = try await probe.end()
+        #expect(lines.prefix(3) == ["200", "200", "200"] && status == 0, "\(lines)")
+        #expect(backend.connections == connections)
+    }
+
+    @Test(
         "C44: an HTTP/2 connection is used again all the same: its frames belong to their streams",
         .enabled(if: Program.clang.isInstalled && Program.nginx.isInstalled, "clang or nginx is not installed"),
         .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2))
