@@ -98,24 +98,29 @@ static void watch_again(ccurl_loop *loop) {
     }
 }
 
+// Has libcurl work on a socket, and notes whether that took long.
+static void serve(ccurl_loop *loop, int socket, int ready) {
+    int64_t began = ccurl_now();
+    act(loop, socket, ready);
+    // Looked up afterwards, because it may have moved.
+    ccurl_watch *watch = &loop->sockets.watches[socket];
+    watch->served = ccurl_now();
+    watch->is_busy = watch->served - began > LONG;
+}
+
 static void handle(ccurl_loop *loop, struct epoll_event event) {
     int socket = event.data.fd;
     ccurl_watch *watch = &loop->sockets.watches[socket];
     // Its request has ended in this turn. The next wait reports what has come since.
     if (!watch->wanted) return;
-    int64_t now = ccurl_now();
     if (event.events & EPOLLIN) {
-        watch->heard = now;
+        watch->heard = ccurl_now();
         watch->may_have_unread = false;
     }
     int ready = (event.events & EPOLLIN ? CCURL_CSELECT_IN : 0) | (event.events & EPOLLOUT ? CCURL_CSELECT_OUT : 0);
     // With 0 libcurl finds out by itself what is wrong.
     if (event.events & (EPOLLERR | EPOLLHUP)) ready = 0;
-    act(loop, socket, ready);
-    // It may have moved.
-    watch = &loop->sockets.watches[socket];
-    watch->served = ccurl_now();
-    watch->is_busy = watch->served - now > LONG;
+    serve(loop, socket, ready);
 }
 
 static bool is_busy(const ccurl_loop *loop, int i) { return loop->sockets.watches[loop->events[i].data.fd].is_busy; }
@@ -156,7 +161,7 @@ static void read_on(ccurl_loop *loop) {
     ccurl_sockets *sockets = &loop->sockets;
     if (sockets->unread_due < 0 || sockets->unread_due > ccurl_now()) return;
     sockets->unread_due = -1;
-    for (int i = -1; (i = ccurl_unread_next(sockets, i)) >= 0;) act(loop, i, CCURL_CSELECT_IN);
+    for (int i = -1; (i = ccurl_unread_take(sockets, i)) >= 0;) serve(loop, i, CCURL_CSELECT_IN);
 }
 
 void ccurl_loop_work(ccurl_loop *loop) {

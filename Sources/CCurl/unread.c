@@ -23,7 +23,7 @@ void ccurl_unread_note(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     }
 }
 
-int ccurl_unread_next(ccurl_sockets *sockets, int socket) {
+int ccurl_unread_take(ccurl_sockets *sockets, int socket) {
     for (size_t i = (size_t)(socket + 1); i < sockets->capacity; i++) {
         ccurl_watch *watch = &sockets->watches[i];
         if (!watch->may_have_unread) continue;

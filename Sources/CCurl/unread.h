@@ -11,7 +11,7 @@
 
 // Notes that libcurl has let go of the transfer, which reads no further.
 void ccurl_unread_note(ccurl_sockets *sockets, ccurl_transfer *transfer);
-// Returns the next socket after `socket` on which libcurl is to read on; -1 if there is none.
-int ccurl_unread_next(ccurl_sockets *sockets, int socket);
+// Takes the next socket after `socket` on which libcurl is to read on; -1 if there is none.
+int ccurl_unread_take(ccurl_sockets *sockets, int socket);
 
 #endif

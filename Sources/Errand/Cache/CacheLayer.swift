@@ -84,10 +84,11 @@ struct CacheLayer: Layer {
         }
     }
 
-    /// Whether a request would be answered, and nothing would be sent.
-    func answers(_ request: HTTPRequest, rules: CacheRules, session: UUID?) async -> Bool {
+    /// Whether a request would be answered, and nothing would be sent; or may be, as `outlook` says.
+    func mayAnswer(_ request: HTTPRequest, rules: CacheRules, session: UUID?, isSessionKnown: Bool) async -> Bool {
         let inquiry = CacheInquiry(request, rules: rules)
         guard inquiry.isHandled else { return false }
+        if !isSessionKnown, cache.outlivesProcess { return true }
         let key = key(of: request, rules, session: session)
         let stored: StoredResponse?
         switch lookup(key, request) {

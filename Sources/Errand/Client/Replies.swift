@@ -34,21 +34,15 @@ extension APIClient {
         Replies(client: self, endpoint: endpoint)
     }
 
-    /// Whether the cache would answer a call at once.
+    /// Whether the cache would answer a call at once, as far as that is known before the call.
     @concurrent
     fileprivate nonisolated func isStored<Response>(_ endpoint: Endpoint<Response>) async -> Bool {
         // No file or stream is opened to ask the cache. Parameters may be part of the query.
-        guard let cache = configuration.cache, endpoint.body?.isParameters ?? true else { return false }
+        guard configuration.cache != nil, endpoint.body?.isParameters ?? true else { return false }
         let rules = configuration.rules(for: endpoint.options)
         guard let request = requestToLookUp(for: endpoint, by: rules) else { return false }
-        if cache.outlivesProcess, let tokens = configuration.tokens, tokens.presentSession == nil,
-            request.usesSession(for: rules.authentication)
-        {
-            // What is on the disk belongs to a session that only a call loads.
-            return true
-        }
         // There is a pipeline, which has built the request.
-        return (try? await pipeline.get().cacheAnswers(request, rules: rules)) ?? false
+        return (try? await pipeline.get().mayBeCached(request, rules: rules)) ?? false
     }
 }
 

@@ -110,10 +110,12 @@ final class Pipeline: Sendable {
             isSessionKnown: session.isKnown(for: request, rules.authentication))
     }
 
-    /// Whether the cache would answer the request now, and nothing would be sent.
-    func cacheAnswers(_ request: HTTPRequest, rules: CallRules) async -> Bool {
-        let session = session.present(for: request, rules.authentication)
-        return await cache?.answers(request, rules: rules.cache, session: session) ?? false
+    /// Whether the cache would answer the request now, and nothing would be sent; or may, because only a call loads the
+    /// session that something on the disk may belong to.
+    func mayBeCached(_ request: HTTPRequest, rules: CallRules) async -> Bool {
+        await cache?.mayAnswer(
+            request, rules: rules.cache, session: session.present(for: request, rules.authentication),
+            isSessionKnown: session.isKnown(for: request, rules.authentication)) ?? false
     }
 
     /// Sends a request of which the session is known through the layers of a transmission.

@@ -77,8 +77,8 @@ final class OpenFile: Sendable {
     }
 
     deinit {
-        // A writer of the file has synced or closed it before. The last reference may go on any thread, and
-        // some file systems wait for their server when a file is closed.
+        // A writer of the file has synced or closed it before, so nothing is lost if this fails. The last reference may
+        // go on any thread, and some file systems wait for their server when a file is closed.
         let descriptor = descriptor
         guard descriptor >= 0 else { return }
         DiskThreads.shared.submit(at: DiskPlace(path)) { try? FileSystem.closeDescriptor(descriptor) }

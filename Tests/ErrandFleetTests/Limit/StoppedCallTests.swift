@@ -131,12 +131,12 @@ private final class StoppedNode: Sendable {
 
     /// Puts the store back, and has it call once more.
     func findStore() throws {
-        repeat {
-            // The process goes on, and may create a folder as soon as the file is gone: again, if it was quick. What
-            // could not be removed cannot be replaced either.
+        // The process goes on, and may create a folder as soon as the file is gone: again, if it was quick.
+        for _ in 0..<100 {
+            // What could not be removed cannot be replaced either.
             try? FileManager.default.removeItem(atPath: store)
             if rename("\(store).away", store) == 0 { return goOn() }
-        } while errno == ENOTEMPTY || errno == EEXIST
+        }
         throw NotReady(what: "the store")
     }
 
