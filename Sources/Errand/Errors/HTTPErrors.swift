@@ -34,6 +34,11 @@ extension HTTPURL {
 }
 
 extension HTTPRequest {
+    /// Checks the method and the headers.
+    func checkSyntax() throws(ServiceError) {
+        try ServiceError.checking { () throws(HTTPFault) in try HTTPSyntax.check(self) }
+    }
+
     /// Refuses to send credentials unencrypted to another machine, and any request unless the client allows it.
     func checkCleartext(isAllowed: Bool, isSigned: Bool) throws(ServiceError) {
         guard url.origin.isExposed else { return }

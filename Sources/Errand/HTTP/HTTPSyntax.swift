@@ -9,8 +9,12 @@ enum HTTPSyntax {
     /// Returns whether the text has only visible characters, spaces, tabs and bytes above ASCII, and no space or tab at
     /// either end.
     static func isFieldValue(_ text: String) -> Bool {
-        guard text.utf8.all({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { return false }
-        guard let first = text.utf8.first, let last = text.utf8.last else { return true }
+        text.utf8.withContiguousStorageIfAvailable { isFieldValue($0) } ?? isFieldValue(text.utf8)
+    }
+
+    private static func isFieldValue(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
+        guard bytes.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { return false }
+        guard let first = bytes.first, let last = bytes.last else { return true }
         return first > 0x20 && last > 0x20
     }
 

@@ -52,12 +52,11 @@ final class RequestBuilder: Sendable {
         let target = try target(of: endpoint)
         let (query, body) = try queryAndBody(of: endpoint, at: target, adding: common, files: files)
         let path = if let target { target.path } else { try endpoint.path.resolved(below: basePath) }
-        var request = HTTPRequest(
+        let request = HTTPRequest(
             method: endpoint.method,
             url: HTTPURL(origin: origin, path: path, query: query, secretNames: secretNames),
-            headers: headers(of: endpoint, body: body, key: key))
-        request.body = body?.body
-        try ServiceError.checking { () throws(HTTPFault) in try HTTPSyntax.check(request) }
+            headers: headers(of: endpoint, body: body, key: key), body: body?.body)
+        try request.checkSyntax()
         return request
     }
 

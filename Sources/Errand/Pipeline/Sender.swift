@@ -96,7 +96,7 @@ final class Sender: Sendable {
     @inline(never)
     private func check(_ request: HTTPRequest, in transmission: Transmission) throws(ServiceError) {
         do throws(ServiceError) {
-            try ServiceError.checking { () throws(HTTPFault) in try HTTPSyntax.check(request) }
+            try request.checkSyntax()
             try request.checkCleartext(isAllowed: allowsCleartext, isSigned: false)
         } catch {
             // A middleware may make a retry, a replay or a redirected request invalid; an earlier one was sent.
