@@ -26,6 +26,8 @@ public actor APIClient {
     nonisolated let pipeline: Result<Pipeline, ServiceError>
     nonisolated let interpreter: ResponseInterpreter
     nonisolated let secretNames: SecretNames
+    /// The rules of calls without options of their own.
+    private nonisolated let standardRules: SharedRules
     nonisolated let calls = CallsInFlight()
     nonisolated let hub: EventHub
     private nonisolated let defaultTransport: DefaultTransport?
@@ -37,6 +39,7 @@ public actor APIClient {
         // Whatever its name is, a key is hidden like a value with a well-known one.
         if let name = configuration.credentials?.name { configuration.secretNames.insert(name) }
         self.configuration = configuration
+        standardRules = SharedRules(configuration.rules(for: CallOptions()))
         let limiter = configuration.limiter ?? RateLimiter(configuration.rateLimit, time: configuration.time)
         let transport: any Transport
         if let given = configuration.transport {
@@ -219,6 +222,11 @@ public actor APIClient {
         await shutdown()
     }
 
+    /// Returns the rules of a call.
+    nonisolated func rules<Response>(for endpoint: Endpoint<Response>) -> SharedRules {
+        endpoint.hasOptions ? SharedRules(configuration.rules(for: endpoint.options)) : standardRules
+    }
+
     deinit {
         hub.finish()
     }
@@ -237,7 +245,7 @@ extension APIClient {
     public nonisolated func removeCached<Response>(_ endpoint: Endpoint<Response>) async {
         // A response to a request with a body is not stored. Parameters may be part of the query.
         guard let cache = configuration.cache, endpoint.body?.isParameters ?? true else { return }
-        let rules = configuration.rules(for: endpoint.options)
+        let rules = rules(for: endpoint).rules
         guard let request = requestToLookUp(for: endpoint, by: rules) else { return }
         await cache.remove(.resource(CacheKey.Resource(request, name: rules.cache.key)))
     }

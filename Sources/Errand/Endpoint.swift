@@ -47,6 +47,8 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         set { ownOptions = OwnOptions(newValue) }
     }
     private var ownOptions: OwnOptions?
+    /// Whether it has options of its own.
+    var hasOptions: Bool { ownOptions != nil }
     /// The keys below which the value is in the response; by default there are none.
     public internal(set) var envelope: [String] = []
     /// A URL that the server has named. It replaces the path and the query.

@@ -28,7 +28,8 @@ public struct CallContext: Sendable {
     ) {
         self.init(
             Transmission(
-                CallSettings(id: id, method: method, path: path, rules: rules, time: time, events: EventHub())))
+                CallSettings(
+                    id: id, method: method, path: path, rules: SharedRules(rules), time: time, events: EventHub())))
         self.hasLeftOrigin = hasLeftOrigin
     }
 

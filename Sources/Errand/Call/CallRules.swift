@@ -78,3 +78,14 @@ public struct CallRules: Sendable {
         (200..<300).contains(status) || acceptedStatuses.contains(status)
     }
 }
+
+/// The rules of one call, or of all calls without options of their own.
+///
+/// A class, because copying the rules would retain each of their many fields.
+final class SharedRules: Sendable {
+    let rules: CallRules
+
+    init(_ rules: CallRules) {
+        self.rules = rules
+    }
+}

@@ -10,7 +10,7 @@ final class CallSettings: Sendable {
     /// Whether the response may come from the cache: it may for a body that is decoded as a whole, and for a stream,
     /// but not for an event stream or a download (K16).
     let acceptsCached: Bool
-    let rules: CallRules
+    private let shared: SharedRules
     let started: Instant
     let deadline: Instant
     let time: any TimeSource
@@ -26,8 +26,8 @@ final class CallSettings: Sendable {
 
     init(
         id: Int, method: HTTPMethod, path: EndpointPath, delivery: TransportContext.Delivery = .whole,
-        acceptsCached: Bool = true, rules: CallRules,
-        time: any TimeSource, events: EventHub, onUpload: UploadProgress.Report? = nil,
+        acceptsCached: Bool = true, rules: SharedRules, time: any TimeSource, events: EventHub,
+        onUpload: UploadProgress.Report? = nil,
         eventIDs eventIDReach: EventIDReach = .ownOrigin, started: Instant? = nil
     ) {
         self.id = id
@@ -35,14 +35,14 @@ final class CallSettings: Sendable {
         self.path = path
         self.delivery = delivery
         self.acceptsCached = acceptsCached
-        self.rules = rules
+        shared = rules
         self.time = time
         self.events = events
         self.eventIDReach = eventIDReach
         upload = onUpload.map { UploadProgress(time: time, $0) }
         knownName = events.hasListeners ? "\(method) \(path)" : nil
         self.started = started ?? time.now
-        deadline = rules.deadline.map(self.started.advanced(by:)) ?? .distantFuture
+        deadline = rules.rules.deadline.map(self.started.advanced(by:)) ?? .distantFuture
     }
 
     /// Creates the settings of a transmission that several calls share: those of the call that starts it, but without
@@ -53,7 +53,7 @@ final class CallSettings: Sendable {
         path = settings.path
         delivery = settings.delivery
         acceptsCached = settings.acceptsCached
-        rules = settings.rules.withoutDeadline
+        shared = SharedRules(settings.rules.withoutDeadline)
         started = settings.time.now
         deadline = .distantFuture
         time = settings.time
@@ -62,6 +62,8 @@ final class CallSettings: Sendable {
         eventIDReach = settings.eventIDReach
         knownName = settings.knownName
     }
+
+    var rules: CallRules { shared.rules }
 
     /// The method and the path of the call, without the query. Built once if the events have listeners.
     var name: String { knownName ?? "\(method) \(path)" }

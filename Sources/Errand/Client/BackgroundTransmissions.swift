@@ -10,8 +10,8 @@ extension Pipeline {
             var rules = settings.rules.withoutDeadline
             rules.cache.mode = .refresh
             let own = CallSettings(
-                id: calls.nextID(), method: request.method, path: settings.path, rules: rules, time: settings.time,
-                events: events)
+                id: calls.nextID(), method: request.method, path: settings.path, rules: SharedRules(rules),
+                time: settings.time, events: events)
             let shared = SharedTransmission(
                 Transmission(own, signedIn: context.transmission.session), finishesAlone: true)
             do throws(ServiceError) {

@@ -64,7 +64,7 @@ extension APIClient {
         onUpload: UploadProgress.Report? = nil, eventIDs reach: EventIDReach = .ownOrigin
     ) throws(ServiceError) -> Call {
         if Task.isCancelled { throw .cancelled }
-        let rules = configuration.rules(for: endpoint.options)
+        let rules = rules(for: endpoint)
         let call = Call(
             settings(
                 for: endpoint, rules: rules, delivery: delivery, acceptsCached: acceptsCached, onUpload,
@@ -80,7 +80,7 @@ extension APIClient {
 
     /// Returns the settings of the next call.
     nonisolated func settings<Response>(
-        for endpoint: Endpoint<Response>, rules: consuming CallRules, delivery: TransportContext.Delivery = .whole,
+        for endpoint: Endpoint<Response>, rules: SharedRules, delivery: TransportContext.Delivery = .whole,
         acceptsCached: Bool = true, _ onUpload: UploadProgress.Report? = nil,
         eventIDs reach: EventIDReach = .ownOrigin
     ) -> CallSettings {
@@ -103,7 +103,7 @@ extension APIClient {
         let next = Call(
             CallSettings(
                 id: call.settings.id, method: endpoint.method, path: endpoint.path, delivery: call.settings.delivery,
-                acceptsCached: call.settings.acceptsCached, rules: configuration.rules(for: endpoint.options),
+                acceptsCached: call.settings.acceptsCached, rules: rules(for: endpoint),
                 time: configuration.time, events: hub, started: call.settings.started), in: call.scope)
         if configuration.signs(next.rules), let session = call.session { next.bind(to: session) }
         calls.replace(call, by: next)

@@ -39,7 +39,7 @@ extension APIClient {
     fileprivate nonisolated func isStored<Response>(_ endpoint: Endpoint<Response>) async -> Bool {
         // No file or stream is opened to ask the cache. Parameters may be part of the query.
         guard configuration.cache != nil, endpoint.body?.isParameters ?? true else { return false }
-        let rules = configuration.rules(for: endpoint.options)
+        let rules = rules(for: endpoint).rules
         guard let request = requestToLookUp(for: endpoint, by: rules) else { return false }
         // There is a pipeline, which has built the request.
         return (try? await pipeline.get().mayBeCached(request, rules: rules)) ?? false

@@ -9,7 +9,8 @@ import Testing
     private let network = scripted()
 
     private func call(_ method: HTTPMethod = .get, _ path: EndpointPath = "", rules: CallRules = CallRules()) -> Call {
-        Call(CallSettings(id: 1, method: method, path: path, rules: rules, time: clock, events: EventHub()))
+        Call(
+            CallSettings(id: 1, method: method, path: path, rules: SharedRules(rules), time: clock, events: EventHub()))
     }
 
     @Test("the first stop counts: a deadline before a cancellation, and a cancellation before a deadline")
