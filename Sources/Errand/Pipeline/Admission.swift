@@ -33,9 +33,10 @@ struct Admission: Layer {
     private func unsigned(
         _ request: HTTPRequest, _ context: CallContext, next: @escaping Next
     ) async throws(ServiceError) -> HTTPResponse {
-        let admitted = try await withPermit(context)
-        guard let sender = sender(of: admitted) else { return try await next(request, admitted) }
-        return try await proved(request, by: sender, admitted, next: next)
+        var context = context
+        try await takePermit(for: &context)
+        guard let sender = sender(of: context) else { return try await next(request, context) }
+        return try await proved(request, by: sender, context, next: next)
     }
 
     /// Returns what proves who sends a request that no token signs; `nil` if nothing does.
@@ -48,11 +49,11 @@ struct Admission: Layer {
     private func signed(
         _ request: HTTPRequest, _ context: CallContext, by tokens: TokenStore, for session: UUID, next: @escaping Next
     ) async throws(ServiceError) -> HTTPResponse {
-        let admitted = try await admit(request, context, signedBy: tokens, for: session)
-        if let prover = admitted.prover {
-            return try await proved(admitted.request, by: SenderProof(key: prover), admitted.context, next: next)
+        var (request, context) = (request, context)
+        if let prover = try await admit(&request, &context, signedBy: tokens, for: session) {
+            return try await proved(request, by: SenderProof(key: prover), context, next: next)
         }
-        return note(try await next(admitted.request, admitted.context), signedWith: admitted.context.accessToken)
+        return note(try await next(request, context), signedWith: context.accessToken)
     }
 
     /// Notes which token has signed the request of a response, and whether the server has accepted it.
@@ -82,7 +83,7 @@ struct Admission: Layer {
             return note(response, signedWith: token)
         }
         context.isUrgent = true
-        context.permit = try await permit(for: context)
+        try await takePermit(for: &context)
         let second = try await proven(request, by: sender, context)
         let final = try await next(second.request, context)
         _ = sender.key?.learn(from: final, to: second.request, sentWith: second.nonce)
@@ -109,45 +110,30 @@ struct Admission: Layer {
     }
 
     @inline(never)
-    private func withPermit(_ context: CallContext) async throws(ServiceError) -> CallContext {
-        var context = context
-        context.permit = try await permit(for: context)
-        return context
+    private func takePermit(for context: inout CallContext) async throws(ServiceError) {
+        context.permit = try await limiter.permit(
+            for: context.transmission, isUrgent: context.isUrgent, explaining: limitNotice)
     }
 
-    private func permit(for context: CallContext) async throws(ServiceError) -> Permit {
-        try await limiter.permit(for: context.transmission, isUrgent: context.isUrgent, explaining: limitNotice)
-    }
-
-    /// A request that is signed and has its permit.
-    private struct Admitted {
-        var request: HTTPRequest
-        var context: CallContext
-        /// What proves that the sender has the key of the token; `nil` if the token is bound to none.
-        var prover: TokenProver?
-        /// Whether the token should be replaced soon.
-        var isRefreshDue = false
-    }
-
-    /// Waits until a permit and a valid token are available at the same time, and signs the request with it.
+    /// Waits until a permit and a valid token are available at the same time, and signs the request with it. Returns
+    /// what proves that the sender has the key of the token; `nil` if the token is bound to none.
     @inline(never)
     private func admit(
-        _ request: HTTPRequest, _ context: CallContext, signedBy tokens: TokenStore, for session: UUID
-    ) async throws(ServiceError) -> Admitted {
+        _ request: inout HTTPRequest, _ context: inout CallContext, signedBy tokens: TokenStore, for session: UUID
+    ) async throws(ServiceError) -> TokenProver? {
         // A send before this one may have outlived the session. Nothing could sign what would wait here.
         if context.isUrgent || context.isRedirected, let reason = tokens.live.end(of: session) { throw reason }
-        var context = context
         while true {
             let hasSpent = hasSpentToken(context)
-            context = try await withPermit(context)
-            if let admitted = try sign(request, context, by: tokens, for: session, hasSpent: hasSpent) {
+            try await takePermit(for: &context)
+            if let signer = try sign(&request, &context, by: tokens, for: session, hasSpent: hasSpent) {
                 // An aging token is good enough. Its refresh runs beside the call, which must not wait for that with
                 // its permit (T11, T13).
-                if admitted.isRefreshDue { await tokens.refreshBeside(session) }
-                return admitted
+                if signer.isRefreshDue { await tokens.refreshBeside(session) }
+                return signer.prover
             }
             context.permit?.giveBack()
-            context = try await withToken(of: session, from: tokens, context)
+            try await waitForToken(of: session, from: tokens, &context)
         }
     }
 
@@ -158,29 +144,27 @@ struct Admission: Layer {
         context.awaited?.token.hasExpired(at: context.transmission.time.date) ?? false
     }
 
-    /// Signs the request with the token that is valid now; returns `nil` if there is none.
+    /// Signs the request with the token that is valid now. Returns what proves that the sender has the key of the
+    /// token, and whether the token should be replaced soon; `nil` if there is none.
     @inline(never)
     private func sign(
-        _ request: HTTPRequest, _ context: CallContext, by tokens: TokenStore, for session: UUID, hasSpent: Bool
-    ) throws(ServiceError) -> Admitted? {
+        _ request: inout HTTPRequest, _ context: inout CallContext, by tokens: TokenStore, for session: UUID,
+        hasSpent: Bool
+    ) throws(ServiceError) -> (prover: TokenProver?, isRefreshDue: Bool)? {
         let current = try tokens.live.currentToken(of: session)
         guard let token = current?.token ?? (hasSpent ? context.awaited?.token : nil) else { return nil }
-        var admitted = Admitted(request: request, context: context)
-        admitted.request.headers["Authorization"] = token.authorization
-        admitted.context.accessToken = token.accessToken
-        admitted.prover = token.proofKey.map { TokenProver(key: $0, nonces: tokens.proofNonces) }
-        admitted.isRefreshDue = current?.isRefreshDue ?? false
-        return admitted
+        request.headers["Authorization"] = token.authorization
+        context.accessToken = token.accessToken
+        let prover = token.proofKey.map { TokenProver(key: $0, nonces: tokens.proofNonces) }
+        return (prover, current?.isRefreshDue ?? false)
     }
 
     @inline(never)
-    private func withToken(
-        of session: UUID, from tokens: TokenStore, _ context: CallContext
-    ) async throws(ServiceError) -> CallContext {
-        var context = context
+    private func waitForToken(
+        of session: UUID, from tokens: TokenStore, _ context: inout CallContext
+    ) async throws(ServiceError) {
         context.awaited = AwaitedToken(try await context.transmission.token(of: session, from: tokens))
         context.isUrgent = true
-        return context
     }
 }
 
