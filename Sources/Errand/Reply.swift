@@ -21,13 +21,13 @@ public struct Reply<Value: Sendable>: Sendable {
     let session: UUID?
 
     init(
-        _ value: Value, from response: HTTPResponse, at url: HTTPURL, attempts: Int, duration: Duration, session: UUID?
+        _ value: Value, from response: consuming HTTPResponse, at url: HTTPURL, attempts: Int, duration: Duration,
+        session: UUID?
     ) {
-        var response = response
         response.body = .empty
-        self.response = response
         self.value = value
         self.url = response.redirectedTo ?? url
+        self.response = response
         self.attempts = attempts
         self.duration = duration
         self.session = session

@@ -17,11 +17,8 @@ extension APIClient {
         do throws(ServiceError) {
             return try await configuration.time.run { () async throws(ServiceError) -> Reply<Response> in
                 let sent = try await send(endpoint, as: call, in: session)
-                do throws(ServiceError) {
-                    return try reply(from: sent.response, at: sent.url, in: sent.session, to: endpoint, of: call)
-                } catch .decodingFailed where sent.response.isReplaceable {
-                    return try await reloaded(endpoint, as: call, in: sent.session)
-                }
+                if let reply = try replyUnlessReplaceable(from: sent, to: endpoint, of: call) { return reply }
+                return try await reloaded(endpoint, as: call, in: sent.session)
             }
         } catch {
             throw end(call, with: error)
@@ -34,25 +31,46 @@ extension APIClient {
         _ endpoint: Endpoint<Response>, as call: Call, in session: UUID?
     ) async throws(ServiceError) -> Reply<Response> {
         let sent = try await send(endpoint, as: call, in: session, reloading: true)
-        return try reply(from: sent.response, at: sent.url, in: sent.session, to: endpoint, of: call)
+        return try reply(from: sent, to: endpoint, of: call)
+    }
+
+    /// What a call has sent, and the response.
+    struct Sent {
+        let response: HTTPResponse
+        /// The URL of the request.
+        let url: HTTPURL
+        /// The session that signed the request; `nil` if none did.
+        let session: UUID?
+    }
+
+    /// Decodes the response, and ends the call. Returns `nil` if the response cannot be decoded, but comes from the
+    /// cache and can be replaced by another.
+    @inline(never)
+    private nonisolated func replyUnlessReplaceable<Response>(
+        from sent: Sent, to endpoint: Endpoint<Response>, of call: Call
+    ) throws(ServiceError) -> Reply<Response>? {
+        do throws(ServiceError) {
+            return try reply(from: sent, to: endpoint, of: call)
+        } catch .decodingFailed where sent.response.isReplaceable {
+            return nil
+        }
     }
 
     /// Decodes the response, and ends the call.
-    @inline(never)
     private nonisolated func reply<Response>(
-        from response: HTTPResponse, at url: HTTPURL, in session: UUID?, to endpoint: Endpoint<Response>, of call: Call
+        from sent: Sent, to endpoint: Endpoint<Response>, of call: Call
     ) throws(ServiceError) -> Reply<Response> {
         call.note(.decoding)
         let value = try interpreter.value(
-            Response.self, below: endpoint.envelope, in: response, by: endpoint.options.decoder, for: call
+            Response.self, below: endpoint.envelope, in: sent.response, by: endpoint.options.decoder, for: call
         ) {
             redactor(for: call)
         }
         let now = configuration.time.now
         try call.throwIfStopped(at: now)
         let reply = Reply(
-            value, from: response, at: url, attempts: call.attempts,
-            duration: call.settings.started.duration(to: now), session: session)
+            value, from: sent.response, at: sent.url, attempts: call.attempts,
+            duration: call.settings.started.duration(to: now), session: sent.session)
         calls.end(call, reporting: .succeeded(attempts: reply.attempts, after: reply.duration))
         return reply
     }
@@ -110,17 +128,16 @@ extension APIClient {
         return next
     }
 
-    /// Builds the request and sends it through the layers. Returns the response, the URL of the request, and the
-    /// session that signed it.
+    /// Builds the request and sends it through the layers.
     ///
     /// A call that goes on where another has ended is sent in the same `session`, or not at all.
     nonisolated func send<Response>(
         _ endpoint: Endpoint<Response>, as call: Call, in session: UUID? = nil, reloading: Bool = false
-    ) async throws(ServiceError) -> (response: HTTPResponse, url: HTTPURL, session: UUID?) {
+    ) async throws(ServiceError) -> Sent {
         let transmission = try beginTransmission(of: call, in: session, reloading: reloading)
         let request = try await request(for: endpoint, as: call)
         let response = try await send(request, in: transmission)
-        return (response, request.url, transmission.session)
+        return Sent(response: response, url: request.url, session: transmission.session)
     }
 
     @inline(never)

@@ -57,7 +57,13 @@ struct Retry: Layer {
     private func pauseEnd(
         after response: HTTPResponse, to request: HTTPRequest, in transmission: Transmission, _ history: inout History
     ) -> Instant? {
-        pauseEnd(after: .success(response), of: request, in: transmission, &history)
+        if response.status < 400 || transmission.rules.accepts(response.status) {
+            // Nothing was sent for what the cache has answered, so it says nothing about the server.
+            if !response.isFromCache { quota.deposit(history.paid) }
+            return nil
+        }
+        if response.isFromCache { return nil }
+        return pauseEnd(after: .success(response), of: request, in: transmission, &history)
     }
 
     @inline(never)
@@ -71,12 +77,6 @@ struct Retry: Layer {
         after outcome: Result<HTTPResponse, ServiceError>, of request: HTTPRequest, in transmission: Transmission,
         _ history: inout History
     ) -> Instant? {
-        if case .success(let response) = outcome, response.status < 400 || transmission.rules.accepts(response.status) {
-            // Nothing was sent for what the cache has answered, so it says nothing about the server.
-            if !response.isFromCache { quota.deposit(history.paid) }
-            return nil
-        }
-        if case .success(let response) = outcome, response.isFromCache { return nil }
         if outcome.timedOutAfterSending { history.timeouts += 1 }
         guard history.timeouts <= transmission.rules.retry.timeoutRetries || !outcome.timedOutAfterSending,
             let retry = retry(after: outcome, of: request, in: transmission)

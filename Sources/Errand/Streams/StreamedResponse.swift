@@ -101,11 +101,12 @@ extension APIClient {
     ) async throws(ServiceError) -> StreamedResponse {
         let call = try begin(endpoint, delivery: .stream, acceptsCached: acceptsCached, eventIDs: reach)
         do throws(ServiceError) {
-            let (response, url, session) = try await configuration.time.run { () async throws(ServiceError) in
+            let sent = try await configuration.time.run { () async throws(ServiceError) in
                 bind(call, to: pause?.session)
                 if let pause { try await call.pause(until: call.beginPause(of: pause.duration, after: pause.reason)) }
                 return try await send(endpoint, as: call, in: pause?.session)
             }
+            let response = sent.response
             guard call.rules.accepts(response.status) else { throw error(of: response, to: call) }
             let stream = ResponseStream(response.body.chunks, of: call) { [calls] in calls.end(call, reporting: $0) }
             return StreamedResponse(
@@ -114,7 +115,7 @@ extension APIClient {
                 decoding: StreamDecoding(
                     interpreter: interpreter, decoder: endpoint.options.decoder, status: response.status
                 ) { self.redactor(for: call) },
-                session: session, origin: (response.redirectedTo ?? url).origin)
+                session: sent.session, origin: (response.redirectedTo ?? sent.url).origin)
         } catch {
             throw end(call, with: error)
         }
