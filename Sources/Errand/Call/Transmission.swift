@@ -49,11 +49,14 @@ final class Transmission: Interruptible, PhaseReporter {
         self.settings = settings
         self.scope = scope
         self.isReload = isReload
-        var record = earlier?.record.withLock { $0 } ?? Record()
-        (record.phase, record.sent, record.sentFirst, record.followed) = (.preparing, nil, nil, nil)
-        // What came from the cache was sent by no attempt.
-        record.attempts = isReload && earlier?.wasSent != true ? 0 : earlier?.attempts ?? 0
-        record.session = session ?? record.session
+        var record = Record()
+        if let earlier {
+            record = earlier.record.withLock { $0 }
+            (record.phase, record.sent, record.sentFirst, record.followed) = (.preparing, nil, nil, nil)
+            // What came from the cache was sent by no attempt.
+            record.attempts = isReload && !earlier.wasSent ? 0 : earlier.attempts
+        }
+        if let session { record.session = session }
         self.record = Lock(record)
     }
 

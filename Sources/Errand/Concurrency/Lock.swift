@@ -12,7 +12,7 @@ import Synchronization
 package struct Lock<State: Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
 
-    package init(_ state: State) {
+    package init(_ state: consuming State) {
         mutex = Mutex(state)
     }
 

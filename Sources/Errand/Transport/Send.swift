@@ -152,7 +152,7 @@ protocol PhaseReporter: AnyObject, Sendable {
 }
 
 /// The lock under which a send is made.
-protocol SendLock: Sendable {
+protocol SendLock: AnyObject, Sendable {
     /// Whether somebody else may have the lock by now.
     var isLost: Bool { get }
     /// How long the lock is still held; `nil` if it has no end.
@@ -162,7 +162,7 @@ protocol SendLock: Sendable {
 }
 
 /// The permission for a send.
-protocol SendPermit: Sendable {
+protocol SendPermit: AnyObject, Sendable {
     /// Whether the permission has an end, because somebody else may have it then.
     var hasEnd: Bool { get }
     /// The end, as it is now.

@@ -140,7 +140,17 @@ public final class CurlTransport: StoppableTransport {
     /// may learn of that only with the next exchange.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         guard context.client == nil else { return try await exchange(request, context) }
-        return try await context.bounded { try await exchange(request, context) }
+        return try await boundedExchange(request, context)
+    }
+
+    // Not inlined: what a function builds for a moment would take memory for as long as the request waits.
+
+    /// Sends a request of no client, and stops it at its timeout.
+    @inline(never)
+    private func boundedExchange(
+        _ request: HTTPRequest, _ context: TransportContext
+    ) async throws -> HTTPResponse {
+        try await context.bounded { try await exchange(request, context) }
     }
 
     private func exchange(_ request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
@@ -150,8 +160,6 @@ public final class CurlTransport: StoppableTransport {
         let handle = try await borrow(from: loop, for: key, context)
         return try await exchange(request, with: handle, of: key, on: loop, context)
     }
-
-    // Not inlined: what a function builds for a moment would take memory for as long as the request waits.
 
     @inline(never)
     private func exchange(

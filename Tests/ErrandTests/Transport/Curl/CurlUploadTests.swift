@@ -62,7 +62,7 @@ import Testing
     }
 
     /// A permit that notes when it is used.
-    private struct NotingPermit: SendPermit {
+    private final class NotingPermit: SendPermit {
         let uses = Noted<[Instant]>([])
         var hasEnd: Bool { false }
         var end: Instant { .distantFuture }
