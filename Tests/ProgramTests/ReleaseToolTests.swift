@@ -8,17 +8,18 @@ import Testing
 @Suite("A command-line tool, run against a server", .timeLimit(.minutes(1)))
 struct ReleaseToolTests {
     private let server: LoopbackServer
-    private let home = Scratch()
+    private let home: Scratch
 
     init() throws {
         server = try LoopbackServer()
+        home = try Scratch()
         server.on(.post, "/token", .json(#"{"access_token": "a1", "expires_in": 3600}"#))
     }
 
     /// Starts the tool, which is in the same folder as the tests.
     private func start(_ arguments: String..., input: String = "") throws -> Subprocess {
         var environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
-        environment.merge(["HOME": home.folder.path, "RELEASES_SERVER": server.baseURL, "LANG": "C"]) { $1 }
+        environment.merge(["HOME": home.folder, "RELEASES_SERVER": server.baseURL, "LANG": "C"]) { $1 }
         let itself = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let tool = URL(filePath: itself).deletingLastPathComponent().appending(path: "ReleaseTool")
         let process = try Subprocess(tool.path, arguments, environment: environment, errors: .withOutput)
@@ -59,7 +60,7 @@ struct ReleaseToolTests {
         first.interrupt()
         #expect(try await end(first).code == 130)
         #expect(try await end(start("get", "1.0", home.path("release"))).code == 0)
-        #expect(try Data(contentsOf: home.folder.appending(path: "release")) == body)
+        #expect(try Data(contentsOf: URL(filePath: home.path("release"))) == body)
     }
 
     @Test("what is missing, and a usage that is wrong, have exit codes of their own")
@@ -67,23 +68,6 @@ struct ReleaseToolTests {
         _ = try await end(start("sign-in", "ann", input: "secret\n"))
         #expect(try await end(start("get", "2.0", home.path("release"))) == ("\nThe server could not find this.\n", 1))
         #expect(try await end(start()).code == 64)
-    }
-}
-
-/// A folder for one test, which is deleted with this object.
-private final class Scratch: Sendable {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)")
-
-    func path(_ name: String) -> String { folder.appending(path: name).path }
-
-    init() {
-        // The tool creates what is below.
-        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        // A folder that cannot be removed is left to the system, which cleans its temporary folder.
-        try? FileManager.default.removeItem(at: folder)
     }
 }
 #endif

@@ -103,7 +103,7 @@ final class EtcdCluster: Sendable {
     }
 
     private let plan: Plan
-    private let scratch: FleetScratch
+    private let scratch: Scratch
     private let processes: Lock<[OwnedProcess?]>
 
     /// The URLs of the members' client ports.
@@ -111,7 +111,7 @@ final class EtcdCluster: Sendable {
 
     /// Starts a cluster.
     init(_ count: Int = 1, options: [String] = [], scheme: String = "http") async throws {
-        let scratch = try FleetScratch()
+        let scratch = try Scratch()
         let (plan, processes) = try await Self.started(count, options, scheme: scheme, in: scratch)
         self.plan = plan
         self.scratch = scratch
@@ -120,7 +120,7 @@ final class EtcdCluster: Sendable {
 
     /// Starts the members, again with other ports if tests that run beside this one have taken some.
     private static func started(
-        _ count: Int, _ options: [String], scheme: String, in scratch: FleetScratch
+        _ count: Int, _ options: [String], scheme: String, in scratch: Scratch
     ) async throws -> (Plan, [OwnedProcess?]) {
         for attempt in 0..<5 {
             let plan = try Plan(count, options, scheme: scheme, in: scratch.path("m\(attempt)"))

@@ -224,7 +224,7 @@ struct EtcdStoreTests {
         "certificates of an authority of one's own are trusted when it is named",
         .enabled(if: ServerProgram.openssl.isInstalled, "openssl is not installed"))
     func certificates() async throws {
-        let scratch = try FleetScratch()
+        let scratch = try Scratch()
         let (file, key) = (scratch.path("c.pem"), scratch.path("k.pem"))
         let process = try OwnedProcess(
             .openssl,

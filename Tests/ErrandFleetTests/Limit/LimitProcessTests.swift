@@ -4,10 +4,10 @@ import Foundation
 import Testing
 
 @Suite("A limit that processes share", .serialized, .timeLimit(.minutes(5))) struct LimitProcessTests {
-    private let scratch: FleetScratch
+    private let scratch: Scratch
 
     init() throws {
-        scratch = try FleetScratch()
+        scratch = try Scratch()
     }
 
     /// A node, and where its stamps are.

@@ -13,7 +13,7 @@ import Testing
 
     @Test("F12: a walk over a folder is the simulated one, and the checker finds nothing", arguments: [1, 2])
     func folder(seed: UInt64) async throws {
-        let scratch = try FleetScratch()
+        let scratch = try Scratch()
         try await compare(FileFleetStore(folder: scratch.path("store")), seed: seed)
     }
 

@@ -9,10 +9,10 @@ import Testing
 /// store, so it has no permit that is valid: whatever it sends then, it sends with one that it has lost.
 @Suite("A process that is stopped in the middle of a call", .serialized, .timeLimit(.minutes(5)))
 struct StoppedCallTests {
-    private let scratch: FleetScratch
+    private let scratch: Scratch
 
     init() throws {
-        scratch = try FleetScratch()
+        scratch = try Scratch()
     }
 
     private static func server() throws -> LoopbackServer {

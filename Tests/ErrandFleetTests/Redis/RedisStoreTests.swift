@@ -1,6 +1,7 @@
 #if os(Linux)
 import ErrandFleet
 import ErrandSimulation
+import ErrandTestSupport
 import Testing
 
 @Suite("A store in Redis", .timeLimit(.minutes(5))) struct RedisStoreTests {
@@ -8,7 +9,7 @@ import Testing
         "F14: the promises fit another engine: a script in Redis keeps them",
         .enabled(if: ServerProgram.redis.isInstalled, "redis-server is not installed"))
     func conformance() async throws {
-        let scratch = try FleetScratch()
+        let scratch = try Scratch()
         let port = try ServerProgram.freePorts(1)[0]
         let server = try OwnedProcess(
             .redis, ["--port", "\(port)", "--bind", "127.0.0.1", "--dir", scratch.folder, "--save", ""])

@@ -69,12 +69,12 @@ private final class TokenServer: Sendable {
 struct FleetProcessTests {
     /// How long the others wait for a process that has died, in milliseconds.
     private static let lifetime = 1000
-    private let scratch: FleetScratch
+    private let scratch: Scratch
     private let server: TokenServer
     private let key: FleetKey
 
     init() throws {
-        scratch = try FleetScratch()
+        scratch = try Scratch()
         server = try TokenServer()
         key = try FleetKey(id: "k1")
     }

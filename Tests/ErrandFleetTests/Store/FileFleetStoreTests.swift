@@ -1,14 +1,15 @@
 import Errand
 import ErrandFleet
+import ErrandTestSupport
 import Foundation
 import Testing
 
 @Suite("The store in a folder") struct FileFleetStoreTests {
-    private let scratch: FleetScratch
+    private let scratch: Scratch
     private let store: FileFleetStore
 
     init() throws {
-        scratch = try FleetScratch()
+        scratch = try Scratch()
         store = FileFleetStore(folder: scratch.path("fleet"))
     }
 

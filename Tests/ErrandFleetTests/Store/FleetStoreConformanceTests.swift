@@ -1,6 +1,7 @@
 import Errand
 import ErrandFleet
 import ErrandSimulation
+import ErrandTestSupport
 import Testing
 
 @Suite("What stores promise", .timeLimit(.minutes(5))) struct FleetStoreConformanceTests {
@@ -12,7 +13,7 @@ import Testing
 
     @Test("F12: a store in a folder keeps its promises", arguments: FleetStoreConformance.all)
     func file(_ rule: FleetStoreConformance.Case) async throws {
-        let scratch = try FleetScratch()
+        let scratch = try Scratch()
         try await rule.check { FileFleetStore(folder: scratch.path("fleet")) }
     }
 

@@ -1,4 +1,5 @@
 import Errand
+import ErrandTestSupport
 import Testing
 
 @Suite("An archive whose disk hangs", .timeLimit(.minutes(1)))

@@ -1,4 +1,5 @@
 #if os(Linux)
+import ErrandTestSupport
 import Foundation
 
 /// A small program of files of the shim, and of what stands for the rest of it.

@@ -1,4 +1,5 @@
 #if os(Linux)
+import ErrandTestSupport
 import Foundation
 
 /// A fake `libcurl.so.4`, in a folder where a child process finds it first.

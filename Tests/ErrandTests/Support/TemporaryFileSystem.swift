@@ -1,4 +1,5 @@
 #if os(Linux)
+import ErrandTestSupport
 import Foundation
 
 /// A small file system in memory, which is unmounted with this object.

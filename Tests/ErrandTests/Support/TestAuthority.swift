@@ -1,5 +1,6 @@
 #if os(Linux)
 import Errand
+import ErrandTestSupport
 import Foundation
 
 /// A certificate and its private key, as PEM files.

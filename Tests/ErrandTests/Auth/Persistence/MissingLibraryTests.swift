@@ -1,6 +1,7 @@
 // With the other traits the program links libraries that need libcrypto to start.
 #if os(Linux) && !URLSession && !LinkedCurl
 import Errand
+import ErrandTestSupport
 import Foundation
 import Testing
 

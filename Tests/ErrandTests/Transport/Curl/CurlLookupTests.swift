@@ -1,4 +1,5 @@
 #if os(Linux) && !URLSession
+import ErrandTestSupport
 import ErrandTesting
 import Foundation
 import Testing

@@ -1,4 +1,5 @@
 #if os(Linux)
+import ErrandTestSupport
 import Foundation
 import Testing
 
