@@ -5,16 +5,15 @@ import Foundation
 import Testing
 
 @Suite("The form or the file that a script expects") struct ExpectedFormTests {
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)")
+    private let scratch: Scratch
 
     init() throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        scratch = try Scratch()
     }
 
     private func file(_ name: String, _ text: String) throws -> String {
-        let url = folder.appending(path: name)
-        try Data(text.utf8).write(to: url)
-        return url.path
+        try scratch.write(text, to: name)
+        return scratch.path(name)
     }
 
     /// Sends the body to a script that expects another, and returns the lines of the difference; `nil` if it matches.

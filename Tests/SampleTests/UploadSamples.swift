@@ -18,12 +18,10 @@ import Testing
         }
     }
 
-    /// Writes a file with that name to an empty folder of its own, and returns its path.
-    private func file(_ name: String) throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try Data("content".utf8).write(to: folder.appending(path: name))
-        return folder.appending(path: name).path
+    private let scratch: Scratch
+
+    init() throws {
+        scratch = try Scratch()
     }
 
     @Test("a stream is sent, once or again, and passed on")
@@ -52,7 +50,8 @@ import Testing
     @Test("an expected form matches the form that is sent")
     func script() async throws {
         let network = scripted()
-        let path = try file("sunset.jpg")
+        try scratch.write("content", to: "sunset.jpg")
+        let path = scratch.path("sunset.jpg")
         let expected = ExpectedBody.multipart { $0.add("photo", file: path) }
         network.on(.post, "/photos", body: expected, .status(201))
         let screen = await UploadScreen(testClient(network))
