@@ -11,6 +11,14 @@ import Foundation
 enum CoreBench {
     private static let calls = 20_000
     private static let cycles = 7
+    /// The headers of a response as a server behind a proxy sends them.
+    private static let headers: HTTPHeaders = [
+        "Date": "Tue, 15 Nov 1994 08:12:31 GMT", "Server": "nginx", "Content-Type": "application/problem+json",
+        "Connection": "keep-alive", "Vary": "Accept, Origin", "ETag": "\"33a64df5\"", "Cache-Control": "no-store",
+        "X-Request-Id": "b3c1a7e0-3b1f-4c0e-9a53-0d3f8a1f8f3e", "X-RateLimit-Remaining": "41",
+        "X-RateLimit-Limit": "50",
+        "Strict-Transport-Security": "max-age=31536000", "X-Content-Type-Options": "nosniff",
+    ]
 
     /// A middleware that does nothing.
     private struct Passing: Middleware {
@@ -23,6 +31,7 @@ enum CoreBench {
         let tokens = TokenStore { $0 }
         await tokens.signIn(Token(accessToken: "token", expiry: Date(timeIntervalSinceNow: 86_400)))
         var (full, watched, everything, bare): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
+        var refused: [Double] = []
         var (fullAllocations, bareAllocations) = (0, 0)
         let request = HTTPRequest(method: .get, url: try HTTPURL("https://api.test/users/7/friends"))
         for _ in 0..<cycles {
@@ -40,6 +49,8 @@ enum CoreBench {
             await Task.yield()
             everything.append(try await seconds { try await callAll(listened) })
             listening.cancel()
+            let (unknown, _) = Self.client(tokens, answering: .status(404, headers: headers).always)
+            refused.append(await seconds { await failAll(unknown) })
             let (_, network) = Self.client(tokens)
             bare.append(try await seconds { try await sendAll(request, network) })
         }
@@ -56,6 +67,9 @@ enum CoreBench {
         report.add(
             "core.us_per_call_everything_on", .number(median(everything) * perCall),
             "µs for a call with a middleware and a listener of events as well")
+        report.add(
+            "core.us_per_error", .number(median(refused) * perCall),
+            "µs for a call that ends with 404 and \(headers.fields.count) headers")
         guard fullAllocations > 0 else { return }
         report.add(
             "core.allocations_per_call", .number(Double(fullAllocations) / Double(calls)),
@@ -66,10 +80,11 @@ enum CoreBench {
     }
 
     private static func client(
-        _ tokens: TokenStore, _ configure: (inout Configuration) -> Void = { _ in }
+        _ tokens: TokenStore, answering reply: ScriptedReply = ScriptedReply.json("1").always,
+        _ configure: (inout Configuration) -> Void = { _ in }
     ) -> (APIClient, ScriptedTransport) {
         let network = ScriptedTransport { print($0) }
-        network.onAny { ScriptedReply.json("1").always }
+        network.onAny { reply }
         let client = APIClient("https://api.test") {
             $0.transport = network
             $0.tokens = tokens
@@ -86,6 +101,11 @@ enum CoreBench {
     @concurrent
     private static func callAll(_ client: APIClient) async throws {
         for _ in 0..<calls { _ = try await client.run(Endpoint<NoContent>.get("users/7/friends")) }
+    }
+
+    @concurrent
+    private static func failAll(_ client: APIClient) async {
+        for _ in 0..<calls { _ = try? await client.run(Endpoint<NoContent>.get("users/7/friends")) }
     }
 
     @concurrent
