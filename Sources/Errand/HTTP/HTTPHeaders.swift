@@ -69,9 +69,7 @@ public struct HTTPHeaders: Sendable, Hashable {
 
     /// Marks the fields in whose values the redactor finds a secret that their names, and names in them, do not show.
     mutating func hide(by redactor: Redactor) {
-        for index in fields.indices where redactor.masked(fields[index]) != Redactor.standard.masked(fields[index]) {
-            fields[index].isSecret = true
-        }
+        for index in fields.indices where redactor.hidesMore(of: fields[index]) { fields[index].isSecret = true }
     }
 
     /// Adds a field, and keeps those with the same name.
@@ -146,6 +144,13 @@ extension HTTPHeaders.Field: CustomStringConvertible, CustomReflectable {
 extension Redactor {
     /// Returns the value of a header, safe to show, with secrets in URLs redacted.
     func value(of field: HTTPHeaders.Field) -> String { masked(field).printable }
+
+    /// Returns whether it finds a secret in the value of a header that the standard redactor does not find.
+    fileprivate func hidesMore(of field: HTTPHeaders.Field) -> Bool {
+        let masked = masked(field)
+        // In most values there is none. What the standard redactor finds, this one finds too.
+        return masked != field.value && masked != Self.standard.masked(field)
+    }
 
     /// Returns the value of a header without secrets; control characters are kept.
     func masked(_ field: HTTPHeaders.Field) -> String {
