@@ -191,6 +191,13 @@ struct LimitNode {
         return step
     }
 
+    /// Returns what has become of the fleet's pause, which a node that leaves keeps as well: what it still sends with
+    /// its permits waits.
+    mutating func followPause(_ own: Instant?, at now: Instant) -> SharedPause.Change? {
+        guard attempt == nil, let record else { return nil }
+        return pause.follow(record.pause, own, at: now)
+    }
+
     /// Returns the record that a node leaves behind whose limiter is no longer used; `nil` if there is nothing to
     /// return. What is out remains with it until it is back, or until the others know that its lifetime is over.
     mutating func leave(_ need: Need, at now: Instant) -> LimitRecord? {

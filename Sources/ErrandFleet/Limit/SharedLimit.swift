@@ -251,7 +251,9 @@ extension SharedLimit {
             if now < standing.end, step == nil {
                 var need = LimitNode.Need(permits, at: now)
                 if leavingEnd != nil {
+                    let pause = node.followPause(demand.pausedUntil, at: now)
                     step = LimitNode.Step(write: node.leave(need, at: now), share: 0, due: need.nextReturn)
+                    step?.pause = pause
                 } else {
                     (need.waiting, need.cost) = (demand.waiting, max(1, demand.next))
                     (need.pausedUntil, need.isRefused) = (demand.pausedUntil, demand.isRefused)

@@ -32,20 +32,8 @@ struct SharedPause: Sendable {
         _ own: Instant?, isRefused: Bool, in record: inout LimitRecord, _ change: inout Change?, at now: Instant,
         random: UInt64
     ) -> Bool {
-        if let known, known.end <= now { forget() }
-        let isOurs = record.pause.map { $0.id == known?.id } ?? false
-        if let known, !isOurs, record.pause == nil {
-            forget()
-            if own == known.end {
-                change = .resume(from: known.end)
-                return false
-            }
-        }
-        if let other = record.pause, !isOurs, other.id != past {
-            let end = now.advanced(by: .milliseconds(other.milliseconds))
-            (known, isOwn) = (Known(id: other.id, end: end, isCounted: true), false)
-            if end > own ?? now { change = .pause(until: end) }
-        }
+        change = follow(record.pause, own, at: now)
+        if case .resume = change { return false }
         let isCounted = known?.isCounted ?? false
         if let own, own > known?.end ?? now {
             record.pause = LimitRecord.Pause(id: random, milliseconds: Self.milliseconds(from: now, to: own))
@@ -60,6 +48,19 @@ struct SharedPause: Sendable {
         guard isRefused, !isCounted, known != nil else { return false }
         known?.isCounted = true
         return true
+    }
+
+    /// Applies the record's pause: returns what the limiter, which has paused until `own`, does about it.
+    mutating func follow(_ pause: LimitRecord.Pause?, _ own: Instant?, at now: Instant) -> Change? {
+        if let known, known.end <= now { forget() }
+        if let known, pause == nil {
+            forget()
+            if own == known.end { return .resume(from: known.end) }
+        }
+        guard let pause, pause.id != known?.id, pause.id != past else { return nil }
+        let end = now.advanced(by: .milliseconds(pause.milliseconds))
+        (known, isOwn) = (Known(id: pause.id, end: end, isCounted: true), false)
+        return end > own ?? now ? .pause(until: end) : nil
     }
 
     /// Takes back what a step has noted that led to a write, after a newer record was found in its place. If that has

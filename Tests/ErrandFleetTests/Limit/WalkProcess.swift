@@ -181,7 +181,9 @@ struct WalkProcess {
             if now < life.end, step == nil {
                 var need = LimitNode.Need(permits, at: now)
                 if case .leaving = phase {
+                    let pause = limit.followPause(demand.pausedUntil, at: now)
                     step = LimitNode.Step(write: limit.leave(need, at: now), share: 0, due: need.nextReturn)
+                    step?.pause = pause
                 } else {
                     (need.waiting, need.cost) = (demand.waiting, max(1, demand.next))
                     (need.pausedUntil, need.isRefused) = (demand.pausedUntil, demand.isRefused)
