@@ -125,6 +125,18 @@ import Testing
         #expect(node.leave(.init(unused: 10), at: start) == left, "one write at a time")
     }
 
+    @Test("F10: a node that leaves keeps the fleet's pause, and goes on when another node ends it")
+    func leavesDuringPause() {
+        var paused = record([("a", 10, 0), ("b", 10, 0)])
+        paused.pause = LimitRecord.Pause(id: 7, milliseconds: 1500)
+        var node = node(after: paused)
+        #expect(node.followPause(nil, at: start) == .pause(until: at(1.5)))
+        #expect(node.followPause(at(1.5), at: at(0.5)) == nil, "it is the same pause")
+        paused.pause = nil
+        node.see(paused, FleetRevision(6), at: at(0.6))
+        #expect(node.followPause(at(1.5), at: at(0.6)) == .resume(from: at(1.5)))
+    }
+
     @Test("F11: a node that waits for what others are to give does not look again and again")
     func waitsForOthers() {
         // The place of the node has ended after 30 seconds, but it has less than it may keep at the end too.
