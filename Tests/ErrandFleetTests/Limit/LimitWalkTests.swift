@@ -31,8 +31,10 @@ import Testing
         full.lowering = .on429(recoveringEvery: .seconds(2))
         var whole = Summary()
         for seed in 1...(Self.isLong ? 20 : 6) as ClosedRange<UInt64> {
-            async let one = troubled(plain, seed: seed)
-            async let other = troubled(full, seed: seed)
+            async let one = troubled(plain, seed: seed, use: 0.9)
+            // A call waits until all its permits are back, and those that are back first stay unused until then. That
+            // takes a tenth of the limit without any trouble, too, with fifteen permits for each node.
+            async let other = troubled(full, seed: seed, use: 0.85)
             for summary in try await [one, other] { whole.add(summary) }
         }
         #expect(whole.steps >= (Self.isLong ? 1_000_000 : 150_000))
@@ -41,7 +43,7 @@ import Testing
         #expect(whole.leastLimit < 0.6)
     }
 
-    private func troubled(_ settings: LimitWalk.Settings, seed: UInt64) async throws -> Summary {
+    private func troubled(_ settings: LimitWalk.Settings, seed: UInt64, use: Double) async throws -> Summary {
         var walk = LimitWalk(settings, over: MemoryFleetStore(), seed: seed)
         try await walk.run(seconds: Self.isLong ? 300 : 120)
         #expect(walk.stamps.count > 200)
@@ -52,7 +54,7 @@ import Testing
         try await walk.run(seconds: 30)
         let served = walk.takeServed()
         let limit = settings.permits
-        #expect(served.reduce(0, +) >= limit * 27, "seed \(seed): nine tenths of the limit are used: \(served)")
+        #expect(Double(served.reduce(0, +)) >= Double(limit * 30) * use, "seed \(seed): \(use) of the limit: \(served)")
         #expect(
             served.allSatisfy { $0 * settings.nodes >= limit * 15 },
             "seed \(seed): every node gets its share: \(served)")
