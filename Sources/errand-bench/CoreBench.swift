@@ -16,8 +16,8 @@ enum CoreBench {
         "Date": "Tue, 15 Nov 1994 08:12:31 GMT", "Server": "nginx", "Content-Type": "application/problem+json",
         "Connection": "keep-alive", "Vary": "Accept, Origin", "ETag": "\"33a64df5\"", "Cache-Control": "no-store",
         "X-Request-Id": "b3c1a7e0-3b1f-4c0e-9a53-0d3f8a1f8f3e", "X-RateLimit-Remaining": "41",
-        "X-RateLimit-Limit": "50",
-        "Strict-Transport-Security": "max-age=31536000", "X-Content-Type-Options": "nosniff",
+        "X-RateLimit-Limit": "50", "Strict-Transport-Security": "max-age=31536000",
+        "X-Content-Type-Options": "nosniff",
     ]
 
     /// A middleware that does nothing.

@@ -25,14 +25,11 @@ struct SecretNames: Sendable {
     private static let endings = Array(
         bytes(of: [
             "token", "secret", "password", "passwd", "passphrase", "passcode", "authorization", "credential",
-            "credentials",
-            "signature", "assertion", "jwt", "sessionid", "accountkey", "accesskey", "apikey", "appkey",
-            "applicationkey",
-            "authkey", "encryptionkey", "functionskey", "masterkey", "privatekey", "secretkey", "securitykey",
-            "sharedkey",
-            "signingkey", "subscriptionkey", "accesscode", "authcode", "authorizationcode", "backupcodes",
-            "codeverifier",
-            "devicecode", "recoverycodes", "securitycode", "usercode", "verificationcode",
+            "credentials", "signature", "assertion", "jwt", "sessionid", "accountkey", "accesskey", "apikey",
+            "appkey", "applicationkey", "authkey", "encryptionkey", "functionskey", "masterkey", "privatekey",
+            "secretkey", "securitykey", "sharedkey", "signingkey", "subscriptionkey", "accesscode", "authcode",
+            "authorizationcode", "backupcodes", "codeverifier", "devicecode", "recoverycodes", "securitycode",
+            "usercode", "verificationcode",
         ]))
     /// Secret as the whole name only: with other words around them these are ordinary.
     private static let wholes = bytes(of: ["access", "refresh"])
