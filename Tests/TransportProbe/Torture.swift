@@ -121,7 +121,8 @@ struct Torture {
         await client.shutdown()
     }
 
-    private func session(_ mayFail: Bool) async {
+    /// Refreshes a session, and signs another user in. Returns the events of the store, which end with it.
+    private func sessionEvents(_ mayFail: Bool) async -> AsyncStream<TokenEvent> {
         let tokens = TokenStore(persistence: persistence) { _ in Self.new }
         let events = tokens.events
         await check("session", mayFail) { () async throws(ServiceError) in
@@ -132,13 +133,12 @@ struct Torture {
             await tokens.signIn(Self.old)
             return try await tokens.token() == Self.old
         }
-        let problems = Task {
-            var problems: [TokenPersistenceError] = []
-            for await event in events { if case .notSaved(let error) = event { problems.append(error) } }
-            return problems
-        }
-        problems.cancel()
-        let isSaved = await problems.value.isEmpty
+        return events
+    }
+
+    private func session(_ mayFail: Bool) async {
+        var isSaved = true
+        for await event in await sessionEvents(mayFail) { if case .notSaved = event { isSaved = false } }
         // Saved or reported; one that was kept is whole.
         do {
             let found = try await persistence.load()?.token
