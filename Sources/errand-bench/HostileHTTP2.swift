@@ -115,10 +115,8 @@ enum HostileHTTP2 {
             let name = outcomeName(of: result)
             verdict.ended[name, default: 0] += 1
             verdict.latest = max(verdict.latest, overrun)
-            // The client repeats over HTTP/1.1 what a server refuses over HTTP/2; there the server sends this response.
-            if case .success(-3) = result, token == last.0 { continue }
             if case .success(let id) = result, id != token {
-                verdict.wrong.insert(id == -1 || id == -3 ? "sent twice" : "another's value: \(id)")
+                verdict.wrong.insert(id == -1 ? "sent twice" : "another's value: \(id)")
             } else if !attack.allowed.contains(name) {
                 verdict.wrong.insert("\(result)")
             }

@@ -151,7 +151,8 @@ def refused_stream(c, request):
     c.send(frame(RST_STREAM, 0, request.stream, number(REFUSED_STREAM)))
 
 
-@for_each(RESET, MALFORMED, TRUNCATED)
+# What is sent later goes over HTTP/1.1.
+@for_each(RESET, MALFORMED, TRUNCATED, VALUE)
 def http_1_1_required(c, request):
     c.send(frame(RST_STREAM, 0, request.stream, number(HTTP_1_1_REQUIRED)))
 

@@ -29,15 +29,20 @@ def certificate(folder):
     return file, key
 
 
+def answer_over_http1(connection, seen):
+    """Answers a request over HTTP/1.1, which must not be one that has come over HTTP/2."""
+    token = int(connection.recv(65536).split()[1].strip(b"/"))
+    body = b'{"id": %d}' % (-1 if token in seen else token)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+
+
 def converse(plain, context, run, seen, index):
     try:
         with context.wrap_socket(plain, server_side=True) as connection:
             if connection.selected_alpn_protocol() == "h2":
                 run(Connection(connection, seen, index))
             else:
-                # The client must not retry in this way.
-                connection.recv(65536)
-                connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{"id": -3}')
+                answer_over_http1(connection, seen)
     except (OSError, EOFError, ValueError):
         # The client has closed the connection, or the attack was to end it.
         pass
