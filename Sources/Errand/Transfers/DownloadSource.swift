@@ -154,8 +154,12 @@ extension HTTPURL {
 
     /// The parameters of the query by name, as they are written.
     fileprivate var parameters: [String: [String]] {
-        Dictionary(grouping: query?.split(separator: "&") ?? []) { String($0.prefix { $0 != "=" }) }
-            .mapValues { $0.map { String($0.drop { $0 != "=" }.dropFirst()) } }
+        var parameters: [String: [String]] = [:]
+        for parameter in query?.split(separator: "&") ?? [] {
+            let name = parameter.prefix { $0 != "=" }
+            parameters[String(name), default: []].append(String(parameter.dropFirst(name.count + 1)))
+        }
+        return parameters
     }
 }
 

@@ -18,7 +18,7 @@ import Testing
         }
         #expect(clock.elapsed == .milliseconds(3030))
         let instants = network.sent.map(\.at)
-        #expect(instants == (0..<20).map { .ms(Int64($0 / 5) * 1000) })
+        #expect(instants == (0..<20).map { Instant.ms(Int64($0 / 5) * 1000) })
         for end in instants {
             #expect(instants.count { $0 <= end && $0.duration(to: end) < .seconds(1) } <= 5)
         }

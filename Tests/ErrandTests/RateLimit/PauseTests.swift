@@ -32,7 +32,7 @@ import Testing
         let instants = network.sent.map(\.at)
         #expect(instants.first == .zero)
         // From the end of the pause on, one call every fifth of a second: there is no rush.
-        #expect(Array(instants.dropFirst()) == (0..<11).map { .ms(10_000 + $0 * 200) })
+        #expect(Array(instants.dropFirst()) == (0..<11).map { Instant.ms(10_000 + $0 * 200) })
     }
 
     @Test("C6: a pause beyond the limiter's longest pause fails waiting and new calls at once, with its length")
