@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A collection of anything that can be decoded: an array, a set, or a dictionary whose keys are strings.
 ///
 /// The standard library's initializers take longer for each element than most elements do.
@@ -95,22 +93,6 @@ extension JSONValueDecoder {
     }
 }
 
-/// The types that have been found to be such collections, or to be none.
-///
-/// To ask a type for a conformance takes long if it has none, so the answers are kept for the whole process. There are
-/// as many as the program has types that are decoded and as large as a pointer.
-enum JSONCollectionTypes {
-    private static let known = Mutex<[ObjectIdentifier: (any JSONCollection.Type)?]>([:])
-
-    static func find(_ type: any Decodable.Type) -> (any JSONCollection.Type)? {
-        let id = ObjectIdentifier(type)
-        if let answer = known.withLock({ $0[id] }) { return answer }
-        let answer = type as? any JSONCollection.Type
-        known.withLock { $0[id] = .some(answer) }
-        return answer
-    }
-}
-
 extension JSONDocument {
     /// Returns the type as a collection, if the entry can hold one; otherwise `nil`.
     @inline(__always)
@@ -125,7 +107,7 @@ extension JSONDocument {
     private func collection(_ type: any Decodable.Type) -> (any JSONCollection.Type)? {
         // Most containers in a document are of the type of the one before.
         if let (last, answer) = lastCollection, last == ObjectIdentifier(type) { return answer }
-        let answer = JSONCollectionTypes.find(type)
+        let answer = type as? any JSONCollection.Type
         lastCollection = (ObjectIdentifier(type), answer)
         return answer
     }
