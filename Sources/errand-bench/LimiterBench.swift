@@ -1,6 +1,5 @@
 import Errand
 import ErrandSimulation
-import Synchronization
 
 /// A hundred thousand waiters of a limiter, half of them canceled at random, in virtual time.
 enum LimiterBench {
@@ -44,7 +43,7 @@ enum LimiterBench {
 
 /// The waiters that were served, and when.
 private final class Grants: Sendable {
-    private let grants = Mutex<[(number: Int, at: Instant)]>([])
+    private let grants = Lock<[(number: Int, at: Instant)]>([])
 
     var all: [(number: Int, at: Instant)] { grants.withLock { $0 } }
 

@@ -2,7 +2,6 @@ import Errand
 import ErrandTestSupport
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 import XCTest
 
@@ -51,7 +50,7 @@ final class DefaultReportXCTests: XCTestCase {
         var line: Int
     }
 
-    private let failures = Mutex<[Failure]?>(nil)
+    private let failures = Lock<[Failure]?>(nil)
 
     #if canImport(Darwin)
     override func record(_ issue: XCTIssue) {

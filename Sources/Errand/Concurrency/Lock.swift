@@ -17,19 +17,23 @@ package struct Lock<State: Sendable>: ~Copyable, Sendable {
     }
 
     /// Runs `body` with exclusive access to the value.
-    package borrowing func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+    package borrowing func withLock<Result: Sendable, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         #if os(Linux) && DEBUG
-        guard let detector = RaceDetector.present else { return mutex.withLock { body(&$0) } }
-        return withUnsafePointer(to: mutex) { pointer in
+        guard let detector = RaceDetector.present else {
+            return try mutex.withLock { state throws(Failure) in try body(&state) }
+        }
+        return try withUnsafePointer(to: mutex) { pointer throws(Failure) in
             let address = UnsafeMutableRawPointer(mutating: pointer)
-            return mutex.withLock { state in
+            return try mutex.withLock { state throws(Failure) in
                 detector.acquire(address)
                 defer { detector.release(address) }
-                return body(&state)
+                return try body(&state)
             }
         }
         #else
-        return mutex.withLock { body(&$0) }
+        return try mutex.withLock { state throws(Failure) in try body(&state) }
         #endif
     }
 

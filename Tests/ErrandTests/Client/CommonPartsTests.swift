@@ -1,7 +1,6 @@
 import Errand
 import ErrandTestSupport
 import ErrandTesting
-import Synchronization
 import Testing
 
 @Suite("Common headers and parameters: what every call carries")
@@ -52,7 +51,7 @@ struct CommonPartsTests {
 
     @Test("values per call are computed once for each call, retries included")
     func eachCall() async throws {
-        let asked = Mutex(0)
+        let asked = Lock(0)
         let network = scripted()
         network.on(.get, "/x") {
             ScriptedReply.failure(.refused)

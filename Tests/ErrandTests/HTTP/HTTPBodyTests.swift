@@ -1,6 +1,5 @@
 import Errand
 import Foundation
-import Synchronization
 import Testing
 
 @Suite("HTTPBody: bytes in memory, or a stream of chunks")
@@ -25,7 +24,7 @@ struct HTTPBodyTests {
 
     @Test("C40: the limit applies while the body arrives: of an endless stream, only one chunk over it is read")
     func endless() async throws {
-        let produced = Mutex(0)
+        let produced = Lock(0)
         let body = HTTPBody.stream(opening: {
             HTTPBody.Chunks {
                 // Not quite endless, so that the test fails instead of hanging if the limit does not work.
@@ -41,7 +40,7 @@ struct HTTPBodyTests {
 
     @Test("C40: a stream with a declared length over the limit is not read at all")
     func announced() async throws {
-        let opened = Mutex(0)
+        let opened = Lock(0)
         let body = HTTPBody.stream(
             length: 11,
             opening: {

@@ -2,12 +2,11 @@ import Errand
 import ErrandTestSupport
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 
 /// A log of what passed through the layers, in order.
 private final class Diary: Sendable {
-    private let entries = Mutex<[String]>([])
+    private let entries = Lock<[String]>([])
     var lines: [String] { entries.withLock { $0 } }
     func note(_ line: String) { entries.withLock { $0.append(line) } }
 }

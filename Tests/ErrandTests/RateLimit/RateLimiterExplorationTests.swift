@@ -1,7 +1,6 @@
 @testable import Errand
 import ErrandTestSupport
 import ErrandTesting
-import Synchronization
 import Testing
 
 /// Everything known about the waiters, recorded next to the limiter and compared with it.
@@ -35,7 +34,7 @@ private final class Ledger: Sendable {
         var arrivals = 0
     }
 
-    let state = Mutex(State())
+    let state = Lock(State())
 
     func update<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
 

@@ -1,15 +1,14 @@
 import Errand
 import ErrandTesting
 import FoundationEssentials
-import Synchronization
 import Testing
 
 /// A clock that advances while it is read, as a real one does: each reading takes the next step of a script.
 private final class DriftingClock: TimeSource {
     private let base = TestClock()
-    private let drift: Mutex<(steps: [Duration], total: Duration)>
+    private let drift: Lock<(steps: [Duration], total: Duration)>
 
-    init(_ steps: [Duration] = []) { drift = Mutex((steps, .zero)) }
+    init(_ steps: [Duration] = []) { drift = Lock((steps, .zero)) }
 
     var now: Instant {
         base.now.advanced(

@@ -1,5 +1,4 @@
 import Errand
-import Synchronization
 
 /// A persistence in memory that counts its calls, and can be made to fail.
 final class CountingPersistence: TokenPersistence {
@@ -11,7 +10,7 @@ final class CountingPersistence: TokenPersistence {
         var loadError: (any Error)?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     var loads: Int { state.withLock { $0.loads } }
     /// The access tokens that were saved, in order; `nil` for a removal.

@@ -1,13 +1,12 @@
 import Errand
 import ErrandTesting
-import Synchronization
 
 /// A slow persistence that throws when its task is cancelled.
 final class SlowPersistence: TokenPersistence {
     let saved = MemoryTokenPersistence()
     private let clock: TestClock
     private let takes: Duration
-    private let running = Mutex((now: 0, most: 0))
+    private let running = Lock((now: 0, most: 0))
 
     init(_ clock: TestClock, takes: Duration = .milliseconds(50)) {
         self.clock = clock

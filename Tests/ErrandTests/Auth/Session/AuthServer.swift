@@ -1,7 +1,6 @@
 import Errand
 import ErrandTesting
 import Foundation
-import Synchronization
 
 /// A server that issues access tokens, rotates refresh tokens with every use, and revokes the whole session when a
 /// refresh token is used twice.
@@ -33,7 +32,7 @@ final class AuthServer: Sendable {
         var mostAtOnce = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let clock: TestClock
     private let lifetime: Duration?
     private let takes: @Sendable () -> Duration

@@ -1,7 +1,6 @@
 @testable import Errand
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 
 // Serialized: each seed is a long piece of work, and hundreds at once would delay the tests that use real time.
@@ -177,9 +176,9 @@ private struct Walk: Sendable {
 
 /// A wrapper that makes a value with a lock copyable.
 private final class Shared<State: Sendable>: Sendable {
-    let value: Mutex<State>
+    let value: Lock<State>
 
-    init(_ state: State) { value = Mutex(state) }
+    init(_ state: State) { value = Lock(state) }
 }
 
 /// A persistence with random delays that remembers everything it has saved.
@@ -192,7 +191,7 @@ private final class JournalPersistence: TokenPersistence {
     }
 
     private let clock: TestClock
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(_ clock: TestClock) { self.clock = clock }
 

@@ -2,7 +2,6 @@
 import ErrandTestSupport
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 
 @Suite("What a refresh closure may do")
@@ -64,7 +63,7 @@ struct RefreshClosureTests {
         let network = scripted()
         network.on(.get, "/me") { ScriptedReply.json(#""ann""#).times(2) }
         let later = Later()
-        let leftBehind = Mutex<Task<String, any Error>?>(nil)
+        let leftBehind = Lock<Task<String, any Error>?>(nil)
         let tokens = TokenStore(time: clock) { _ in
             let task = Task(executorPreference: clock.executor) {
                 try await clock.sleep(for: .seconds(5))
@@ -107,7 +106,7 @@ struct RefreshClosureTests {
     func changesSession(signsIn: Bool, inATask: Bool) async throws {
         let clock = TestClock()
         let disk = MemoryTokenPersistence()
-        let own = Mutex<TokenStore?>(nil)
+        let own = Lock<TokenStore?>(nil)
         let tokens = TokenStore(persistence: disk, time: clock) { _ in
             let store = own.withLock { $0 }
             let change = { @Sendable in
@@ -141,7 +140,7 @@ struct RefreshClosureTests {
     @Test("asking the store itself for a fresh token inside the closure is an error, and no deadlock", arguments: 0..<2)
     func asksItself(way: Int) async throws {
         let clock = TestClock()
-        let own = Mutex<TokenStore?>(nil)
+        let own = Lock<TokenStore?>(nil)
         let tokens = TokenStore(time: clock) { old in
             let store = try #require(own.withLock { $0 })
             return way == 0 ? try await store.replacement(for: old) : try await store.token()
@@ -175,7 +174,7 @@ func ends<Value: Sendable>(
 
 /// A client that is created after the store whose closure uses it.
 final class Later: Sendable {
-    private let made = Mutex<APIClient?>(nil)
+    private let made = Lock<APIClient?>(nil)
 
     func set(_ client: APIClient) { made.withLock { $0 = client } }
 

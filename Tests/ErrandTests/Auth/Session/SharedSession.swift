@@ -1,5 +1,4 @@
 import Errand
-import Synchronization
 
 /// A saved session that several stores share, as through a service that notifies each of them of the others' changes.
 /// Its lock is a lease, which a test can revoke.
@@ -14,7 +13,7 @@ final class SharedSession: Sendable {
         var acquisitionError: TokenPersistenceError?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// The session that is saved.
     var saved: SavedSession? { state.withLock { $0.session } }
