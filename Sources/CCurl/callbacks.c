@@ -99,23 +99,23 @@ static bool was_downgraded(const ccurl_transfer *transfer) {
     return memmem(transfer->words, sizeof transfer->words, name, sizeof name - 1) != NULL;
 }
 
+// Whether the server certainly refused a request that libcurl is about to send again. On a new connection that no other
+// request has joined, only a refusal and a downgrade make it do that, and about a refusal it says nothing. On others it
+// may be that the connection ended. That matters only for a request that acts.
 static bool is_refusal(const ccurl_transfer *transfer) {
-    if (transfer->connection.kind == CCURL_ON_NEW_CONNECTION) return true;
-    const ccurl_request *request = &transfer->request;
-    return request->is_encrypted && request->is_safe && !transfer->connection.was_kept && !transfer->words[0];
+    const ccurl_connection *connection = &transfer->connection;
+    if (transfer->words[0]) return false;
+    if (connection->kind == CCURL_ON_NEW_CONNECTION && !connection->is_joined) return true;
+    return transfer->request.is_encrypted && transfer->request.is_safe && !connection->was_kept;
 }
 
-// libcurl sends a request again, unasked, up to five times: after a kept connection died, and after HTTP/2's
-// REFUSED_STREAM. One permit is one send, and the retry policy decides what may be sent again.
+// libcurl sends a request again, unasked, up to five times: after a connection that it used for another request as well
+// died, and after HTTP/2's REFUSED_STREAM. One permit is one send, and the retry policy decides what may be sent again.
 void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer) {
     if (transfer->objection != CCURL_NO_OBJECTION) return;
     if (ccurl_transfer_is_unsent_over_http3(transfer)) return ccurl_transfer_note_lack_of_http3(transfer);
     transfer->objection = CCURL_REPEATED;
-    // On a new connection only a refusal and a downgrade make libcurl do that, and about a refusal it says nothing. On
-    // an old one of HTTP/2 (those of HTTP/1 are watched) it is nearly always a refusal; or else a stream was reset for
-    // another reason at the moment when the connection ended, which matters only for a request that acts.
-    bool is_new = transfer->connection.kind == CCURL_ON_NEW_CONNECTION;
-    if ((is_new && transfer->words[0]) || was_downgraded(transfer)) transfer->repetition = CCURL_DOWNGRADED;
+    if (was_downgraded(transfer)) transfer->repetition = CCURL_DOWNGRADED;
     else
         transfer->repetition = is_refusal(transfer) ? CCURL_REFUSED : CCURL_DIED;
 }
@@ -137,6 +137,7 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
     connection->kind = is_new ? CCURL_ON_NEW_CONNECTION : CCURL_ON_KEPT_CONNECTION;
     connection->to_port = to_port;
     connection->from_port = from_port;
+    if (!is_new) ccurl_sockets_note_joined(ccurl_loop_sockets(transfer->loop), transfer);
     if (is_stale(transfer)) {
         // A connection that libcurl closes now has not died.
         ccurl_sockets_release(ccurl_loop_sockets(transfer->loop), transfer);
@@ -149,7 +150,7 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
     }
     if (is_new && transfer->request.is_encrypted) ccurl_flood_note_certificates(ccurl_loop_flood(transfer->loop));
     // Not only when its first response has ended: libcurl may use it again in the same turn.
-    if (is_new && is_http1(transfer)) ccurl_sockets_note_http1(ccurl_loop_sockets(transfer->loop), transfer);
+    if (is_new) ccurl_sockets_note_made(ccurl_loop_sockets(transfer->loop), transfer, is_http1(transfer));
     if (shows_sharing(transfer, is_new)) ccurl_transfer_tell(transfer, CCURL_SHARED);
     ccurl_transfer_tell(transfer, CCURL_CONNECTED);
     // The last act before the first byte: the process may be stopped at any line above.

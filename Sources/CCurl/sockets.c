@@ -213,19 +213,35 @@ void ccurl_sockets_release(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     ccurl_watch *watch = connection->kept_socket ? &sockets->watches[connection->kept_socket - 1] : NULL;
     if (watch && watch->user == transfer) watch->user = NULL;
     connection->kept_socket = 0;
+    watch = connection->made_socket ? &sockets->watches[connection->made_socket - 1] : NULL;
+    if (watch && watch->maker == transfer) watch->maker = NULL;
+    connection->made_socket = 0;
 }
 
-void ccurl_sockets_note_http1(ccurl_sockets *sockets, ccurl_transfer *transfer) {
-    const ccurl_connection *connection = ccurl_transfer_connection(transfer);
+void ccurl_sockets_note_made(ccurl_sockets *sockets, ccurl_transfer *transfer, bool is_http1) {
+    ccurl_connection *connection = ccurl_transfer_connection(transfer);
     uint64_t origin = ccurl_transfer_request(transfer).origin;
     int count = 0, found = -1;
     for (int i = ccurl_ports_next(sockets, connection, -1); i >= 0; i = ccurl_ports_next(sockets, connection, i)) {
         // Another host's connection may have the same ports.
-        if (sockets->watches[i].origin != origin || sockets->watches[i].is_http3) continue;
+        if (sockets->watches[i].origin != origin) continue;
         found = i;
         count++;
     }
-    if (count == 1) sockets->watches[found].is_http1 = true;
+    connection->is_joined = count != 1;
+    if (count != 1) return;
+    ccurl_watch *watch = &sockets->watches[found];
+    watch->maker = transfer;
+    watch->is_http1 |= is_http1 && !watch->is_http3;
+    connection->made_socket = found + 1;
+}
+
+void ccurl_sockets_note_joined(ccurl_sockets *sockets, ccurl_transfer *transfer) {
+    const ccurl_connection *connection = ccurl_transfer_connection(transfer);
+    for (int i = ccurl_ports_next(sockets, connection, -1); i >= 0; i = ccurl_ports_next(sockets, connection, i)) {
+        ccurl_transfer *maker = sockets->watches[i].maker;
+        if (maker) ccurl_transfer_connection(maker)->is_joined = true;
+    }
 }
 
 // Whether nothing has come on a connection since its last response ended, as far as the loop knows: a wait that began

@@ -45,6 +45,8 @@ typedef struct {
     bool is_busy;
     // Whether its TLS library may have more of it than libcurl has read (see unread.h).
     bool may_have_unread;
+    // The request for which the connection was made, while it runs.
+    ccurl_transfer *maker;
     // The request that runs on it, if the connection was kept; and how many bytes the other side had acknowledged
     // before, if that was asked.
     ccurl_transfer *user;
@@ -84,6 +86,10 @@ typedef struct {
     int64_t opened_at;
     // The ports of the connection on which the request was sent last, where libcurl names them.
     int to_port, from_port;
+    // The descriptor of the connection that was made for it, plus one; 0 if that is not known. Whether other requests
+    // use that too, or may.
+    int made_socket;
+    bool is_joined;
     // The descriptor of the kept HTTP/1 connection that it runs on, plus one; 0 if there is none.
     int kept_socket;
     // Whether it ran on one.
@@ -111,8 +117,10 @@ void ccurl_sockets_note_end(ccurl_sockets *sockets, ccurl_transfer *transfer);
 void ccurl_sockets_release(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Notes which connection a transfer that has ended leaves for the next.
 void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer);
-// Notes that the new connection on which the transfer is about to be sent is one of HTTP/1.
-void ccurl_sockets_note_http1(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// Notes which new connection the transfer is about to be sent on, and whether it is certainly one of HTTP/1.
+void ccurl_sockets_note_made(ccurl_sockets *sockets, ccurl_transfer *transfer, bool is_http1);
+// Notes that the transfer is about to be sent on a connection that was made for another.
+void ccurl_sockets_note_joined(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Whether the kept connection that the transfer is about to use must not be used again. If it may, the loop watches
 // what becomes of it.
 bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer);

@@ -168,5 +168,34 @@ struct CurlHTTP2FrameTests {
         #expect(try await client.reply(to: Endpoint<Int>.post("x")).attempts == 1)
         #expect(server.stop() == ["HTTP/2", "HTTP/1.1", "HTTP/1.1"])
     }
+
+    // MARK: Connections that end
+
+    @Test(
+        "C44: a POST whose connection ends, after others have joined it, may have been processed, and is sent once",
+        arguments: [
+            "pass", "connection.sendall(frame(DATA, END_STREAM, stream, bytes(1 << 20)))",
+            "connection.sendall(frame(HEADERS, END_HEADERS, 2, OK) + frame(DATA, END_STREAM, 2))",
+        ])
+    func endedForAll(end: String) async throws {
+        let server = try await server(
+            """
+            def serve(connection, number):
+                greet(connection)
+                for _ in range(3 if number == 1 else 1):
+                    stream, is_get = next_request(connection)
+                    if not is_get: note("POST")
+                \(end)
+            """)
+        let client = client(server, .standard)
+        async let post = failure(Endpoint<Int>.post("x", body: .json(1)), client)
+        await server.note()
+        async let first = failure(Endpoint<Int>.get("x"), client)
+        async let second = failure(Endpoint<Int>.get("x"), client)
+        _ = try await (first, second)
+        let failure = try await post
+        #expect(failure.mayHaveReachedServer, "\(failure)")
+        #expect(server.stop() == [])
+    }
 }
 #endif

@@ -32,7 +32,7 @@ struct CurlSocketTests {
             """
             ccurl_transfer a = begun(), b = begun(), c = begun(), d = begun();
             turn();
-            ccurl_sockets_note_http1(&sockets, &a);
+            ccurl_sockets_note_made(&sockets, &a, true);
             printf("before the end of the first request is noted: %s\\n", notice_surplus(&b));
             end(&a);
             printf("in the turn of that: %s\\n", notice_surplus(&b));
@@ -66,6 +66,36 @@ struct CurlSocketTests {
                 after a wait: not asked for
                 under a request that began before an end was noted: noticed
                 after its end, and a wait: not asked for
+
+                """)
+    }
+
+    @Test("C44: a request knows whether another has joined the connection that was made for it")
+    func joined() async throws {
+        let said = try await run(
+            """
+            ccurl_transfer a = begun(), b = begun(), c = begun();
+            turn();
+            ccurl_sockets_note_made(&sockets, &a, false);
+            printf("alone: %d\\n", a.connection.is_joined);
+            ccurl_sockets_note_joined(&sockets, &b);
+            printf("with another: %d\\n", a.connection.is_joined);
+            ccurl_sockets_release(&sockets, &a);
+            printf("after its end: %s\\n", watch()->maker ? "known" : "forgotten");
+            a.connection.is_joined = false;
+            ccurl_sockets_note_joined(&sockets, &b);
+            printf("with one that comes later: %d\\n", a.connection.is_joined);
+            c.connection.from_port = 1;
+            ccurl_sockets_note_made(&sockets, &c, false);
+            printf("on a connection that is not known: %d\\n", c.connection.is_joined);
+            """)
+        #expect(
+            said == """
+                alone: 0
+                with another: 1
+                after its end: forgotten
+                with one that comes later: 0
+                on a connection that is not known: 1
 
                 """)
     }
