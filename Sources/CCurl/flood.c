@@ -65,16 +65,18 @@ bool ccurl_flood_watch(ccurl_flood *flood, ccurl_sockets *sockets) {
     struct timespec time;
     if (clock_gettime(atomic_load_explicit(&flood->clock, memory_order_relaxed), &time) != 0) return false;
     int64_t now = (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
-    if (turn != flood->watched_turn) {
+    bool is_new = turn != flood->watched_turn;
+    if (is_new) {
         flood->watched_turn = turn;
         flood->watched_from = now;
-        return true;
     }
     int64_t spent = now - flood->watched_from;
-    if (spent < (worked_on == BEGINNING ? LONGEST_PLAIN_TURN : LONGEST_TURN)) return true;
+    if (!is_new && spent < (worked_on == BEGINNING ? LONGEST_PLAIN_TURN : LONGEST_TURN)) return true;
     pthread_mutex_lock(&sockets->guard);
-    if (atomic_load(&flood->turn) == turn && atomic_load(&flood->worked_on) == worked_on) {
-        int socket = worked_on < 0 ? ccurl_sockets_fullest(sockets) : worked_on;
+    // In the same turn libcurl also works on the connections whose timers are due. Most is read of the one that floods.
+    int socket = ccurl_sockets_most_read(sockets);
+    if (!is_new && atomic_load(&flood->turn) == turn && atomic_load(&flood->worked_on) == worked_on) {
+        if (socket < 0) socket = worked_on < 0 ? ccurl_sockets_fullest(sockets) : worked_on;
         if (socket >= 0 && (sockets->watches[socket].is_encrypted || spent > LONGEST_PLAIN_TURN))
             shutdown(socket, SHUT_RDWR);
     }

@@ -123,16 +123,25 @@ static int open_socket(void *context, int purpose, socket_address *address) {
     return opened;
 }
 
-// Returns how many bytes the other side has acknowledged; -1 if the system does not know (it does since Linux 4.1).
+// The kernel's struct tcp_info, whose end the C library's headers may lack: tcpi_bytes_acked is at byte 120, and
+// tcpi_bytes_received follows.
+typedef union {
+    char bytes[256];
+    struct {
+        int64_t others[15], acknowledged, received;
+    };
+} connection_info;
+
+// Returns whether the system knows these numbers of bytes. It does since Linux 4.1.
+static bool ask_info(int socket, connection_info *info) {
+    socklen_t length = sizeof *info;
+    return getsockopt(socket, IPPROTO_TCP, TCP_INFO, info, &length) == 0 && length >= 17 * sizeof(int64_t);
+}
+
+// Returns how many bytes the other side has acknowledged; -1 if the system does not know.
 static int64_t acknowledged(int socket) {
-    // The kernel's struct tcp_info, whose end the C library's headers may lack: tcpi_bytes_acked is at byte 120.
-    union {
-        char bytes[256];
-        int64_t words[32];
-    } info;
-    socklen_t length = sizeof info;
-    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 || length < 128) return -1;
-    return info.words[15];
+    connection_info info;
+    return ask_info(socket, &info) ? info.acknowledged : -1;
 }
 
 // Whether the server has seen nothing of a request that was sent on a kept connection.
@@ -362,6 +371,25 @@ int ccurl_sockets_fullest(const ccurl_sockets *sockets) {
         // libcurl closes a socket that never became a connection by itself, and then the program may open another
         // file under this descriptor. Only a connection has bytes to read, and it is closed under the guard.
         if (inode_of((int)i) != watch->inode) continue;
+        found = (int)i;
+        most = count;
+    }
+    return found;
+}
+
+int ccurl_sockets_most_read(ccurl_sockets *sockets) {
+    int found = -1;
+    int64_t most = 0;
+    for (size_t i = 0; i < sockets->capacity; i++) {
+        ccurl_watch *watch = &sockets->watches[i];
+        connection_info info;
+        int unread = 0;
+        if (!watch->is_own || !ask_info((int)i, &info) || ioctl((int)i, FIONREAD, &unread) != 0) continue;
+        // As above.
+        if (inode_of((int)i) != watch->inode) continue;
+        int64_t count = info.received - unread - watch->read;
+        watch->read += count;
+        if (count <= most) continue;
         found = (int)i;
         most = count;
     }

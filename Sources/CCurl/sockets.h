@@ -40,6 +40,8 @@ typedef struct {
     bool is_doubtful;
     // When bytes last came, and when bytes of a response did, in microseconds.
     int64_t heard, answered;
+    // How many of its bytes had been read when the watch against floods last asked (see flood.h).
+    int64_t read;
     // When the thread last worked on it, in microseconds, and whether that took long.
     int64_t served;
     bool is_busy;
@@ -138,5 +140,8 @@ bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer, int64
 // Returns the connection with the most unread bytes: a flood comes faster than it can be read. -1 if there is none.
 // Another thread calls it, and holds the guard.
 int ccurl_sockets_fullest(const ccurl_sockets *sockets);
+// Returns the connection of which the most bytes have been read since this was last asked; -1 if there is none, or if
+// the system does not know. Another thread calls it, and holds the guard.
+int ccurl_sockets_most_read(ccurl_sockets *sockets);
 
 #endif

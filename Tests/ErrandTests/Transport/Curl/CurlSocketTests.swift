@@ -7,7 +7,7 @@ struct CurlSocketTests {
     /// Runs a program that consists of these lines, and returns what it prints.
     private func run(_ lines: String) async throws -> String {
         let main = Self.beginning + "\nint main(void) {\nstart();\n\(lines)\n}\n"
-        return try await ShimProgram.run(main, with: ["sockets.c", "ports.c"])
+        return try await ShimProgram.run(main, with: ["sockets.c", "ports.c", "flood.c"])
     }
 
     @Test("a flood never ends a socket of the program, under a descriptor that libcurl has closed by itself")
@@ -24,6 +24,30 @@ struct CurlSocketTests {
             printf("the program's: %s\\n", ccurl_sockets_fullest(&sockets) < 0 ? "not found" : "found");
             """)
         #expect(said == "its own: found\nthe program's: not found\n")
+    }
+
+    @Test("a flood is ended on the connection that is read, although the thread was to work on another")
+    func floodBesides() async throws {
+        let said = try await run(
+            """
+            ccurl_flood flood;
+            ccurl_flood_init(&flood);
+            int peer, flooded = connection(&peer);
+            watch()->is_encrypted = sockets.watches[flooded].is_encrypted = true;
+            arrive();
+            ccurl_flood_begin(&flood, &sockets, opened);
+            ccurl_flood_watch(&flood, &sockets);
+            static char bytes[60000];
+            struct timespec used = {0};
+            while (used.tv_sec == 0 && used.tv_nsec < 100000000) {
+                if (write(peer, bytes, sizeof bytes) <= 0 || recv(flooded, bytes, sizeof bytes, 0) <= 0) return 1;
+                clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+            }
+            ccurl_flood_watch(&flood, &sockets);
+            printf("the one that is read: %s\\n", is_shut(flooded) ? "ended" : "open");
+            printf("the other: %s\\n", is_shut(opened) ? "ended" : "open");
+            """)
+        #expect(said == "the one that is read: ended\nthe other: open\n")
     }
 
     @Test("C34: the system is asked for a surplus, unless a wait that began after the last response has reported none")
@@ -102,6 +126,7 @@ struct CurlSocketTests {
 
     /// What the rest of the shim does for the records, and one connection that was opened as libcurl does it.
     private static let beginning = """
+        #include "flood.h"
         #include "library.h"
         #include "transfer.h"
         #include <netinet/in.h>
@@ -139,6 +164,7 @@ struct CurlSocketTests {
         }
 
         int64_t ccurl_now(void) { return 0; }
+        bool ccurl_keeps_certificates(void) { return true; }
         void *ccurl_transfer_easy(const ccurl_transfer *transfer) { return NULL; }
         ccurl_loop *ccurl_transfer_loop(const ccurl_transfer *transfer) { return NULL; }
         ccurl_sockets *ccurl_loop_sockets(ccurl_loop *loop) { return &sockets; }
@@ -159,14 +185,9 @@ struct CurlSocketTests {
         bool ccurl_transfer_is_unsent_over_http3(ccurl_transfer *transfer) { return false; }
         void ccurl_transfer_note_lack_of_http3(ccurl_transfer *transfer) {}
 
-        static void start(void) {
-            ccurl_api.easy_setopt = setopt;
-            ccurl_api.easy_getinfo = getinfo;
-            sockets.epoll = epoll_create1(0);
-            sockets.lists = calloc(CCURL_PORTS, sizeof *sockets.lists);
-            ccurl_sockets_adopt(&sockets, &first);
-
-            struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}, own;
+        // Opens a connection, and returns its socket.
+        static int connection(int *other) {
+            struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
             socklen_t length = sizeof here;
             int listener = socket(AF_INET, SOCK_STREAM, 0);
             bind(listener, (struct sockaddr *)&here, length);
@@ -174,9 +195,23 @@ struct CurlSocketTests {
             getsockname(listener, (struct sockaddr *)&here, &length);
             struct { int family, type, protocol; unsigned length; struct sockaddr_in address; } place = {
                 AF_INET, SOCK_STREAM, 0, sizeof here, here};
-            opened = open_socket(&first, 0, &place);
+            int opened = open_socket(&first, 0, &place);
             connect(opened, (struct sockaddr *)&here, length);
-            other = accept(listener, NULL, NULL);
+            *other = accept(listener, NULL, NULL);
+            return opened;
+        }
+
+        static void start(void) {
+            ccurl_api.easy_setopt = setopt;
+            ccurl_api.easy_getinfo = getinfo;
+            sockets.epoll = epoll_create1(0);
+            sockets.lists = calloc(CCURL_PORTS, sizeof *sockets.lists);
+            ccurl_sockets_adopt(&sockets, &first);
+
+            opened = connection(&other);
+            struct sockaddr_in here, own;
+            socklen_t length = sizeof here;
+            getpeername(opened, (struct sockaddr *)&here, &length);
             getsockname(opened, (struct sockaddr *)&own, &length);
             first.connection.from_port = ntohs(own.sin_port);
             first.connection.to_port = ntohs(here.sin_port);
@@ -199,6 +234,9 @@ struct CurlSocketTests {
             char byte;
             if (write(other, "x", 1) != 1 || recv(opened, &byte, 1, MSG_PEEK) != 1) abort();
         }
+
+        // Whether nothing can be sent on a connection.
+        static bool is_shut(int socket) { return send(socket, "x", 1, MSG_NOSIGNAL) < 0; }
 
         static const char *notice_surplus(ccurl_transfer *transfer) {
             arrive();
