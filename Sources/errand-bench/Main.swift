@@ -31,7 +31,8 @@ enum Main {
         --http2 <script>  calls to the attacks over HTTP/2 that the script serves; fails where one does harm
           --only <names>  none but these of them, separated by semicolons
           --without <names> leaves these out, of either, separated by semicolons
-          --known <names> what is known to do harm, of either, separated by semicolons
+          --known <names> what is known to do harm, of either, separated by semicolons; of an attack over HTTP/2, what
+                          goes wrong: attack=outcome,outcome
         --soak <minutes>  calls at full speed, and the memory after each minute
         """
 

@@ -148,12 +148,14 @@ def reset_with_an_error_within_the_body(c, request):
 
 @for_each(RESET)
 def refused_stream(c, request):
+    c.arrivals.forget(request)
     c.send(frame(RST_STREAM, 0, request.stream, number(REFUSED_STREAM)))
 
 
-# What is sent later goes over HTTP/1.1.
+# Later requests go over HTTP/1.1, and get their values there.
 @for_each(RESET, MALFORMED, TRUNCATED, VALUE)
 def http_1_1_required(c, request):
+    c.arrivals.forget(request)
     c.send(frame(RST_STREAM, 0, request.stream, number(HTTP_1_1_REQUIRED)))
 
 
@@ -164,6 +166,7 @@ def cancelled_by_the_server(c, request):
 
 @for_each(RESET, TRUNCATED)
 def goaway_that_has_seen_nothing(c, request):
+    c.arrivals.forget(request)
     c.send(frame(GOAWAY, 0, 0, number(0) + number(NO_ERROR)))
     raise EOFError
 
@@ -204,7 +207,7 @@ def close_at_once(c):
 def frozen_after_an_answer(c):
     c.begin()
     for request in c.requests():
-        if c.index == 0 and len(c.seen) > 1:
+        if c.index == 0 and len(c.arrivals.tokens) > 1:
             c.freeze()
         c.answer(request)
 

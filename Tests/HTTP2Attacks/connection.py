@@ -27,19 +27,43 @@ def number(value):
     return struct.pack(">I", value)
 
 
+class Arrivals:
+    """The requests of an attack that have arrived, over all connections. One that arrives twice is noted in a file."""
+
+    def __init__(self, file):
+        self.file = file
+        self.tokens = set()
+
+    def note(self, path):
+        """Notes a request, and returns its token."""
+        token = int(path.lstrip("/"))
+        if token in self.tokens:
+            with open(self.file, "a") as file:
+                file.write(f"{token} ")
+        self.tokens.add(token)
+        return token
+
+    def forget(self, request):
+        """The client learns that the request was not processed, and may repeat it."""
+        self.tokens.discard(request.token)
+
+
+def body(token):
+    return b'{"id": %d}' % token
+
+
 class Request:
-    def __init__(self, stream, token, method, is_repeated):
+    def __init__(self, stream, method, token):
         self.stream = stream
         self.method = method
-        # Only the correct response contains this. A repeated request gets a wrong one, so that the client detects it.
-        self.body = b'{"id": %d}' % (-1 if is_repeated else token)
+        self.token = token
+        self.body = body(token)
 
 
 class Connection:
-    # The numbers of the requests that have arrived, over all connections of an attack.
-    def __init__(self, socket, seen, index):
+    def __init__(self, socket, arrivals, index):
         self.socket = socket
-        self.seen = seen
+        self.arrivals = arrivals
         # The index of this connection among those of its attack, from 0.
         self.index = index
         self.decoder = hpack.Decoder()
@@ -99,10 +123,7 @@ class Connection:
         if flags & 0x20:
             payload = payload[5:]
         fields = dict(self.decoder.decode(payload))
-        token = int(fields[":path"].lstrip("/"))
-        is_repeated = token in self.seen
-        self.seen.add(token)
-        return Request(stream, token, fields[":method"], is_repeated)
+        return Request(stream, fields[":method"], self.arrivals.note(fields[":path"]))
 
     def head(self, stream, fields=(), status="200", flags=END_HEADERS):
         block = self.encoder.encode([(":status", status), ("content-type", "application/json"), *fields])

@@ -16,7 +16,7 @@ import time
 sys.dont_write_bytecode = True
 
 from attacks import ALL
-from connection import Connection
+from connection import Arrivals, Connection, body
 
 
 def certificate(folder):
@@ -29,31 +29,29 @@ def certificate(folder):
     return file, key
 
 
-def answer_over_http1(connection, seen):
-    """Answers a request over HTTP/1.1, which must not be one that has come over HTTP/2."""
-    token = int(connection.recv(65536).split()[1].strip(b"/"))
-    body = b'{"id": %d}' % (-1 if token in seen else token)
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+def answer_over_http1(connection, arrivals):
+    content = body(arrivals.note(connection.recv(65536).split()[1].decode()))
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content))
 
 
-def converse(plain, context, run, seen, index):
+def converse(plain, context, run, arrivals, index):
     try:
         with context.wrap_socket(plain, server_side=True) as connection:
             if connection.selected_alpn_protocol() == "h2":
-                run(Connection(connection, seen, index))
+                run(Connection(connection, arrivals, index))
             else:
-                answer_over_http1(connection, seen)
+                answer_over_http1(connection, arrivals)
     except (OSError, EOFError, ValueError):
         # The client has closed the connection, or the attack was to end it.
         pass
 
 
-def serve(listener, context, run):
-    seen, index = set(), 0
+def serve(listener, context, run, arrivals):
+    index = 0
     while True:
         plain, _ = listener.accept()
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        threading.Thread(target=converse, args=(plain, context, run, seen, index), daemon=True).start()
+        threading.Thread(target=converse, args=(plain, context, run, arrivals, index), daemon=True).start()
         index += 1
 
 
@@ -65,7 +63,9 @@ def main():
     for name, allowed, recovers, run in ALL:
         listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         words.append(f"{name}:{listener.getsockname()[1]}:{','.join(allowed)}:{int(recovers)}")
-        threading.Thread(target=serve, args=(listener, context, run), daemon=True).start()
+        # The client looks for this file.
+        twice = os.path.join(sys.argv[1], name)
+        threading.Thread(target=serve, args=(listener, context, run, Arrivals(twice)), daemon=True).start()
     print(*words, flush=True)
     while os.getppid() == parent:
         time.sleep(1)
