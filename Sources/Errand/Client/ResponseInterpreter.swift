@@ -138,7 +138,7 @@ struct ResponseInterpreter: Sendable {
 extension Data {
     /// Some servers put a byte order mark before their JSON, where it does not belong (RFC 8259, 8.1).
     fileprivate var withoutByteOrderMark: Data {
-        // The first byte alone decides nearly always, and is faster to read than a sequence of them.
+        // Nearly always the first byte decides, and it is faster to read than a sequence.
         first == 0xEF && starts(with: [0xEF, 0xBB, 0xBF]) ? dropFirst(3) : self
     }
 }
