@@ -128,6 +128,8 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
     (void)to, (void)from;
     ccurl_transfer *transfer = context;
     ccurl_connection *connection = &transfer->connection;
+    // libcurl has given it the connection, even if it does not get to use it. A new one has no maker yet.
+    ccurl_sockets_note_joined(ccurl_loop_sockets(transfer->loop), to_port, from_port);
     if (connection->kind != CCURL_UNCONNECTED) {
         ccurl_transfer_refuse_repetition(transfer);
         return CCURL_PREREQFUNC_ABORT;
@@ -137,7 +139,6 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
     connection->kind = is_new ? CCURL_ON_NEW_CONNECTION : CCURL_ON_KEPT_CONNECTION;
     connection->to_port = to_port;
     connection->from_port = from_port;
-    if (!is_new) ccurl_sockets_note_joined(ccurl_loop_sockets(transfer->loop), transfer);
     if (is_stale(transfer)) {
         // A connection that libcurl closes now has not died.
         ccurl_sockets_release(ccurl_loop_sockets(transfer->loop), transfer);

@@ -65,21 +65,26 @@ bool ccurl_flood_watch(ccurl_flood *flood, ccurl_sockets *sockets) {
     struct timespec time;
     if (clock_gettime(atomic_load_explicit(&flood->clock, memory_order_relaxed), &time) != 0) return false;
     int64_t now = (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
-    bool is_new = turn != flood->watched_turn;
-    if (is_new) {
+    if (turn != flood->watched_turn) {
         flood->watched_turn = turn;
         flood->watched_from = now;
+        flood->has_asked = false;
+        return true;
     }
     int64_t spent = now - flood->watched_from;
-    if (!is_new && spent < (worked_on == BEGINNING ? LONGEST_PLAIN_TURN : LONGEST_TURN)) return true;
+    if (spent < (worked_on == BEGINNING ? LONGEST_PLAIN_TURN : LONGEST_TURN)) return true;
     pthread_mutex_lock(&sockets->guard);
-    // In the same turn libcurl also works on the connections whose timers are due. Most is read of the one that floods.
+    // In the same turn libcurl also works on the connections whose timers are due. What it reads all the time floods.
     int socket = ccurl_sockets_most_read(sockets);
-    if (!is_new && atomic_load(&flood->turn) == turn && atomic_load(&flood->worked_on) == worked_on) {
+    bool is_same = atomic_load(&flood->turn) == turn && atomic_load(&flood->worked_on) == worked_on;
+    if (flood->has_asked && is_same) {
         if (socket < 0) socket = worked_on < 0 ? ccurl_sockets_fullest(sockets) : worked_on;
-        if (socket >= 0 && (sockets->watches[socket].is_encrypted || spent > LONGEST_PLAIN_TURN))
+        if (socket >= 0 && (sockets->watches[socket].is_encrypted || spent > LONGEST_PLAIN_TURN)) {
             shutdown(socket, SHUT_RDWR);
+            flood->watched_from = now;
+        }
     }
+    flood->has_asked = true;
     pthread_mutex_unlock(&sockets->guard);
     return true;
 }

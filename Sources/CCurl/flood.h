@@ -21,6 +21,8 @@ typedef struct {
     // For the thread that watches: the turn that it has seen, and when, by that clock.
     unsigned watched_turn;
     int64_t watched_from;
+    // Whether it has asked in that turn what is read.
+    bool has_asked;
     // The bytes of bodies since a turn was last counted.
     size_t taken;
     // How many transfers over TLS are not connected yet.

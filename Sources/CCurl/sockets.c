@@ -20,6 +20,8 @@
 
 // For how long a connection may have been idle, in microseconds. After 118 seconds libcurl does not use it again.
 #define LONGEST_IDLE 60000000
+// A connection that floods is read faster: this is one record of TLS.
+#define FEW_BYTES 16384
 // Stands for a number of acknowledged bytes that the system was not asked for.
 #define NOT_ASKED -2
 
@@ -233,7 +235,7 @@ void ccurl_sockets_note_made(ccurl_sockets *sockets, ccurl_transfer *transfer, b
     int count = 0, found = -1;
     for (int i = ccurl_ports_next(sockets, connection, -1); i >= 0; i = ccurl_ports_next(sockets, connection, i)) {
         // Another host's connection may have the same ports.
-        if (sockets->watches[i].origin != origin) continue;
+        if (sockets->watches[i].origin != origin || (is_http1 && sockets->watches[i].is_http3)) continue;
         found = i;
         count++;
     }
@@ -241,13 +243,13 @@ void ccurl_sockets_note_made(ccurl_sockets *sockets, ccurl_transfer *transfer, b
     if (count != 1) return;
     ccurl_watch *watch = &sockets->watches[found];
     watch->maker = transfer;
-    watch->is_http1 |= is_http1 && !watch->is_http3;
+    watch->is_http1 |= is_http1;
     connection->made_socket = found + 1;
 }
 
-void ccurl_sockets_note_joined(ccurl_sockets *sockets, ccurl_transfer *transfer) {
-    const ccurl_connection *connection = ccurl_transfer_connection(transfer);
-    for (int i = ccurl_ports_next(sockets, connection, -1); i >= 0; i = ccurl_ports_next(sockets, connection, i)) {
+void ccurl_sockets_note_joined(ccurl_sockets *sockets, int to_port, int from_port) {
+    const ccurl_connection joined = {.to_port = to_port, .from_port = from_port};
+    for (int i = ccurl_ports_next(sockets, &joined, -1); i >= 0; i = ccurl_ports_next(sockets, &joined, i)) {
         ccurl_transfer *maker = sockets->watches[i].maker;
         if (maker) ccurl_transfer_connection(maker)->is_joined = true;
     }
@@ -379,7 +381,7 @@ int ccurl_sockets_fullest(const ccurl_sockets *sockets) {
 
 int ccurl_sockets_most_read(ccurl_sockets *sockets) {
     int found = -1;
-    int64_t most = 0;
+    int64_t most = FEW_BYTES;
     for (size_t i = 0; i < sockets->capacity; i++) {
         ccurl_watch *watch = &sockets->watches[i];
         connection_info info;

@@ -40,7 +40,7 @@ typedef struct {
     bool is_doubtful;
     // When bytes last came, and when bytes of a response did, in microseconds.
     int64_t heard, answered;
-    // How many of its bytes had been read when the watch against floods last asked (see flood.h).
+    // How many of its bytes had been read when the watch against floods asked last (see flood.h).
     int64_t read;
     // When the thread last worked on it, in microseconds, and whether that took long.
     int64_t served;
@@ -89,7 +89,7 @@ typedef struct {
     // The ports of the connection on which the request was sent last, where libcurl names them.
     int to_port, from_port;
     // The descriptor of the connection that was made for it, plus one; 0 if that is not known. Whether other requests
-    // use that too, or may.
+    // use it too, or might.
     int made_socket;
     bool is_joined;
     // The descriptor of the kept HTTP/1 connection that it runs on, plus one; 0 if there is none.
@@ -121,8 +121,8 @@ void ccurl_sockets_release(ccurl_sockets *sockets, ccurl_transfer *transfer);
 void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer);
 // Notes which new connection the transfer is about to be sent on, and whether it is certainly one of HTTP/1.
 void ccurl_sockets_note_made(ccurl_sockets *sockets, ccurl_transfer *transfer, bool is_http1);
-// Notes that the transfer is about to be sent on a connection that was made for another.
-void ccurl_sockets_note_joined(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// Notes that libcurl has given another request the connection with these ports, which was made for an earlier one.
+void ccurl_sockets_note_joined(ccurl_sockets *sockets, int to_port, int from_port);
 // Whether the kept connection that the transfer is about to use must not be used again. If it may, the loop watches
 // what becomes of it.
 bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer);
@@ -140,8 +140,8 @@ bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer, int64
 // Returns the connection with the most unread bytes: a flood comes faster than it can be read. -1 if there is none.
 // Another thread calls it, and holds the guard.
 int ccurl_sockets_fullest(const ccurl_sockets *sockets);
-// Returns the connection of which the most bytes have been read since this was last asked; -1 if there is none, or if
-// the system does not know. Another thread calls it, and holds the guard.
+// Returns the connection of which the most bytes have been read since this was asked last; -1 if they are few, or if the
+// system does not know. Another thread calls it, and holds the guard.
 int ccurl_sockets_most_read(ccurl_sockets *sockets);
 
 #endif

@@ -108,6 +108,7 @@ struct CurlFailure {
         }
     }
 
+    private static let endedEarly = "the connection ended before the response"
     private static let badLine = "a line in the head of the response is no header field"
     private static let badChunks = "the chunked body of the response is malformed, or its trailer is"
     private static let badTransferCoding = "the response has a transfer coding that was not asked for"
@@ -127,11 +128,12 @@ struct CurlFailure {
         }
     }
 
-    private var endedBeforeResponse: ServiceError { failure(.truncated, "the connection ended before the response") }
+    private var endedBeforeResponse: ServiceError { failure(.truncated, Self.endedEarly) }
 
-    /// The error for a request whose kept connection died.
+    /// The error for a request whose connection, which was kept or which other requests had joined, died.
     private var died: ServiceError {
-        failure(
+        guard facts.was_on_kept_connection else { return failure(.reset, Self.endedEarly) }
+        return failure(
             .reset,
             hasSent
                 ? "the server closed the connection that was kept, and did not respond"

@@ -18,7 +18,7 @@ final class CurlLoop: Sendable {
     /// How many handles are kept for the next requests. Each is a few kilobytes.
     private static let mostIdle = 64
     /// How often to check that the thread comes back to its jobs.
-    private static let watchInterval = Duration.milliseconds(100)
+    private static let watchInterval = Duration.milliseconds(60)
 
     let core: Core
     /// What is known about HTTP/3, and whether that is used. Only the thread of the loop reads and changes it; behind a
