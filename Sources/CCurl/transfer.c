@@ -326,12 +326,15 @@ uint8_t *ccurl_transfer_take_body(ccurl_transfer *transfer, size_t *length) {
 }
 
 ccurl_timings ccurl_transfer_timings(const ccurl_transfer *transfer) {
+    int64_t first_byte = transfer->first_byte ? transfer->first_byte - transfer->started : 0;
+    int64_t total = ccurl_transfer_get_offset(transfer, CCURLINFO_TOTAL_TIME_T);
     return (ccurl_timings){
         .looked_up = ccurl_transfer_get_offset(transfer, CCURLINFO_NAMELOOKUP_TIME_T),
         .connected = ccurl_transfer_get_offset(transfer, CCURLINFO_CONNECT_TIME_T),
         .encrypted = ccurl_transfer_get_offset(transfer, CCURLINFO_APPCONNECT_TIME_T),
-        .first_byte = transfer->first_byte ? transfer->first_byte - transfer->started : 0,
-        .total = ccurl_transfer_get_offset(transfer, CCURLINFO_TOTAL_TIME_T),
+        .first_byte = first_byte,
+        // libcurl's clock begins a little later.
+        .total = total > first_byte ? total : first_byte,
         .sent = ccurl_transfer_get_long(transfer, CCURLINFO_REQUEST_SIZE) +
                 ccurl_transfer_get_offset(transfer, CCURLINFO_SIZE_UPLOAD_T),
         .received = ccurl_transfer_get_long(transfer, CCURLINFO_HEADER_SIZE) +
