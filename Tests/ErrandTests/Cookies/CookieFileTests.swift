@@ -136,6 +136,8 @@ import Testing
         #expect(await Set(jar.cookies.map(\.name)) == ["me", "refresh", "news"])
         await tokens.signOut()
         #expect(await jar.cookies.map(\.name) == ["news"])
+        // Or the folder would be created again after the test.
+        await jar.waitUntilSaved()
     }
 
     @Test("J5: a process that has not used the session signs out, and its cookies are removed from the file")
@@ -197,6 +199,7 @@ import Testing
         #expect(try scratch.read("cookies.damaged") == content)
         #expect(warnings.value.count == 1)
         #expect(warnings.value.first?.contains("kept aside as \(path).damaged") == true)
+        await jar.waitUntilSaved()
         #expect(try saved() == ["a=1"])
     }
 
