@@ -140,8 +140,8 @@ bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer, int64
 // Returns the connection with the most unread bytes: a flood comes faster than it can be read. -1 if there is none.
 // Another thread calls it, and holds the guard.
 int ccurl_sockets_fullest(const ccurl_sockets *sockets);
-// Returns the connection of which the most bytes have been read since this was asked last; -1 if they are few, or if the
-// system does not know. Another thread calls it, and holds the guard.
+// Returns the connection of which the most bytes have been read since this was asked last; -1 if they are few, or if
+// the system does not know. Another thread calls it, and holds the guard.
 int ccurl_sockets_most_read(ccurl_sockets *sockets);
 
 #endif
