@@ -82,10 +82,12 @@ case "hold":
     }
 case "lock":
     let path = arguments[1]
-    let limited = FileTokenPersistence(path: path, lockTimeout: .seconds(1))
+    // Longer than a busy machine takes from the word that this process continues to the end of the other's lock.
+    let limit = Duration.seconds(5)
+    let limited = FileTokenPersistence(path: path, lockTimeout: limit)
     Task.detached {
         var last = ContinuousClock.now
-        while case let now = ContinuousClock.now, now - last < .seconds(1) {
+        while case let now = ContinuousClock.now, now - last < limit {
             last = now
             // Nothing is said when the process continues; a gap between two looks at the clock shows it.
             try? await Task.sleep(for: .milliseconds(10))

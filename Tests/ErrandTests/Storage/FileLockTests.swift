@@ -110,7 +110,7 @@ struct FileLockTests {
         let child = try Child("lock", scratch.path("session"))
         try await child.isSuspended()
         // Longer than the child's time limit.
-        try await Task.sleep(for: .seconds(1.5))
+        try await Task.sleep(for: .seconds(5.5))
         child.resume()
         // It has tried again by now.
         try await child.firstWord()
