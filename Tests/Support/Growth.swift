@@ -7,8 +7,9 @@ import Foundation
 package enum Growth {
     /// Returns how many times as long the operation takes with four times the input.
     ///
-    /// What delays a run, such as a page fault, delays a few: the runs end as soon as the factor is at most `limit`. A
-    /// time that grows with the square stays above any limit below sixteen.
+    /// What delays a run, such as a page fault or a busy neighbor of the processor, delays a few: the runs end as soon
+    /// as the factor is at most `limit`, and go on for two seconds at least. A time that grows with the square stays
+    /// above any limit below sixteen.
     package static func factor<Input>(
         _ input: (_ size: Int) -> Input, size: Int, upTo limit: Double, _ operation: (Input) -> Void
     ) -> Double {
@@ -16,10 +17,13 @@ package enum Growth {
         // The first run also prepares what is made only once.
         operation(small)
         var (least, leastOfLarge) = (Double.infinity, Double.infinity)
-        for round in 0..<60 {
+        var rounds = 0
+        let start = ContinuousClock.now
+        while rounds < 60 || ContinuousClock.now - start < .seconds(2) {
+            rounds += 1
             least = min(least, seconds { operation(small) })
             leastOfLarge = min(leastOfLarge, seconds { operation(large) })
-            if round > 0, leastOfLarge / least <= limit { break }
+            if rounds > 1, leastOfLarge / least <= limit { break }
         }
         return leastOfLarge / least
     }
