@@ -76,9 +76,11 @@ let package = Package(
         .executableTarget(
             name: "TransportProbe", dependencies: ["Errand", "ErrandSimulation"], path: "Tests/TransportProbe",
             swiftSettings: house),
+        // Limits how many tests run at once.
+        .target(name: "TestWidth", path: "Tests/Width"),
         // What the tests of several targets need.
         .target(
-            name: "ErrandTestSupport", dependencies: ["Errand", "ErrandTesting"], path: "Tests/Support",
+            name: "ErrandTestSupport", dependencies: ["Errand", "ErrandTesting", "TestWidth"], path: "Tests/Support",
             swiftSettings: house),
         .testTarget(
             name: "ErrandTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport"], swiftSettings: house),
