@@ -10,3 +10,10 @@ extension Result where Success: Sendable {
         }
     }
 }
+
+extension Result where Failure == ServiceError {
+    /// The error, if the result is a failure.
+    package var failure: ServiceError? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}

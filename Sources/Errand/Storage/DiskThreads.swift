@@ -11,7 +11,7 @@ import Dispatch
 /// States of a thread: coming (started or woken, but not there yet), working, idle, ended. `idle` counts the threads
 /// that wait on the semaphore, less those for which it has been raised. So a thread whose wait has timed out may end
 /// only if `idle` is not 0; otherwise its semaphore has just been raised for it.
-final class DiskThreads: Sendable {
+package final class DiskThreads: Sendable {
     typealias Job = @Sendable () -> Void
     typealias Schedule = DiskSchedule<Job>
 

@@ -73,7 +73,7 @@ extension DiskThreads {
     }
 
     /// Hands over `work`, which is done in any case, and does not wait for it.
-    static func submit(by time: any TimeSource, at path: String, _ work: @escaping @Sendable () -> Void) {
+    package static func submit(by time: any TimeSource, at path: String, _ work: @escaping @Sendable () -> Void) {
         guard isReal(time) else { return work() }
         shared.submit(at: DiskPlace(path), work)
     }

@@ -2,17 +2,7 @@
 import ErrandTestSupport
 import Foundation
 
-/// The caches that tests run with.
-enum CacheKind: CaseIterable, Sendable {
-    case memory, disk
-
-    func cache(in scratch: Scratch) -> HTTPCache {
-        switch self {
-        case .memory: .memory(megabytes: 1)
-        case .disk: .disk(scratch.path("cache"), megabytes: 1)
-        }
-    }
-
+extension CacheKind {
     func store(in scratch: Scratch, bytes: Int) -> any CacheStore {
         switch self {
         case .memory: MemoryCacheStore(bytes: bytes)

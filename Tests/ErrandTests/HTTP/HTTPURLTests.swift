@@ -1,4 +1,5 @@
 import Errand
+import ErrandTestSupport
 import Testing
 
 @Suite("HTTPURL: an absolute URL to call")

@@ -1,4 +1,5 @@
 @testable import Errand
+import ErrandTestSupport
 import Testing
 
 /// A bucket as a reference type, so that an expectation can take from it.

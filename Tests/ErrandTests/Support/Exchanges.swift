@@ -50,11 +50,6 @@ extension ScriptedTransport.Sent {
 }
 
 extension Result where Failure == ServiceError {
-    /// The error, if the result is a failure.
-    var failure: ServiceError? {
-        if case .failure(let error) = self { error } else { nil }
-    }
-
     /// The decoding failure, if that is the error.
     var decodingFailure: DecodingFailure? {
         if case .failure(.decodingFailed(let failure)) = self { failure } else { nil }

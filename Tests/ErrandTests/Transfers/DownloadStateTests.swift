@@ -1,4 +1,5 @@
 @testable import Errand
+import ErrandTestSupport
 import Testing
 
 @Suite("What a download does with a response") struct DownloadStateTests {

@@ -39,17 +39,3 @@ struct SignInScene: Sendable {
         return try await oauth.signIn(scopes: scopes, using: browser)
     }
 }
-
-extension ServiceError {
-    /// The path of what an authorization server or a redirect should not have said.
-    var refusedPath: String? {
-        guard case .decodingFailed(let failure) = self else { return nil }
-        return failure.path
-    }
-}
-
-/// Returns the parameters of an address.
-func parameters(of address: String) -> [String: String] {
-    let items = URLComponents(string: address)?.queryItems ?? []
-    return Dictionary(items.map { ($0.name, $0.value ?? "") }) { $1 + $0 }
-}

@@ -1,4 +1,5 @@
 @testable import Errand
+import ErrandTestSupport
 import ErrandTesting
 import Foundation
 import Testing

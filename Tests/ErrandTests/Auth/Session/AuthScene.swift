@@ -42,10 +42,3 @@ struct AuthScene: Sendable {
 extension Endpoint where Response == String {
     static var me: Self { .get("me") }
 }
-
-extension TestClock {
-    /// Runs a test on autopilot. Unlike `run` it always counts as throwing, so that all tests read alike.
-    func runTest(_ body: @Sendable () async throws -> Void) async throws {
-        try await run(body)
-    }
-}

@@ -1,5 +1,6 @@
 #if os(Linux)
 @testable import Errand
+import ErrandTestSupport
 import ErrandTesting
 import Foundation
 import Testing

@@ -1,4 +1,5 @@
 #if os(Linux)
+import ErrandTestSupport
 import Testing
 
 @testable import Errand

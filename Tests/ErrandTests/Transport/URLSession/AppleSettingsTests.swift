@@ -1,4 +1,5 @@
 @testable import Errand
+import ErrandTestSupport
 import Testing
 
 /// How a session is configured on Apple's platforms, with what stands for Foundation's types here.
