@@ -144,7 +144,7 @@ import Testing
         #expect(clock.alarmCount == 0 && clock.sleepers == 0)
     }
 
-    @Test("C18: cancelling the reader's task ends the call; so does dropping the response")
+    @Test("C48: cancelling the reader's task ends the call; so does dropping the response")
     func left() async throws {
         network.on(.get, "/logs", stream(100).times(2))
         let client = testClient(network, clock)
