@@ -12,18 +12,24 @@ final class AuthorizationProgram: Sendable {
     /// A client that does what a browser does, and calls the server's API.
     let visitor: APIClient
 
+    private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+        .standardized
+    /// Lets Python find what `.ci/run` has installed for the tests.
+    private static let path = "import sys; sys.path.append(\"\(package.appending(path: ".build/python").path)\"); "
+
     /// Returns the Python that has those modules: the one in the environment, or the system's; `nil` if it has not.
     static func python(with modules: String) -> String? {
         let chosen = ProcessInfo.processInfo.environment["ERRAND_TEST_PYTHON"] ?? ""
         guard let path = chosen.isEmpty ? Program.python3.path : chosen else { return nil }
-        return (try? Program.runAtOnce(path, ["-c", "import \(modules)"])).map { _ in path }
+        return (try? Program.runAtOnce(path, ["-c", Self.path + "import \(modules)"])).map { _ in path }
     }
 
     /// Starts a program.
     init(_ name: String, with python: String?, _ arguments: [String]) async throws {
-        let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "AuthorizationServer/\(name)")
-        process = try await ServerProcess(at: #require(python), [script.path] + arguments, readyAfter: "ready")
+        let script = Self.package.appending(path: "Tests/AuthorizationServer/\(name)").path
+        let run = Self.path + "import runpy; sys.argv.pop(0); runpy.run_path(sys.argv[0], run_name=\"__main__\")"
+        process = try await ServerProcess(
+            at: #require(python), ["-c", run, script] + arguments, readyAfter: "ready")
         let digits = process.greeting.split(separator: "ready ").last?.prefix { $0.isNumber }
         issuer = "http://127.0.0.1:\(try #require(digits.flatMap { Int($0) }))"
         visitor = APIClient(issuer) {
