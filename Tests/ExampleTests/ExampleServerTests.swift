@@ -35,7 +35,7 @@ struct ExampleServerTests {
         let tokens = (try await PinsClient(one).signIn(), try await PinsClient(two).signIn())
         #expect(tokens.0.access_token == tokens.1.access_token)
         _ = try await PinsClient(one).run(Endpoint<NoContent>.delete("pins/1"), tokens.0)
-        #expect(await PinsClient(two).client.failure(of: .me)?.status == 401)
+        #expect(await PinsClient(two).client.failure(of: .signedInUser)?.status == 401)
         #expect(await PinsClient(two).failure(of: Endpoint<NoContent>.delete("pins/1"), tokens.1) == nil)
     }
 

@@ -128,8 +128,8 @@ struct PinsBrowserTests {
             return
         }
         let token = try await pins.client.run(exchange())
-        #expect(try await pins.run(.me, token).user_id == ann.id)
+        #expect(try await pins.run(.signedInUser, token).user_id == ann.id)
         #expect(await pins.client.failure(of: exchange())?.code == "invalid_grant")
-        #expect(await pins.failure(of: .me, token)?.status == 401)
+        #expect(await pins.failure(of: .signedInUser, token)?.status == 401)
     }
 }

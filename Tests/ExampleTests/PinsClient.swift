@@ -68,7 +68,7 @@ struct PinsClient {
 }
 
 extension Endpoint where Response == PinsUser {
-    static var me: Self { .get("users/self") }
+    static var signedInUser: Self { .get("users/self") }
 }
 
 extension ServiceError {

@@ -42,7 +42,7 @@ struct ServerPinsTests {
 
     @Test("without a token nothing is shown")
     func unsigned() async throws {
-        let error = await pins.client.failure(of: .me)
+        let error = await pins.client.failure(of: .signedInUser)
         #expect(error?.status == 401)
         guard case .rejected(let rejection) = error else { return }
         #expect(rejection.headers["WWW-Authenticate"] == "Bearer")

@@ -30,21 +30,21 @@ struct ServerTokenTests {
         #expect(reply.value.token_type == "Bearer")
         #expect(reply.value.expires_in == 30)
         #expect(reply.value.scope == "read write")
-        #expect(try await pins.run(.me, reply.value).user_id == account.id)
+        #expect(try await pins.run(.signedInUser, reply.value).user_id == account.id)
     }
 
     @Test("an access token is valid until its lifetime is over, by the given clock")
     func expiry() async throws {
         let token = try await pins.signIn()
         await clock.advance(by: .milliseconds(29_999))
-        #expect(try await pins.run(.me, token).user_name == "ann")
+        #expect(try await pins.run(.signedInUser, token).user_name == "ann")
         await clock.advance(by: .milliseconds(1))
-        let error = await pins.failure(of: .me, token)
+        let error = await pins.failure(of: .signedInUser, token)
         #expect(error?.status == 401)
         #expect(error?.code == "invalid_token")
         #expect(error?.localizedDescription == "The access token expired")
         let next = try await pins.client.run(PinsClient.refresh(token.refresh_token))
-        #expect(try await pins.run(.me, next).user_name == "ann")
+        #expect(try await pins.run(.signedInUser, next).user_name == "ann")
     }
 
     @Test("a refresh token is used up by its use, and the next one is valid")
@@ -55,7 +55,7 @@ struct ServerTokenTests {
             token = try await pins.client.run(PinsClient.refresh(token.refresh_token))
             #expect(seen.insert(token.access_token).inserted)
             #expect(token.scope == "read")
-            #expect(try await pins.run(.me, token).user_name == "ann")
+            #expect(try await pins.run(.signedInUser, token).user_name == "ann")
         }
     }
 
@@ -67,8 +67,8 @@ struct ServerTokenTests {
         #expect(error?.status == 400)
         #expect(error?.code == "invalid_grant")
         #expect(await pins.client.failure(of: PinsClient.refresh(second.refresh_token))?.code == "invalid_grant")
-        for token in [first, second] { #expect(await pins.failure(of: .me, token)?.code == "invalid_token") }
-        #expect(try await pins.run(.me, other).user_name == "ann")
+        for token in [first, second] { #expect(await pins.failure(of: .signedInUser, token)?.code == "invalid_token") }
+        #expect(try await pins.run(.signedInUser, other).user_name == "ann")
     }
 
     @Test("of fifty concurrent uses of one refresh token, one succeeds")
@@ -88,7 +88,7 @@ struct ServerTokenTests {
         let token = try await pins.client.run(PinsClient.grant("client_credentials"))
         #expect(token.refresh_token == nil)
         #expect(try await pins.run(Endpoint<PinsUser>.get("users/2"), token).user_name == "ben")
-        #expect(await pins.failure(of: .me, token)?.code == "insufficient_scope")
+        #expect(await pins.failure(of: .signedInUser, token)?.code == "insufficient_scope")
         #expect(await pins.failure(of: Endpoint<NoContent>.put("users/2/follow"), token)?.status == 403)
     }
 
@@ -146,9 +146,9 @@ struct ServerTokenTests {
     func ended() async throws {
         let token = try await pins.signIn()
         server.endSessions()
-        #expect(await pins.failure(of: .me, token)?.status == 401)
+        #expect(await pins.failure(of: .signedInUser, token)?.status == 401)
         #expect(await pins.client.failure(of: PinsClient.refresh(token.refresh_token))?.code == "invalid_grant")
-        #expect(try await pins.run(.me, pins.signIn()).user_name == "ann")
+        #expect(try await pins.run(.signedInUser, pins.signIn()).user_name == "ann")
     }
 
     @Test("a token store with the library's own refresh continues over many lifetimes")
@@ -163,7 +163,7 @@ struct ServerTokenTests {
         await tokens.signIn(Token(accessToken: first.access_token, refreshToken: first.refresh_token))
         let client = plainClient(server.pinsURL) { $0.tokens = tokens }
         for _ in 0..<4 {
-            #expect(try await client.run(.me).user_name == "ann")
+            #expect(try await client.run(.signedInUser).user_name == "ann")
             await clock.advance(by: .seconds(31))
         }
         #expect(server.received.filter { $0.path == "/pins/oauth/access_token" }.count == 4)

@@ -5,33 +5,6 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Secrets in every place where a user may have some.
-enum Planted {
-    static let access = "access-4f7d1c"
-    static let refresh = "refresh-9a2b3e"
-    static let password = "hunter2-7c"
-    static let apiKey = "key-51f0aa"
-    static let basic = "Basic cm9vdDpodW50ZXI"
-    static let partner = "partner-88d1"
-    /// The secrets that the call below sends.
-    static let sent = [access, password, apiKey, "cm9vdDpodW50ZXI", partner]
-    static let all = sent + [refresh]
-}
-
-/// Returns everything that can be printed of a value.
-func printed(_ value: Any) -> String {
-    var text = "\(value)\n" + String(reflecting: value) + "\n" + String(describing: [value])
-    dump(value, to: &text)
-    return text
-}
-
-/// Records an issue for each planted secret in the text.
-func expectNoSecret(_ text: String, _ place: String, sourceLocation: SourceLocation = #_sourceLocation) {
-    for secret in Planted.all where text.contains(secret) {
-        Issue.record("\(secret) is in \(place): \(text)", sourceLocation: sourceLocation)
-    }
-}
-
 @Suite("Secrets: in no output")
 struct SecretsTests {
     private struct Login: Encodable, Sendable { var user = "ann", password = Planted.password }

@@ -1,4 +1,5 @@
 import Errand
+import ErrandTestSupport
 import ErrandTesting
 import Foundation
 import Testing

@@ -1,4 +1,5 @@
 import Errand
+import ErrandTestSupport
 import Testing
 
 @Suite("HTTPURL: references are resolved as RFC 3986 (5.4) says")

@@ -1,3 +1,4 @@
+import ErrandTestSupport
 import Testing
 
 @testable import Errand

@@ -1,4 +1,5 @@
 import Errand
+import ErrandTestSupport
 import Testing
 
 @Suite("Instants and durations") struct InstantTests {

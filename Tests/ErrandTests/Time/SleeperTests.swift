@@ -1,4 +1,5 @@
 @testable import Errand
+import ErrandTestSupport
 import Testing
 
 @Suite("The sleep until the earliest alarm") struct SleeperTests {

@@ -1,5 +1,6 @@
 #if os(Linux)
 @testable import Errand
+import ErrandTestSupport
 import Testing
 
 @Suite("The kernel's routing tables") struct RouteTableTests {

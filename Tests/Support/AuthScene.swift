@@ -1,19 +1,18 @@
-import Errand
-import ErrandTestSupport
-import ErrandTesting
+package import Errand
+package import ErrandTesting
 import Foundation
 
 /// A server, a store with its tokens, and a client that the store signs.
-struct AuthScene: Sendable {
-    let clock: TestClock
-    let server: AuthServer
-    let disk = MemoryTokenPersistence()
-    let network = scripted()
-    let tokens: TokenStore
-    let client: APIClient
+package struct AuthScene: Sendable {
+    package let clock: TestClock
+    package let server: AuthServer
+    package let disk = MemoryTokenPersistence()
+    package let network = ScriptedTransport()
+    package let tokens: TokenStore
+    package let client: APIClient
 
     /// Creates the scene; the response to every GET of `/me` is the name of the user whose token it carries.
-    init(
+    package init(
         seed: UInt64 = 0, lifetime: Duration? = nil, takes: Duration = .seconds(1), answering: Bool = true,
         _ configure: (inout Configuration) -> Void = { _ in }
     ) {
@@ -31,14 +30,14 @@ struct AuthScene: Sendable {
     }
 
     /// Asks who is signed in.
-    func me() async throws(ServiceError) -> String { try await client.run(.me) }
+    package func me() async throws(ServiceError) -> String { try await client.run(.me) }
 
     /// The tokens that were sent, in order; `nil` for a request without one.
-    var sentTokens: [String?] {
+    package var sentTokens: [String?] {
         network.sent.map { sent in sent.request.headers["Authorization"].map { String($0.dropFirst("Bearer ".count)) } }
     }
 }
 
 extension Endpoint where Response == String {
-    static var me: Self { .get("me") }
+    package static var me: Self { .get("me") }
 }

@@ -1,4 +1,5 @@
 @testable import Errand
+import ErrandTestSupport
 import Foundation
 
 /// A Keychain in memory, which answers as Apple documents it, and can be made to refuse.

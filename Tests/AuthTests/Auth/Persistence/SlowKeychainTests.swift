@@ -1,5 +1,6 @@
 import Dispatch
 @testable import Errand
+import ErrandTestSupport
 import ErrandTesting
 import Foundation
 import Testing
