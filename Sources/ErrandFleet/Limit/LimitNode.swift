@@ -258,7 +258,7 @@ extension LimitNode {
         // More than is needed now, so that growing demand does not ask for permits one by one. Others get what they
         // need when they need it.
         var wish = max(needed * 2 - mine, next.free / 4)
-        if othersWait { wish = target(in: probe) - mine }
+        if othersWait, next.free > 0 { wish = target(in: probe) - mine }
         let taken = max(0, min(next.free, wish))
         let missing = needed > mine + taken
         guard taken > 0 || missing else { return }
@@ -302,10 +302,15 @@ extension LimitNode {
             node.wants = needed > mine ? max(needed, node.wants) : needed
             node.cost = max(1, need.cost)
         }
-        let turn = turnLength(in: view)
+        // Most of the work of a step, so it is done once.
+        var targets = view.targets()
+        let turn = turnLength(in: view, targets)
         let isOver = turn.map { now >= turnStart.advanced(by: $0) } ?? false
-        if isOver { view.moveToEnd(id) }
-        let mayKeep = target(in: view)
+        if isOver {
+            view.moveToEnd(id)
+            targets = view.targets()
+        }
+        let mayKeep = view.nodes.firstIndex { $0.id == id }.map { targets[$0] } ?? 0
         step.share = mayKeep
         let surplus = mine - mayKeep
         let giveable = min(surplus, need.unused)
@@ -326,14 +331,13 @@ extension LimitNode {
             step.look(at: rest)
             return
         }
-        give(giveable, view.targets(), view, in: &next)
+        give(giveable, targets, view, in: &next)
         if isOver, next.node(id) != nil { next.moveToEnd(id) }
         if next != record { (lastGift, turnStart) = (now, isOver ? now : turnStart) }
     }
 
     /// Returns how long this node keeps its place when others with waiters have less; `nil` if none of them do.
-    private func turnLength(in view: LimitRecord) -> Duration? {
-        let targets = view.targets()
+    private func turnLength(in view: LimitRecord, _ targets: [Int]) -> Duration? {
         guard let mine = view.nodes.firstIndex(where: { $0.id == id }), targets[mine] > 0 else { return nil }
         let rivals = view.nodes.indices.filter { view.nodes[$0].id != id && view.nodes[$0].isShort }
         let hasStarving = rivals.contains { targets[$0] < min(view.nodes[$0].cost, view.nodes[$0].wants) }
