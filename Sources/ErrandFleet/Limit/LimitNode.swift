@@ -266,7 +266,9 @@ extension LimitNode {
         next.free -= taken
         next.update(id) { node in
             node.owned += taken
-            node.cost = max(1, need.cost)
+            // Others decide by it only while the node has less than that. Each call of another cost would change the
+            // record if it were always written.
+            if node.owned < max(node.cost, need.cost) { node.cost = max(1, need.cost) }
             node.weight = settings.weight
             // Rounded, so that each further waiter does not change the record.
             if !missing {

@@ -36,7 +36,8 @@ struct LimitWalk {
         case storeDown, revoked, responseLost, lateWrite, lateRenewal, permitLost, sentAfterEnd, pauseEnded
     }
 
-    enum Event {
+    /// Indirect, because the heap moves each event several times, and a record is large.
+    indirect enum Event {
         case arrival(machine: Int)
         case begin(machine: Int)
         case trouble

@@ -1,12 +1,10 @@
 import Errand
 @testable import ErrandFleet
 import ErrandSimulation
-import Foundation
+import ErrandTestSupport
 import Testing
 
 @Suite("A walk of nodes through a shared limit", .timeLimit(.minutes(10))) struct LimitWalkTests {
-    private static let isLong = ProcessInfo.processInfo.environment["ERRAND_LONG_RUN"] != nil
-
     /// What happened in walks.
     private struct Summary {
         var steps = 0
@@ -30,34 +28,44 @@ import Testing
         (full.nodes, full.permits, full.costs, full.refusals) = (5, 75, [1, 1, 1, 2, 5], 0.004)
         full.lowering = .on429(recoveringEvery: .seconds(2))
         var whole = Summary()
-        for seed in 1...(Self.isLong ? 20 : 6) as ClosedRange<UInt64> {
-            async let one = troubled(plain, seed: seed)
-            async let other = troubled(full, seed: seed)
+        for seed in 1...(LongRun.isWanted ? 20 : 1) as ClosedRange<UInt64> {
+            async let one = troubled(plain, seed: seed, percent: 97)
+            async let other = troubled(full, seed: seed, percent: 90)
             for summary in try await [one, other] { whole.add(summary) }
         }
-        #expect(whole.steps >= (Self.isLong ? 1_000_000 : 150_000))
+        #expect(whole.steps >= (LongRun.isWanted ? 1_000_000 : 20_000))
         for kind in LimitWalk.Trouble.allCases { #expect(whole.met[kind.rawValue] ?? 0 > 0, "\(kind)") }
-        #expect(whole.learnedPauses > 20)
+        #expect(whole.learnedPauses > (LongRun.isWanted ? 200 : 0))
         #expect(whole.leastLimit < 0.6)
     }
 
-    private func troubled(_ settings: LimitWalk.Settings, seed: UInt64) async throws -> Summary {
+    /// Walks through trouble, and then checks that the nodes use the limit as they did before: that many percent of it.
+    ///
+    /// - A period is 1 % longer for the nodes than for the limit, so they use at most 99 %.
+    /// - A call waits until its node has all its permits, and those that come back first stay unused until then. While
+    ///   a call gathers `c` permits, 0 to `c - 1` are unused, `(c - 1) / 2` on average, and calls of that cost use a
+    ///   part of all permits that is as `c`. For the costs 1, 1, 1, 2 and 5 that is
+    ///   (2 · 0.5 + 5 · 2) / (1 + 1 + 1 + 2 + 5) = 1.1 permits of a node's 15, or 7.3 %. It leaves 91.7 %, with trouble
+    ///   before or without.
+    /// - A node gathers in much the same way in one period as in the next, so the part that it uses changes slowly:
+    ///   half a minute has 89 to 93 %, and two minutes 91 to 92.5 %. So two minutes are measured.
+    private func troubled(_ settings: LimitWalk.Settings, seed: UInt64, percent: Int) async throws -> Summary {
         var walk = LimitWalk(settings, over: MemoryFleetStore(), seed: seed)
-        try await walk.run(seconds: Self.isLong ? 300 : 120)
+        try await walk.run(seconds: LongRun.isWanted ? 300 : 120)
         #expect(walk.stamps.count > 200)
         walk.calm()
         for index in walk.machines.indices { walk.setLoad(1, of: index) }
+        // A machine may be stopped for 20 seconds more, and what its process or a dead one owned is free one to two
+        // lifetimes and a period later, so 14 seconds. Until then a limit that was lowered is back, too.
         try await walk.run(seconds: 50)
         _ = walk.takeServed()
-        // Calls of different costs leave some of the limit unused, now more and now less: a call waits until all its
-        // permits are back, and those that are back first wait with it. In two minutes that evens out.
         let seconds = 120
         try await walk.run(seconds: Double(seconds))
         let served = walk.takeServed()
         let limit = settings.permits
         #expect(
-            served.reduce(0, +) * 10 >= limit * seconds * 9,
-            "seed \(seed): nine tenths of the limit are used: \(served)")
+            served.reduce(0, +) * 100 >= limit * seconds * percent,
+            "seed \(seed): \(percent) % of the limit are used: \(served)")
         #expect(
             served.allSatisfy { $0 * settings.nodes * 2 >= limit * seconds },
             "seed \(seed): every node gets its share: \(served)")
@@ -82,7 +90,9 @@ import Testing
         #expect(walk.checker.largestSum(in: .seconds(1)) <= 40)
     }
 
-    @Test("F7: a node with a short lifetime waits for the longer one of another node", arguments: 1...4)
+    @Test(
+        "F7: a node with a short lifetime waits for the longer one of another node",
+        arguments: 1...(LongRun.isWanted ? 4 : 1) as ClosedRange<UInt64>)
     func lifetimes(seed: UInt64) async throws {
         var walk = LimitWalk(
             .init(
@@ -108,7 +118,8 @@ import Testing
         #expect(walk.checker.largestSum(in: .seconds(1)) <= 20)
     }
 
-    @Test("F12: a period longer than the lifetime", arguments: 1...3)
+    @Test(
+        "F12: a period longer than the lifetime", arguments: 1...(LongRun.isWanted ? 3 : 1) as ClosedRange<UInt64>)
     func longPeriod(seed: UInt64) async throws {
         let settings = LimitWalk.Settings(
             nodes: 4, permits: 20, period: .seconds(15), lifetime: .seconds(4), trouble: 1, hasSkew: true)
@@ -119,7 +130,9 @@ import Testing
         #expect(walk.checker.largestSum(in: .seconds(15)) <= 20)
     }
 
-    @Test("F11: nothing is written while the load stays the same, and the limit is used up", arguments: [3, 20])
+    @Test(
+        "F11: nothing is written while the load stays the same, and the limit is used up",
+        arguments: LongRun.isWanted ? [3, 20] : [3])
     func steady(count: Int) async throws {
         var walk = LimitWalk(
             .init(nodes: count, permits: count * 20, lifetime: .seconds(12)), over: MemoryFleetStore(), seed: 1)
@@ -135,6 +148,20 @@ import Testing
             Double(walk.store.requests - requests) / 60 / Double(count) <= 0.5,
             "\(walk.store.requests - requests) requests")
         #expect(walk.checker.largestSum(in: .seconds(1)) <= count * 20)
+    }
+
+    @Test("F11: nothing is written while calls of different costs wait")
+    func steadyCosts() async throws {
+        var settings = LimitWalk.Settings(nodes: 5, permits: 75)
+        settings.costs = [1, 1, 1, 2, 5]
+        var walk = LimitWalk(settings, over: MemoryFleetStore(), seed: 1)
+        for index in 0..<5 { walk.setLoad(1, of: index) }
+        try await walk.run(seconds: 20)
+        let writes = walk.store.writes
+        try await walk.run(seconds: 30)
+        #expect(walk.store.writes == writes)
+        #expect(walk.limitRecord?.nodes.map(\.owned) == [15, 15, 15, 15, 15])
+        #expect(walk.checker.largestSum(in: .seconds(1)) <= 75)
     }
 
     @Test("F2: permits move within two periods to the node whose calls wait, and back")
