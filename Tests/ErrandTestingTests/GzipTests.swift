@@ -3,7 +3,7 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("Gzip encoding by hand") struct GzipTests {
+@Suite("Gzip encoding by hand", .timeLimit(.minutes(10))) struct GzipTests {
     /// Unpacks with the system's gunzip; `nil` if that refuses the data.
     private func unpacked(_ packed: Data) async throws -> Data? {
         let file = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID()).gz")

@@ -10,7 +10,7 @@ import Glibc
 import Musl
 #endif
 
-@Suite("What a loopback server leaves behind", .timeLimit(.minutes(1))) struct LoopbackEndTests {
+@Suite("What a loopback server leaves behind", .timeLimit(.minutes(10))) struct LoopbackEndTests {
     /// Returns how many sockets of the process have that local port.
     private func sockets(of port: Int) throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { CInt($0) }.count {

@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("What a loopback server receives and sends", .timeLimit(.minutes(1))) struct LoopbackServerTests {
+@Suite("What a loopback server receives and sends", .timeLimit(.minutes(10))) struct LoopbackServerTests {
     private let server: LoopbackServer
 
     init() throws {

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Virtual time, advanced by the test") struct TestClockTests {
+@Suite("Virtual time, advanced by the test", .timeLimit(.minutes(10))) struct TestClockTests {
     private let clock = TestClock()
 
     @Test("time stands still until the test advances it, and never goes back")

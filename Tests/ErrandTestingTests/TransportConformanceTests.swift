@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("What the conformance suite finds", .timeLimit(.minutes(1))) struct TransportConformanceTests {
+@Suite("What the conformance suite finds", .timeLimit(.minutes(10))) struct TransportConformanceTests {
     /// Responds to everything with a number, without asking the server.
     private struct Inventor: Transport {
         func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {

@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-@Suite("Example server", .timeLimit(.minutes(1)))
+@Suite("Example server", .timeLimit(.minutes(10)))
 struct ExampleServerTests {
     private let popular = Endpoint<Data>.get("popular", query: ["api_key": ExampleData.apiKey])
 

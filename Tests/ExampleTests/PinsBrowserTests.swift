@@ -6,7 +6,7 @@ import ExampleServices
 import Foundation
 import Testing
 
-@Suite("Pins: signing in on the server's page", .timeLimit(.minutes(1)))
+@Suite("Pins: signing in on the server's page", .timeLimit(.minutes(10)))
 struct PinsBrowserTests {
     private let clock = TestClock()
     private let server: ExampleServer

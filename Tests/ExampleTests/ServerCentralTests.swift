@@ -8,7 +8,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-@Suite("Example server: Central", .timeLimit(.minutes(1)))
+@Suite("Example server: Central", .timeLimit(.minutes(10)))
 struct ServerCentralTests {
     private struct User: Decodable, Sendable, Equatable {
         var id: Int

@@ -8,7 +8,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-@Suite("Example server: faults", .timeLimit(.minutes(1)))
+@Suite("Example server: faults", .timeLimit(.minutes(10)))
 struct ServerFaultTests {
     private struct Friend: Decodable, Sendable {
         var id: Int

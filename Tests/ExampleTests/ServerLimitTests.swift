@@ -3,7 +3,7 @@ import ErrandTesting
 import ExampleServer
 import Testing
 
-@Suite("Example server: the limit", .timeLimit(.minutes(1)))
+@Suite("Example server: the limit", .timeLimit(.minutes(10)))
 struct ServerLimitTests {
     private let clock = TestClock()
     private let popular = Endpoint<NoContent>.get("popular", query: ["api_key": ExampleData.apiKey])

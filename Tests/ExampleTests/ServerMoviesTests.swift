@@ -2,7 +2,7 @@ import Errand
 import ExampleServer
 import Testing
 
-@Suite("Example server: Movies", .timeLimit(.minutes(1)))
+@Suite("Example server: Movies", .timeLimit(.minutes(10)))
 struct ServerMoviesTests {
     private struct Page: Decodable, Sendable {
         var page: Int

@@ -2,7 +2,7 @@ import Errand
 import ExampleServer
 import Testing
 
-@Suite("Example server: Pins", .timeLimit(.minutes(1)))
+@Suite("Example server: Pins", .timeLimit(.minutes(10)))
 struct ServerPinsTests {
     private struct People: Decodable, Sendable {
         var users: [PinsUser]

@@ -2,7 +2,7 @@ import Errand
 import ExampleServer
 import Testing
 
-@Suite("Example server: Social", .timeLimit(.minutes(1)))
+@Suite("Example server: Social", .timeLimit(.minutes(10)))
 struct ServerSocialTests {
     private struct Friend: Decodable, Sendable, Equatable {
         var id: Int

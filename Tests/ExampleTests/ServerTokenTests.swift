@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-@Suite("Example server: the tokens of Pins", .timeLimit(.minutes(1)))
+@Suite("Example server: the tokens of Pins", .timeLimit(.minutes(10)))
 struct ServerTokenTests {
     private let clock = TestClock()
     private let server: ExampleServer

@@ -5,7 +5,7 @@ import Foundation
 import MainActorApp
 import Testing
 
-@Suite("An app's target, all of it on the main actor")
+@Suite("An app's target, all of it on the main actor", .timeLimit(.minutes(10)))
 @MainActor struct MainActorTests {
     @Test("a screen loads, removes and shows what went wrong")
     func screen() async throws {

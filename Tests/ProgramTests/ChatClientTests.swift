@@ -5,7 +5,7 @@ import Testing
 
 @testable import ChatClient
 
-@Suite("A client of a language model, against a server")
+@Suite("A client of a language model, against a server", .timeLimit(.minutes(10)))
 struct ChatClientTests {
     private func part(_ word: String) -> ServerSentEvent {
         ServerSentEvent(#"{"choices": [{"delta": {"content": "\#(word)"}}]}"#)

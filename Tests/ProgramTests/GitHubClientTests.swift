@@ -5,7 +5,7 @@ import Testing
 
 @testable import GitHubClient
 
-@Suite("A GitHub client, against a server")
+@Suite("A GitHub client, against a server", .timeLimit(.minutes(10)))
 struct GitHubClientTests {
     private let server: LoopbackServer
     private let gitHub: GitHub

@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A command-line tool, run against a server", .timeLimit(.minutes(1)))
+@Suite("A command-line tool, run against a server", .timeLimit(.minutes(10)))
 struct ReleaseToolTests {
     private let server: LoopbackServer
     private let home: Scratch

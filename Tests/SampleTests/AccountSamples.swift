@@ -60,7 +60,7 @@ actor SignedInAccounts {
     }
 }
 
-@Suite("Several accounts at once", .timeLimit(.minutes(1)))
+@Suite("Several accounts at once", .timeLimit(.minutes(10)))
 struct AccountSamples {
     private let network = scripted()
     private let server = AuthorizationServer()

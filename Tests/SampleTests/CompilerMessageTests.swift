@@ -3,7 +3,7 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("What the compiler says about a mistake", .timeLimit(.minutes(5)))
+@Suite("What the compiler says about a mistake", .timeLimit(.minutes(10)))
 struct CompilerMessageTests {
     private static let start = """
         import Errand

@@ -8,7 +8,7 @@ extension Endpoint where Response == String {
     fileprivate static func address(of report: Int) -> Self { .get("reports/\(report)/address") }
 }
 
-@Suite("Downloads") struct DownloadSamples {
+@Suite("Downloads", .timeLimit(.minutes(10))) struct DownloadSamples {
     private let server: LoopbackServer
     private let client: APIClient
     private let place = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString).zip")

@@ -2,7 +2,7 @@ import Errand
 import ExampleServer
 import Testing
 
-@Suite("The example server", .timeLimit(.minutes(1)))
+@Suite("The example server", .timeLimit(.minutes(10)))
 struct ExampleServerSamples {
     private struct MoviePage: Decodable, Sendable {
         var page: Int

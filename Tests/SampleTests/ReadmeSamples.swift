@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("README")
+@Suite("README", .timeLimit(.minutes(10)))
 struct ReadmeSamples {
     #if os(Linux)
     @Test("the program of the first ten minutes prints two friends")

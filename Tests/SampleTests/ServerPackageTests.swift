@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("Packages for servers", .timeLimit(.minutes(5)))
+@Suite("Packages for servers", .timeLimit(.minutes(10)))
 struct ServerPackageTests {
     @Test(
         "the samples for logs, metrics, traces and an orderly end compile against the declarations of these packages",

@@ -11,7 +11,7 @@ extension Endpoint where Response == Social.User {
     }
 }
 
-@Suite("Services", .timeLimit(.minutes(1)))
+@Suite("Services", .timeLimit(.minutes(10)))
 struct ServiceSamples {
     private let servers: ExampleServer
     private let ann = ExampleData.ann

@@ -29,7 +29,7 @@ struct Message: Decodable, Sendable {
     var text: String
 }
 
-@Suite("Streams and events") struct StreamSamples {
+@Suite("Streams and events", .timeLimit(.minutes(10))) struct StreamSamples {
     private let network = scripted()
 
     private func client() -> APIClient {

@@ -13,7 +13,7 @@ struct FriendList {
     }
 }
 
-@Suite("Testing")
+@Suite("Testing", .timeLimit(.minutes(10)))
 struct TestingSamples {
     @Test("names are read in the server's order")
     func names() async throws {

@@ -50,7 +50,7 @@ private struct Proxy {
     }
 }
 
-@Suite("On a server", .timeLimit(.minutes(1)))
+@Suite("On a server", .timeLimit(.minutes(10)))
 struct UpstreamSamples {
     private let network = scripted()
 

@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("What a fleet costs its store", .timeLimit(.minutes(2))) struct FleetCostTests {
+@Suite("What a fleet costs its store", .timeLimit(.minutes(10))) struct FleetCostTests {
     private static let nodes = 100
     private let clock = TestClock()
     private let store = CountingStore()

@@ -4,7 +4,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Limits that a fleet shares", .timeLimit(.minutes(1))) struct FleetLimiterTests {
+@Suite("Limits that a fleet shares", .timeLimit(.minutes(10))) struct FleetLimiterTests {
     private let clock = TestClock()
     private let store = TroubledStore()
 

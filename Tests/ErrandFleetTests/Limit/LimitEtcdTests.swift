@@ -6,7 +6,8 @@ import Foundation
 import Testing
 
 @Suite(
-    "A limit over etcd", .enabled(if: ServerProgram.etcd.isInstalled, "etcd is not installed"), .timeLimit(.minutes(5)))
+    "A limit over etcd", .enabled(if: ServerProgram.etcd.isInstalled, "etcd is not installed"),
+    .timeLimit(.minutes(10)))
 struct LimitEtcdTests {
     private static let lifetime = Duration.seconds(5)
 

@@ -5,7 +5,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("What a node reports of its store", .timeLimit(.minutes(1))) struct LimitTroubleTests {
+@Suite("What a node reports of its store", .timeLimit(.minutes(10))) struct LimitTroubleTests {
     private let clock = TestClock()
     private let store = MemoryFleetStore()
     private let limit: RateLimit = .requests(20, per: .seconds(1))

@@ -4,7 +4,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("The uses of a shared limit in one process", .timeLimit(.minutes(1))) struct LimitUseTests {
+@Suite("The uses of a shared limit in one process", .timeLimit(.minutes(10))) struct LimitUseTests {
     private let clock = TestClock()
     private let store = TroubledStore()
     private let limit: RateLimit = .requests(20, per: .seconds(1))

@@ -4,7 +4,7 @@ import ErrandSimulation
 import ErrandTestSupport
 import Testing
 
-@Suite("A store in Redis", .timeLimit(.minutes(5))) struct RedisStoreTests {
+@Suite("A store in Redis", .timeLimit(.minutes(10))) struct RedisStoreTests {
     @Test(
         "F14: the promises fit another engine: a script in Redis keeps them",
         .enabled(if: ServerProgram.redis.isInstalled, "redis-server is not installed"))

@@ -6,7 +6,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("The end of a refresh whose mark is over", .timeLimit(.minutes(1))) struct RefreshEndTests {
+@Suite("The end of a refresh whose mark is over", .timeLimit(.minutes(10))) struct RefreshEndTests {
     private let clock = TestClock()
     private let scene: SessionScene
 

@@ -5,7 +5,7 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("Sessions in a fleet's store") struct SealedSessionTests {
+@Suite("Sessions in a fleet's store", .timeLimit(.minutes(10))) struct SealedSessionTests {
     private let scene: SessionScene
     private let recordKey = "errand/test/sessions/api"
 

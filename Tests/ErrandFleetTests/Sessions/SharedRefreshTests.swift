@@ -6,7 +6,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("One refresh for a fleet", .timeLimit(.minutes(5))) struct SharedRefreshTests {
+@Suite("One refresh for a fleet", .timeLimit(.minutes(10))) struct SharedRefreshTests {
     @Test("F6: twenty nodes with an expired token refresh it once", arguments: [0, 1, 2, 3] as [UInt64])
     func once(seed: UInt64) async throws {
         let clock = TestClock(seed: seed)

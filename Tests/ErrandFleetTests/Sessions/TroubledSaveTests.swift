@@ -6,7 +6,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Sessions in a store that fails", .timeLimit(.minutes(1))) struct TroubledSaveTests {
+@Suite("Sessions in a store that fails", .timeLimit(.minutes(10))) struct TroubledSaveTests {
     private let clock = TestClock()
     private let scene: SessionScene
 

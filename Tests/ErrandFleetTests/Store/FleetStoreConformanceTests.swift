@@ -4,7 +4,7 @@ import ErrandSimulation
 import ErrandTestSupport
 import Testing
 
-@Suite("What stores promise", .timeLimit(.minutes(5))) struct FleetStoreConformanceTests {
+@Suite("What stores promise", .timeLimit(.minutes(10))) struct FleetStoreConformanceTests {
     @Test("a store in memory keeps its promises", arguments: FleetStoreConformance.all)
     func memory(_ rule: FleetStoreConformance.Case) async throws {
         let store = MemoryFleetStore()

@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("What stops a call", .timeLimit(.minutes(1))) struct CallStopTests {
+@Suite("What stops a call", .timeLimit(.minutes(10))) struct CallStopTests {
     private let clock = TestClock()
     private let network = scripted()
 

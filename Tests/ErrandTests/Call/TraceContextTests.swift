@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Traces", .timeLimit(.minutes(1)))
+@Suite("Traces", .timeLimit(.minutes(10)))
 struct TraceContextTests {
     private static let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A user's own transport, which knows nothing of scopes", .timeLimit(.minutes(1)))
+@Suite("A user's own transport, which knows nothing of scopes", .timeLimit(.minutes(10)))
 struct ForeignTransportTests {
     /// Responds with a stream whose chunks arrive one after the other, a second apart.
     private struct StreamingTransport: Transport {

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A shutdown that lets calls finish", .timeLimit(.minutes(1))) struct GracefulShutdownTests {
+@Suite("A shutdown that lets calls finish", .timeLimit(.minutes(10))) struct GracefulShutdownTests {
     private let clock = TestClock()
     private let network = ScriptedTransport()
 

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("LatestOnly", .timeLimit(.minutes(1))) struct LatestOnlyTests {
+@Suite("LatestOnly", .timeLimit(.minutes(10))) struct LatestOnlyTests {
     private let clock = TestClock()
     private let latest = LatestOnly()
 

@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("The life cycle of a client", .timeLimit(.minutes(1))) struct LifeCycleTests {
+@Suite("The life cycle of a client", .timeLimit(.minutes(10))) struct LifeCycleTests {
     private let clock = TestClock()
     private let network = ScriptedTransport()
 

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Secrets: streams, events, downloads and lists", .timeLimit(.minutes(1)))
+@Suite("Secrets: streams, events, downloads and lists", .timeLimit(.minutes(10)))
 struct StreamSecretsTests: EventScene {
     let clock = TestClock()
     let network = scripted()

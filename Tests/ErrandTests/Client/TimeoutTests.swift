@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("Timeouts and deadlines", .timeLimit(.minutes(1))) struct TimeoutTests {
+@Suite("Timeouts and deadlines", .timeLimit(.minutes(10))) struct TimeoutTests {
     private let clock = TestClock()
     private let network = ScriptedTransport()
 

@@ -1,7 +1,7 @@
 @testable import Errand
 import Testing
 
-@Suite("Broadcast", .timeLimit(.minutes(1))) struct BroadcastTests {
+@Suite("Broadcast", .timeLimit(.minutes(10))) struct BroadcastTests {
     @Test("each listener gets everything that is sent after it began to listen, in order")
     func order() async {
         let broadcast = Broadcast<Int>()

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Promise: one result for many waiters", .timeLimit(.minutes(1))) struct PromiseTests {
+@Suite("Promise: one result for many waiters", .timeLimit(.minutes(10))) struct PromiseTests {
     @Test("all waiters get the result, and continue in the order in which they came", arguments: UInt64(0)..<20)
     func completes(seed: UInt64) async throws {
         let (clock, promise, order) = (TestClock(seed: seed), Promise<Int, ServiceError>(), Noted<[Int]>([]))

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("An operation in a StopScope", .timeLimit(.minutes(1))) struct StopScopeTests {
+@Suite("An operation in a StopScope", .timeLimit(.minutes(10))) struct StopScopeTests {
     private let clock = TestClock()
 
     @Test("it returns its value or its error; a stop after the end does nothing")

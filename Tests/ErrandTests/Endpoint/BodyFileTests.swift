@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A file while it is sent", .timeLimit(.minutes(1)))
+@Suite("A file while it is sent", .timeLimit(.minutes(10)))
 struct BodyFileTests {
     private let scratch: Scratch
 

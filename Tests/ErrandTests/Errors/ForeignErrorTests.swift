@@ -16,7 +16,7 @@ private struct Throwing: Middleware {
     }
 }
 
-@Suite("Foreign errors: translated once, where they come in")
+@Suite("Foreign errors: translated once, where they come in", .timeLimit(.minutes(10)))
 struct ForeignErrorTests {
     private func error(_ configure: (inout Configuration) -> Void, _ reply: ScriptedReply?) async throws -> ServiceError
     {

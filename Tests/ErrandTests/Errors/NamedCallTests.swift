@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("Errors name the call that failed", .timeLimit(.minutes(1))) struct NamedCallTests {
+@Suite("Errors name the call that failed", .timeLimit(.minutes(10))) struct NamedCallTests {
     private let clock = TestClock()
     private let network = scripted()
     private var client: APIClient { testClient(network, clock) { $0.retry = .never } }

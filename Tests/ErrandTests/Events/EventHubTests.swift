@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("The listeners of events", .timeLimit(.minutes(1))) struct EventHubTests {
+@Suite("The listeners of events", .timeLimit(.minutes(10))) struct EventHubTests {
     private let hub = EventHub()
 
     private func event(_ call: Int) -> ClientEvent {

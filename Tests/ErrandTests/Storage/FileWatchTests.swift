@@ -4,7 +4,7 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("Files that are watched", .timeLimit(.minutes(2)))
+@Suite("Files that are watched", .timeLimit(.minutes(10)))
 struct FileWatchTests {
     private let scratch: Scratch
     private let watcher = FolderWatcher(idleMilliseconds: 20)

@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("Event streams: how they end for listeners", .timeLimit(.minutes(1)))
+@Suite("Event streams: how they end for listeners", .timeLimit(.minutes(10)))
 struct EventEndTests: EventScene {
     let clock = TestClock(seed: 5)
     let network = scripted()

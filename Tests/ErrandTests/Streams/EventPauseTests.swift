@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Event streams: the pause between connections", .timeLimit(.minutes(1))) struct EventPauseTests: EventScene {
+@Suite("Event streams: the pause between connections", .timeLimit(.minutes(10))) struct EventPauseTests: EventScene {
     let clock = TestClock(seed: 5)
     let network = scripted()
 

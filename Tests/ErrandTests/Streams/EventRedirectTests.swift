@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Event streams behind a redirect", .timeLimit(.minutes(1))) struct EventRedirectTests: EventScene {
+@Suite("Event streams behind a redirect", .timeLimit(.minutes(10))) struct EventRedirectTests: EventScene {
     let clock = TestClock(seed: 5)
     let network = scripted()
 

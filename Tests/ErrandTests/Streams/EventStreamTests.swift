@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("Event streams", .timeLimit(.minutes(1))) struct EventStreamTests: EventScene {
+@Suite("Event streams", .timeLimit(.minutes(10))) struct EventStreamTests: EventScene {
     let clock = TestClock(seed: 5)
     let network = scripted()
 

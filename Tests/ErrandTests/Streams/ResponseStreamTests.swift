@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("Streamed responses: stops between two reads", .timeLimit(.minutes(1))) struct ResponseStreamTests {
+@Suite("Streamed responses: stops between two reads", .timeLimit(.minutes(10))) struct ResponseStreamTests {
     @Test("a stop while a chunk is handed over ends the call at once, and not only with the next read")
     func stopInDelivery() async throws {
         let (network, clock) = (scripted(), TestClock())

@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("Streamed responses", .timeLimit(.minutes(1))) struct StreamedResponseTests {
+@Suite("Streamed responses", .timeLimit(.minutes(10))) struct StreamedResponseTests {
     private let clock = TestClock()
     private let network = scripted()
 

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("The silence within a send", .timeLimit(.minutes(1))) struct SendTests {
+@Suite("The silence within a send", .timeLimit(.minutes(10))) struct SendTests {
     private let clock = TestClock()
 
     private func begun(_ timeout: Duration? = .seconds(30)) throws -> Send {

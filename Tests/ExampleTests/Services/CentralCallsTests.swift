@@ -3,7 +3,7 @@ import ErrandTesting
 import ExampleServices
 import Testing
 
-@Suite("Central: its listeners, and how its calls end", .timeLimit(.minutes(1))) struct CentralCallsTests {
+@Suite("Central: its listeners, and how its calls end", .timeLimit(.minutes(10))) struct CentralCallsTests {
     private let clock = TestClock()
     private let network = script()
     private let central: Central

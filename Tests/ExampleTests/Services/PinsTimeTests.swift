@@ -4,7 +4,7 @@ import ErrandTesting
 import ExampleServices
 import Testing
 
-@Suite("Pins, in virtual time", .timeLimit(.minutes(1))) struct PinsTimeTests {
+@Suite("Pins, in virtual time", .timeLimit(.minutes(10))) struct PinsTimeTests {
     private static let user =
         #"{"user_id": 1, "user_name": "ann", "full_name": "Ann", "#
         + #""created_at": "2026-01-01T00:00:00Z", "nav_link": "/users/1"}"#

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Stored responses that cannot be decoded any more", .timeLimit(.minutes(1))) struct CacheDecodingTests {
+@Suite("Stored responses that cannot be decoded any more", .timeLimit(.minutes(10))) struct CacheDecodingTests {
     private let clock = TestClock()
     private let network = scripted()
     private let cache = HTTPCache.memory(megabytes: 1)

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("The cache of a client", .timeLimit(.minutes(1))) struct CacheLayerTests {
+@Suite("The cache of a client", .timeLimit(.minutes(10))) struct CacheLayerTests {
     private let clock = TestClock()
     private let network = scripted()
     private let cache = HTTPCache.memory(megabytes: 1)

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Stale responses, and what is sent beside them", .timeLimit(.minutes(1))) struct CacheRefreshTests {
+@Suite("Stale responses, and what is sent beside them", .timeLimit(.minutes(10))) struct CacheRefreshTests {
     private let clock = TestClock()
     private let network = scripted()
     private let cache = HTTPCache.memory(megabytes: 1)

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("What a call has stored is removed by its endpoint", .timeLimit(.minutes(1))) struct CacheRemovalTests {
+@Suite("What a call has stored is removed by its endpoint", .timeLimit(.minutes(10))) struct CacheRemovalTests {
     private let clock = TestClock()
     private let network = scripted()
     private let cache = HTTPCache.memory(megabytes: 1)

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("What the cache keeps belongs to a session", .timeLimit(.minutes(1))) struct CacheSessionTests {
+@Suite("What the cache keeps belongs to a session", .timeLimit(.minutes(10))) struct CacheSessionTests {
     private let clock = TestClock()
     private let network = scripted()
     private let cache = HTTPCache.memory(megabytes: 1)

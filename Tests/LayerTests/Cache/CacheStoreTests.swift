@@ -3,7 +3,7 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("What every store of responses does", .timeLimit(.minutes(1))) struct CacheStoreTests {
+@Suite("What every store of responses does", .timeLimit(.minutes(10))) struct CacheStoreTests {
     private let scratch: Scratch
 
     init() throws {

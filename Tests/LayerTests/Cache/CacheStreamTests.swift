@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Streams and downloads beside the cache", .timeLimit(.minutes(1))) struct CacheStreamTests {
+@Suite("Streams and downloads beside the cache", .timeLimit(.minutes(10))) struct CacheStreamTests {
     private let clock = TestClock()
     private let network = scripted()
     private let cache = HTTPCache.memory(megabytes: 1)

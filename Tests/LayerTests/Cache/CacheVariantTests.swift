@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Responses that depend on fields of the request", .timeLimit(.minutes(1))) struct CacheVariantTests {
+@Suite("Responses that depend on fields of the request", .timeLimit(.minutes(10))) struct CacheVariantTests {
     private let scratch: Scratch
     private let clock = TestClock()
     private let network = scripted()

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// A jar adds cookies below the cache and below the sharing of requests, and both tell requests apart by them.
-@Suite("Cached and shared responses to requests with cookies", .timeLimit(.minutes(1))) struct CachedCookiesTests {
+@Suite("Cached and shared responses to requests with cookies", .timeLimit(.minutes(10))) struct CachedCookiesTests {
     private let clock = TestClock()
     private let network = scripted()
     private let jar = CookieJar()

@@ -4,7 +4,7 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("A disk that fails while tasks fill a cache", .timeLimit(.minutes(5))) struct DiskCacheFaultTests {
+@Suite("A disk that fails while tasks fill a cache", .timeLimit(.minutes(10))) struct DiskCacheFaultTests {
     /// What happens to the folder of the cache, again and again.
     enum Fault: CaseIterable, Sendable {
         case removed, unwritable, full

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("Responses on a disk", .timeLimit(.minutes(1))) struct DiskCacheStoreTests {
+@Suite("Responses on a disk", .timeLimit(.minutes(10))) struct DiskCacheStoreTests {
     private let scratch: Scratch
     private let key = CacheSample.key()
 

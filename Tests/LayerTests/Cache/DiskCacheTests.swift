@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A cache in a folder", .timeLimit(.minutes(1))) struct DiskCacheTests {
+@Suite("A cache in a folder", .timeLimit(.minutes(10))) struct DiskCacheTests {
     private let scratch: Scratch
     private let clock = TestClock()
     private let network = scripted()

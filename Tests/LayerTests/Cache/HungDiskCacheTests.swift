@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A cache on a disk that hangs", .timeLimit(.minutes(1))) struct HungDiskCacheTests {
+@Suite("A cache on a disk that hangs", .timeLimit(.minutes(10))) struct HungDiskCacheTests {
     private let scratch: Scratch
     private let key = CacheSample.key()
 

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Replies from the cache and then from the server", .timeLimit(.minutes(1))) struct RepliesTests {
+@Suite("Replies from the cache and then from the server", .timeLimit(.minutes(10))) struct RepliesTests {
     private let clock = TestClock()
     private let network = scripted()
     private let endpoint = Endpoint<[Int]>.get("x")

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Calls without a network", .timeLimit(.minutes(1))) struct OfflineTests {
+@Suite("Calls without a network", .timeLimit(.minutes(10))) struct OfflineTests {
     private let clock = TestClock()
     private let network = ScriptedTransport()
     private let isOnline = Noted(false)

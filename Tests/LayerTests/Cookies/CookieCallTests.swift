@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The cookies of calls", .timeLimit(.minutes(1))) struct CookieCallTests {
+@Suite("The cookies of calls", .timeLimit(.minutes(10))) struct CookieCallTests {
     private let network = scripted()
     private let clock = TestClock()
     private let jar = CookieJar(sites: ["example.com"])

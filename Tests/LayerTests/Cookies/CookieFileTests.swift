@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("A jar with a file", .timeLimit(.minutes(1))) struct CookieFileTests {
+@Suite("A jar with a file", .timeLimit(.minutes(10))) struct CookieFileTests {
     private let scratch: Scratch
     private let path: String
     private let soon = Date(timeIntervalSinceNow: 3600)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("No text for people shows a cookie's value", .timeLimit(.minutes(1))) struct CookieSecretsTests {
+@Suite("No text for people shows a cookie's value", .timeLimit(.minutes(10))) struct CookieSecretsTests {
     private let secret = "s3cr3t-of-the-session"
 
     @Test("J6: descriptions, dumps and mirrors of a cookie, of a jar and of an array of cookies")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Cookies belong to the session", .timeLimit(.minutes(1))) struct CookieSessionTests {
+@Suite("Cookies belong to the session", .timeLimit(.minutes(10))) struct CookieSessionTests {
     private let network = scripted()
     private let clock = TestClock()
     private let jar = CookieJar()

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Calls at the limit's pace", .timeLimit(.minutes(1))) struct PacedCallsTests {
+@Suite("Calls at the limit's pace", .timeLimit(.minutes(10))) struct PacedCallsTests {
     @Test(
         "C8: twenty calls at five per second take three seconds; no rolling second has six", arguments: UInt64(0)..<10)
     func twenty(seed: UInt64) async throws {

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("A pause that the server asks for", .timeLimit(.minutes(1))) struct PauseTests {
+@Suite("A pause that the server asks for", .timeLimit(.minutes(10))) struct PauseTests {
     private let clock = TestClock()
 
     @Test("C6: a 429 pauses the limiter that two clients share; the release is paced", arguments: UInt64(0)..<10)

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("The permit of a send", .timeLimit(.minutes(1))) struct PermitTests {
+@Suite("The permit of a send", .timeLimit(.minutes(10))) struct PermitTests {
     private let clock = TestClock()
 
     /// A permit of that limiter, as admission takes it.

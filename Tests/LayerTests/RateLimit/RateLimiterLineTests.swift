@@ -10,7 +10,7 @@ private final class Log: Sendable {
     func add(_ line: String) { lines.update { $0.append(line) } }
 }
 
-@Suite("The limiter's queue", .timeLimit(.minutes(1))) struct RateLimiterLineTests {
+@Suite("The limiter's queue", .timeLimit(.minutes(10))) struct RateLimiterLineTests {
     private let clock = TestClock()
     private let log = Log()
 

@@ -29,7 +29,7 @@ private final class DriftingClock: TimeSource {
     func run(_ body: @Sendable () async throws -> Void) async rethrows { try await base.run(body) }
 }
 
-@Suite("The limiter while the clock advances", .timeLimit(.minutes(1))) struct RateLimiterRaceTests {
+@Suite("The limiter while the clock advances", .timeLimit(.minutes(10))) struct RateLimiterRaceTests {
     @Test("C3: a waiter that is granted a permit before it has suspended pays for it")
     func servedBeforeItWaits() async throws {
         // The arrival of the first, the arrival of the second, and the reading that finds a permit for it.

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Limiters within a shared one", .timeLimit(.minutes(1)))
+@Suite("Limiters within a shared one", .timeLimit(.minutes(10)))
 struct SharedLimitTests {
     private let clock = TestClock()
 

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("The queue of a shared limiter", .timeLimit(.minutes(1))) struct SharedQueueTests {
+@Suite("The queue of a shared limiter", .timeLimit(.minutes(10))) struct SharedQueueTests {
     private let clock = TestClock()
 
     /// Starts a call that takes a permit after that delay, and returns when it did.

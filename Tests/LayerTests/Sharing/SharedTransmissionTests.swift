@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("A transmission that several calls share, or none", .timeLimit(.minutes(1))) struct SharedTransmissionTests {
+@Suite("A transmission that several calls share, or none", .timeLimit(.minutes(10))) struct SharedTransmissionTests {
     private let clock = TestClock()
     private let network = scripted()
     private let endpoint = Endpoint<Int>.get("x")

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Equal requests that share a transmission", .timeLimit(.minutes(1))) struct SharingTests {
+@Suite("Equal requests that share a transmission", .timeLimit(.minutes(10))) struct SharingTests {
     private let clock = TestClock()
     private let network = scripted()
     private let endpoint = Endpoint<Int>.get("x")

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("The public HTTP cache tests", .timeLimit(.minutes(2))) struct PublicCacheTests {
+@Suite("The public HTTP cache tests", .timeLimit(.minutes(10))) struct PublicCacheTests {
     /// Required cases that are not passed, each with its reason from RFC 9111.
     private static let argued = [
         // The caller's own ranges bypass the cache (K10): a cache may always forward a request (4), and these cases are

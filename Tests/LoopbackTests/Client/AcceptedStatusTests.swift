@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Statuses that an endpoint accepts")
+@Suite("Statuses that an endpoint accepts", .timeLimit(.minutes(10)))
 struct AcceptedStatusTests {
     private struct Conflict: Decodable, Equatable {
         var version: Int

@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("Choices that can grow")
+@Suite("Choices that can grow", .timeLimit(.minutes(10)))
 struct ChoiceTests {
     private func check<Choice: Hashable & CustomStringConvertible>(
         _ choices: [Choice], print names: [String], _ location: SourceLocation = #_sourceLocation

@@ -4,7 +4,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Permits that end", .timeLimit(.minutes(1))) struct PermitEndTests {
+@Suite("Permits that end", .timeLimit(.minutes(10))) struct PermitEndTests {
     @Test(
         "F4: a request whose permit ended while the connection was opened is not sent, and the next attempt is",
         .enabled(if: InstalledLibrary.announcesRequests, InstalledLibrary.announcesNothing))

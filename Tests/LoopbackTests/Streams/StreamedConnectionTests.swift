@@ -4,7 +4,7 @@ import ErrandTesting
 import FoundationEssentials
 import Testing
 
-@Suite("Streamed responses over a real connection", .timeLimit(.minutes(1))) struct StreamedConnectionTests {
+@Suite("Streamed responses over a real connection", .timeLimit(.minutes(10))) struct StreamedConnectionTests {
     private let server: LoopbackServer
     private let client: APIClient
 

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Headers that change between the attempts of a download", .timeLimit(.minutes(1)))
+@Suite("Headers that change between the attempts of a download", .timeLimit(.minutes(10)))
 struct DownloadChangeTests {
     private let server: LoopbackServer
     private let scratch: Scratch

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Whose bytes a part of a download are", .timeLimit(.minutes(1))) struct DownloadOwnerTests {
+@Suite("Whose bytes a part of a download are", .timeLimit(.minutes(10))) struct DownloadOwnerTests {
     private let server: LoopbackServer
     private let scratch: Scratch
     /// Whether each download breaks off after 1000 bytes, and gets no more.

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("The place of a download") struct DownloadPlaceTests {
+@Suite("The place of a download", .timeLimit(.minutes(10))) struct DownloadPlaceTests {
     /// Downloads to a path, and returns why that is invalid.
     private func reason(_ path: String, in scene: DownloadScene) async throws -> String {
         let error = await #expect(throws: ServiceError.self) {

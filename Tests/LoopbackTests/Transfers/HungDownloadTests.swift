@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A download whose disk hangs", .timeLimit(.minutes(1)))
+@Suite("A download whose disk hangs", .timeLimit(.minutes(10)))
 struct HungDownloadTests {
     private let scratch: Scratch
     private let server: LoopbackServer

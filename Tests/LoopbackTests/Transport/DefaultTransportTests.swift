@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// The transport that clients share which bring none of their own.
-@Suite("The default transport", .timeLimit(.minutes(2))) struct DefaultTransportTests {
+@Suite("The default transport", .timeLimit(.minutes(10))) struct DefaultTransportTests {
     private let server: LoopbackServer
 
     init() throws {

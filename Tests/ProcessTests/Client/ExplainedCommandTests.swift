@@ -7,7 +7,8 @@ import Testing
 
 @Suite(
     "client.explain: the command, run by bash and curl",
-    .enabled(if: Program.bash.isInstalled && Program.curl.isInstalled, "bash or curl is not installed"))
+    .enabled(if: Program.bash.isInstalled && Program.curl.isInstalled, "bash or curl is not installed"),
+    .timeLimit(.minutes(10)))
 struct ExplainedCommandTests {
     /// Runs the explained command in a shell, and returns what the server received.
     private func received(
@@ -23,7 +24,7 @@ struct ExplainedCommandTests {
         let text = client.explain(endpoint)
         let command = text.components(separatedBy: "\n\n")[0]
         let shell = try Subprocess(
-            try #require(Program.bash.path), ["-c", command + " --silent --max-time 20"], errors: .withOutput)
+            try #require(Program.bash.path), ["-c", command + " --silent --max-time 300"], errors: .withOutput)
         try shell.input.close()
         let (said, status) = try await shell.outcome()
         #expect(status == 0, "\(String(decoding: said, as: UTF8.self)) \(command)")

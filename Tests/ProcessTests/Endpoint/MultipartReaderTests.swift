@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Multipart forms, read by other readers")
+@Suite("Multipart forms, read by other readers", .timeLimit(.minutes(10)))
 struct MultipartReaderTests {
     private let scratch: Scratch
 

@@ -4,7 +4,7 @@ import Testing
 
 #if DEBUG
 /// Real time passes here: a second for each process. Only a debug build says anything.
-@Suite("A program that the default limit makes wait", .timeLimit(.minutes(1)))
+@Suite("A program that the default limit makes wait", .timeLimit(.minutes(10)))
 struct DefaultLimitTests {
     @Test("it says why once, on standard error, unless a limit was set", arguments: [("default", 1), ("set", 0)])
     func program(limit: String, lines: Int) async throws {

@@ -6,7 +6,9 @@ import Foundation
 import Testing
 
 /// Downloads from nginx, whose ranges and validators were not written here.
-@Suite("Downloads from nginx", .enabled(if: Program.nginx.isInstalled, "nginx is not installed"))
+@Suite(
+    "Downloads from nginx", .enabled(if: Program.nginx.isInstalled, "nginx is not installed"),
+    .timeLimit(.minutes(10)))
 struct DownloadNginxTests {
     private let files: Scratch
     private let scratch: Scratch

@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Downloads of other processes") struct DownloadProcessTests {
+@Suite("Downloads of other processes", .timeLimit(.minutes(10))) struct DownloadProcessTests {
     private let server: LoopbackServer
     private let scratch: Scratch
     private let file = LoopbackFile(DownloadScene.content(24 << 20))

@@ -8,7 +8,8 @@ import Testing
 /// Uploads to nginx, which puts the body of each request into a file before it passes the request on.
 @Suite(
     "Uploads to nginx",
-    .enabled(if: Program.openssl.isInstalled && Program.nginx.isInstalled, "openssl or nginx is not installed"))
+    .enabled(if: Program.openssl.isInstalled && Program.nginx.isInstalled, "openssl or nginx is not installed"),
+    .timeLimit(.minutes(10)))
 struct UploadNginxTests {
     /// How the requests go to nginx.
     enum Way: CaseIterable {

@@ -93,7 +93,7 @@ struct MistakesOfTypes: Sendable {
 }
 
 #if os(Linux)
-@Suite("Mistakes that the compiler finds", .timeLimit(.minutes(5)))
+@Suite("Mistakes that the compiler finds", .timeLimit(.minutes(10)))
 struct MistakesOfTypesTests {
     @Test(
         "the compiler reports what the article shows", .enabled(if: Compiler.program != nil),

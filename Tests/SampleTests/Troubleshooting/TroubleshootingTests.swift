@@ -2,7 +2,7 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("Mistakes, and what the article about them says", .timeLimit(.minutes(5)))
+@Suite("Mistakes, and what the article about them says", .timeLimit(.minutes(10)))
 struct TroubleshootingTests {
     @Test("a mistake leads to the message that the article shows", arguments: Mistake.atRunTime)
     func message(of mistake: Mistake) async throws {

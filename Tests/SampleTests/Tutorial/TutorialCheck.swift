@@ -61,7 +61,7 @@ struct TutorialCheck {
     #if os(Linux)
     @Test(
         "after each step the reader's package compiles",
-        .enabled(if: Compiler.program != nil, "there is no swiftc in the PATH"), .timeLimit(.minutes(5)))
+        .enabled(if: Compiler.program != nil, "there is no swiftc in the PATH"), .timeLimit(.minutes(30)))
     func compiling() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tutorial-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

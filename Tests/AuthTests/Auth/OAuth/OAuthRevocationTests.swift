@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("S9: OAuth revokes tokens", .timeLimit(.minutes(1)))
+@Suite("S9: OAuth revokes tokens", .timeLimit(.minutes(10)))
 struct OAuthRevocationTests {
     private let clock = TestClock()
     private let network = scripted()

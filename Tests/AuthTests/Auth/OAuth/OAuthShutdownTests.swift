@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("OAuth: shutting down", .timeLimit(.minutes(1)))
+@Suite("OAuth: shutting down", .timeLimit(.minutes(10)))
 struct OAuthShutdownTests {
     @Test("a shutdown ends a sign-in that waits for the user, and later ones open no page")
     func browser() async throws {

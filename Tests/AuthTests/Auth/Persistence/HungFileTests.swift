@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A session whose disk hangs", .timeLimit(.minutes(1)))
+@Suite("A session whose disk hangs", .timeLimit(.minutes(10)))
 struct HungFileTests {
     private let scratch: Scratch
     private let file: FileTokenPersistence

@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A slow Keychain", .timeLimit(.minutes(1))) struct SlowKeychainTests {
+@Suite("A slow Keychain", .timeLimit(.minutes(10))) struct SlowKeychainTests {
     private let keychain = FakeKeychain()
     private let gate = DispatchSemaphore(value: 0)
     private let begun: AsyncStream<Void>

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("The end of a program after a sign-out", .timeLimit(.minutes(1))) struct AwaitedRemovalTests {
+@Suite("The end of a program after a sign-out", .timeLimit(.minutes(10))) struct AwaitedRemovalTests {
     /// Keeps something of sessions on a disk, and removes it when the test says so.
     private final class Keeper: SessionKeeper {
         let removal = Promise<Void, Never>()

@@ -6,7 +6,7 @@ import Testing
 // Serialized: each case blocks one of the few threads that tasks run on.
 @Suite("A disk that blocks its thread", .serialized)
 struct BlockingDiskTests {
-    @Test("calls on the store do not wait for file work", .timeLimit(.minutes(1)), arguments: BlockingDisk.Work.all)
+    @Test("calls on the store do not wait for file work", .timeLimit(.minutes(10)), arguments: BlockingDisk.Work.all)
     fileprivate func storeIsFree(work: BlockingDisk.Work) async {
         let disk = BlockingDisk(blocking: work)
         let tokens = TokenStore(persistence: disk) { $0 }

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("S16: calls whose session ends after they were sent", .timeLimit(.minutes(1)))
+@Suite("S16: calls whose session ends after they were sent", .timeLimit(.minutes(10)))
 struct EndedCallTests {
     /// What ends a session.
     enum End: CaseIterable, Sendable {

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A lock that fails or is lost, and saves that compare", .timeLimit(.minutes(1)))
+@Suite("A lock that fails or is lost, and saves that compare", .timeLimit(.minutes(10)))
 struct LostLockTests {
     private let clock = TestClock()
     private let shared = SharedSession()

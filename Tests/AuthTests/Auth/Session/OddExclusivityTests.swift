@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A persistence that breaks its contract", .timeLimit(.minutes(1)))
+@Suite("A persistence that breaks its contract", .timeLimit(.minutes(10)))
 struct OddExclusivityTests {
     /// A persistence whose `exclusively` does not run its body while it is told so.
     private final class Idle: TokenPersistence {

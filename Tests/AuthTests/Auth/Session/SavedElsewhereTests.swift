@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("T20: the saved session changes elsewhere", .timeLimit(.minutes(1)))
+@Suite("T20: the saved session changes elsewhere", .timeLimit(.minutes(10)))
 struct SavedElsewhereTests {
     private let clock = TestClock()
     private let shared = SharedSession()

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("The end of a program during a refresh", .timeLimit(.minutes(1)))
+@Suite("The end of a program during a refresh", .timeLimit(.minutes(10)))
 struct ShutdownTests {
     private let clock = TestClock()
     private let network = scripted()

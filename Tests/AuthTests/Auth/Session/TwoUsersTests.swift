@@ -59,7 +59,7 @@ struct TwoUsersTests {
 
     @Test(
         "signing out before the session was read removes the saved session, and is reported",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(10)))
     func signOutFirst() async throws {
         let clock = TestClock()
         let disk = MemoryTokenPersistence()

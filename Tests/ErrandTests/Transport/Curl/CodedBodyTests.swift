@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Coded bodies without a network: in which steps they are decoded.
-@Suite("The steps in which a coded body is decoded", .timeLimit(.minutes(2))) struct CodedBodyTests {
+@Suite("The steps in which a coded body is decoded", .timeLimit(.minutes(10))) struct CodedBodyTests {
     private func take(_ bytes: Data, into buffer: CurlBuffer) {
         #expect(bytes.withUnsafeBytes { buffer.take($0) } == bytes.count)
     }

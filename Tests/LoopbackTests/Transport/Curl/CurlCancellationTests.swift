@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Cancellations on libcurl's thread", .timeLimit(.minutes(2))) struct CurlCancellationTests {
+@Suite("Cancellations on libcurl's thread", .timeLimit(.minutes(10))) struct CurlCancellationTests {
     private let server: LoopbackServer
 
     init() throws {

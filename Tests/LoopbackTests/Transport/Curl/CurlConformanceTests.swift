@@ -3,7 +3,7 @@ import Errand
 import ErrandTesting
 import Testing
 
-@Suite("Transport conformance of libcurl", .timeLimit(.minutes(3))) struct CurlConformanceTests {
+@Suite("Transport conformance of libcurl", .timeLimit(.minutes(10))) struct CurlConformanceTests {
     private static let cases = TransportConformance.all.filter { CurlExclusions.table[$0.description] == nil }
 
     @Test("C94: the transport passes each case with the installed libcurl", arguments: cases)

@@ -8,7 +8,7 @@ import Testing
 /// What happens to a request on a kept connection: one permit is one send, even if libcurl would rather repeat it.
 @Suite(
     "Kept connections", .enabled(if: InstalledLibrary.announcesRequests, InstalledLibrary.announcesNothing),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct CurlReuseTests {
     private let server: LoopbackServer
     private let transport: CurlTransport

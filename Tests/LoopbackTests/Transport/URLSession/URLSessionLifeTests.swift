@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Requests that are cancelled before they begin, and the end of a transport.
-@Suite("The life of a URLSession transport", .timeLimit(.minutes(2))) struct URLSessionLifeTests {
+@Suite("The life of a URLSession transport", .timeLimit(.minutes(10))) struct URLSessionLifeTests {
     private let server: LoopbackServer
 
     init() throws {

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 @Suite(
-    "OAuth, against the authorization server of Authlib", .timeLimit(.minutes(2)),
+    "OAuth, against the authorization server of Authlib", .timeLimit(.minutes(10)),
     .enabled(if: AuthlibServer.isAvailable, AuthlibServer.isMissing))
 struct AuthlibTests {
     private func code(of error: ServiceError?) -> String? {

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("OAuth: apps that prove themselves with a certificate (RFC 8705)")
+@Suite("OAuth: apps that prove themselves with a certificate (RFC 8705)", .timeLimit(.minutes(10)))
 struct ClientCertificateTests {
     private static let document = #"""
         {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "OAuth: pushed parameters and bound tokens, against the authorization server of idpyoidc",
-    .timeLimit(.minutes(2)), .enabled(if: IdpyoidcServer.isAvailable, IdpyoidcServer.isMissing))
+    .timeLimit(.minutes(10)), .enabled(if: IdpyoidcServer.isAvailable, IdpyoidcServer.isMissing))
 struct IdpyoidcTests {
     private let scopes = ["profile", "offline_access"]
 

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("A process that dies")
+@Suite("A process that dies", .timeLimit(.minutes(10)))
 struct KilledProcessTests {
     private let scratch: Scratch
     private let file: FileTokenPersistence

@@ -5,7 +5,7 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("A process without libcrypto, such as one in a small container", .timeLimit(.minutes(1)))
+@Suite("A process without libcrypto, such as one in a small container", .timeLimit(.minutes(10)))
 struct MissingLibraryTests {
     private let scratch: Scratch
     private let file: FileTokenPersistence

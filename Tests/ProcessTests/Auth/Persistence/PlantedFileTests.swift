@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A session file that somebody else may have planted or removed")
+@Suite("A session file that somebody else may have planted or removed", .timeLimit(.minutes(10)))
 struct PlantedFileTests {
     private let scratch: Scratch
     private let file: FileTokenPersistence

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("A session shared by several processes")
+@Suite("A session shared by several processes", .timeLimit(.minutes(10)))
 struct SharedFileTests {
     private let scratch: Scratch
     private let file: FileTokenPersistence

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// A tool that a script starts twenty times at once: `TokenSharer run`.
-@Suite("Many runs of a tool", .timeLimit(.minutes(2))) struct ToolRunsTests {
+@Suite("Many runs of a tool", .timeLimit(.minutes(10))) struct ToolRunsTests {
     private static let runs = 20
 
     private let scratch: Scratch

@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("T20: a session file that another process changes", .timeLimit(.minutes(2)))
+@Suite("T20: a session file that another process changes", .timeLimit(.minutes(10)))
 struct WatchedFileTests {
     private let scratch: Scratch
     private let refreshes = Noted(0)

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Heads that no proper server sends, and that libcurl accepts.
-@Suite("Heads that libcurl accepts although they are invalid", .timeLimit(.minutes(2))) struct CurlBadHeadTests {
+@Suite("Heads that libcurl accepts although they are invalid", .timeLimit(.minutes(10))) struct CurlBadHeadTests {
     private let server: LoopbackServer
     private let transport = CurlTransport()
 

@@ -10,7 +10,7 @@ import Testing
     "The first calls to a server",
     .enabled(
         if: Program.openssl.isInstalled && Program.python3.isInstalled, "openssl or python3 is not installed"),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct CurlFirstCallsTests {
     /// What the server does with the first connection: its handshake, or nothing.
     private enum First: String {

@@ -11,7 +11,7 @@ import Testing
     .enabled(
         if: Program.openssl.isInstalled && Program.python3.isInstalled, "openssl or python3 is not installed"),
     .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct CurlHTTP2FrameTests {
     private let authority: TestAuthority
     private let transport: CurlTransport

@@ -10,7 +10,7 @@ import Testing
     "HTTP/2 through libcurl",
     .enabled(if: Program.openssl.isInstalled && Program.nginx.isInstalled, "openssl or nginx is not installed"),
     .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2),
-    .timeLimit(.minutes(3)))
+    .timeLimit(.minutes(10)))
 struct CurlHTTP2Tests {
     private let authority: TestAuthority
     private let transport: CurlTransport

@@ -10,7 +10,7 @@ import Testing
 @Suite(
     "HTTP/3 beside HTTP/2, through libcurl", .enabled(if: HTTP3Server.isAvailable, HTTP3Server.isMissing),
     .enabled(if: Program.nginx.isInstalled, "nginx is not installed"),
-    .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2), .timeLimit(.minutes(2)))
+    .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2), .timeLimit(.minutes(10)))
 struct CurlHTTP3BesideHTTP2Tests {
     private let authority: TestAuthority
 

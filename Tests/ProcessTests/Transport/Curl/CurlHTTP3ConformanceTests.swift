@@ -8,7 +8,7 @@ import Testing
 /// to the case's `LoopbackServer`, so what only that server sends has become something else by then.
 @Suite(
     "Transport conformance of libcurl over HTTP/3", .enabled(if: HTTP3Server.isAvailable, HTTP3Server.isMissing),
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(10)))
 struct CurlHTTP3ConformanceTests {
     /// Not C21, C48 and D10, which are about the server's end of what was cancelled: see `lateResets`.
     private static let numbers: Set<String> = [

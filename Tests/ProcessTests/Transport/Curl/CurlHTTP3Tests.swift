@@ -7,7 +7,7 @@ import Testing
 
 /// HTTP/3 against a server of aioquic, which `.ci/libcurls` installs.
 @Suite(
-    "HTTP/3 through libcurl", .enabled(if: HTTP3Server.isAvailable, HTTP3Server.isMissing), .timeLimit(.minutes(3)))
+    "HTTP/3 through libcurl", .enabled(if: HTTP3Server.isAvailable, HTTP3Server.isMissing), .timeLimit(.minutes(10)))
 struct CurlHTTP3Tests {
     private let authority: TestAuthority
 

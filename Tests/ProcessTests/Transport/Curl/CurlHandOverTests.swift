@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// What is passed to libcurl unchanged, and what is released when a call is over.
-@Suite("What libcurl gets and releases", .timeLimit(.minutes(2))) struct CurlHandOverTests {
+@Suite("What libcurl gets and releases", .timeLimit(.minutes(10))) struct CurlHandOverTests {
     private let server: LoopbackServer
     private let transport = CurlTransport()
 

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// libcurl's handles are reused, and the options of one request must not affect the next.
-@Suite("A reused handle", .timeLimit(.minutes(2))) struct CurlHandleTests {
+@Suite("A reused handle", .timeLimit(.minutes(10))) struct CurlHandleTests {
     private let server: LoopbackServer
     private let transport = CurlTransport()
 

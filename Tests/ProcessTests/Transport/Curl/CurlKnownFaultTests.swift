@@ -7,7 +7,7 @@ import Testing
 
 /// Servers that exploit published faults of libcurl: what `CurlTransport.knownFaults` names shows, and the transport
 /// prevents the others with every version.
-@Suite("Published faults of libcurl", .timeLimit(.minutes(2))) struct CurlKnownFaultTests {
+@Suite("Published faults of libcurl", .timeLimit(.minutes(10))) struct CurlKnownFaultTests {
     private let server: LoopbackServer
 
     init() throws {
@@ -118,7 +118,7 @@ import Testing
 @Suite(
     "Published faults of libcurl over HTTP/2",
     .enabled(if: Program.openssl.isInstalled && Program.python3.isInstalled, "openssl or python3 is not installed"),
-    .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2), .timeLimit(.minutes(2)))
+    .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2), .timeLimit(.minutes(10)))
 struct CurlKnownHTTP2FaultTests {
     private let authority: TestAuthority
 

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// What is left when clients have ended, in a process that does nothing else.
-@Suite("What libcurl leaves behind", .timeLimit(.minutes(2))) struct CurlLeftoversTests {
+@Suite("What libcurl leaves behind", .timeLimit(.minutes(10))) struct CurlLeftoversTests {
     @Test("C25: each descriptor and each thread ends with its client", arguments: ["shutdown", "drop"])
     func leftovers(ending: String) async throws {
         let server = try LoopbackServer()

@@ -8,7 +8,7 @@ import Foundation
 import Testing
 
 /// Machines whose libcurl is missing or unsuitable: each test starts a process that finds another library first.
-@Suite("The installed libcurl", .timeLimit(.minutes(2))) struct CurlLibraryTests {
+@Suite("The installed libcurl", .timeLimit(.minutes(10))) struct CurlLibraryTests {
     private static let needsCompiler: Comment = "clang is not installed"
     #if LinkedCurl
     // A program that libcurl is linked with does not start without these functions.

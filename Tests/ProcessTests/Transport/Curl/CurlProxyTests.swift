@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Requests through a proxy.
-@Suite("Proxies through libcurl", .timeLimit(.minutes(2))) struct CurlProxyTests {
+@Suite("Proxies through libcurl", .timeLimit(.minutes(10))) struct CurlProxyTests {
     private func send(
         _ url: String, through proxy: CurlTransport.Options.Proxy, authorities: String? = nil,
         headers: HTTPHeaders = [:]

@@ -8,7 +8,7 @@ import Testing
 /// A single request on an idle connection is sent by the thread of its caller, and everything else by libcurl's.
 @Suite(
     "The thread that sends", .enabled(if: InstalledLibrary.announcesRequests, InstalledLibrary.announcesNothing),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct CurlSendingThreadTests {
     /// The thread on which libcurl was about to send a request.
     private struct Sender {

@@ -2,7 +2,9 @@
 import Testing
 
 /// The shim's records of sockets, in a small program of their own.
-@Suite("Sockets that libcurl opens", .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+@Suite(
+    "Sockets that libcurl opens", .enabled(if: Program.clang.isInstalled, "clang is not installed"),
+    .timeLimit(.minutes(10)))
 struct CurlSocketTests {
     /// Runs a program that consists of these lines, and returns what it prints.
     private func run(_ lines: String) async throws -> String {

@@ -4,7 +4,7 @@ import Testing
 
 /// The shim's stock of handles, in a small program of its own.
 @Suite(
-    "Handles that are used once", .timeLimit(.minutes(2)),
+    "Handles that are used once", .timeLimit(.minutes(10)),
     .enabled(if: Program.clang.isInstalled, "clang is not installed"))
 struct CurlSpentHandleTests {
     @Test("they are freed and created at once or together, and no more than 64 of each kind are kept")

@@ -8,7 +8,7 @@ import Testing
 /// Which certificates are trusted and which are not, with OpenSSL's own server.
 @Suite(
     "TLS through libcurl", .enabled(if: Program.openssl.isInstalled, "openssl is not installed"),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct CurlTLSTests {
     private let authority: TestAuthority
 

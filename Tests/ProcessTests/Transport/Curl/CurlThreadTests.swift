@@ -5,7 +5,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("The thread of libcurl", .timeLimit(.minutes(1))) struct CurlThreadTests {
+@Suite("The thread of libcurl", .timeLimit(.minutes(10))) struct CurlThreadTests {
     @Test("it blocks all signals but those of faults and profilers; threads that are started from it inherit that")
     func signals() async throws {
         let server = try LoopbackServer()

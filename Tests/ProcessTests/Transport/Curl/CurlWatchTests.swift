@@ -8,7 +8,7 @@ import Testing
 /// A system that does not watch the transport's sockets.
 @Suite(
     "Sockets that cannot be watched", .enabled(if: Program.clang.isInstalled, "clang is not installed"),
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(10)))
 struct CurlWatchTests {
     private let scratch: Scratch
     private let server: LoopbackServer

@@ -37,7 +37,7 @@ private struct FakeAppBrowser: Browser {
     }
 }
 
-@Suite("OAuth: the system's session in an app", .timeLimit(.minutes(1)))
+@Suite("OAuth: the system's session in an app", .timeLimit(.minutes(10)))
 struct WebSessionTests {
     @Test(
         "the session ends at the app's own scheme, or at its site on request",

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("OAuth: sign-ins that the server, the user or the task ends", .timeLimit(.minutes(1)))
+@Suite("OAuth: sign-ins that the server, the user or the task ends", .timeLimit(.minutes(10)))
 struct SignInRefusalTests {
     /// The error of a sign-in whose redirect has these parameters beside the right `state` and `iss`.
     private func error(after more: QueryItems) async throws -> (error: ServiceError?, scene: SignInScene) {

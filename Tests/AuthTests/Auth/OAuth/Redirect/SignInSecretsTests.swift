@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("OAuth: what a sign-in shows", .timeLimit(.minutes(1)))
+@Suite("OAuth: what a sign-in shows", .timeLimit(.minutes(10)))
 struct SignInSecretsTests {
     /// What the token endpoint makes of the texts that it must not see again.
     enum Answer: CaseIterable {

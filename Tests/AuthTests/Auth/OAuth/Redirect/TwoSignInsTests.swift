@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("OAuth: sign-ins at the same time", .timeLimit(.minutes(2)))
+@Suite("OAuth: sign-ins at the same time", .timeLimit(.minutes(10)))
 struct TwoSignInsTests {
     /// A sign-in whose page is open, and whose receiver waits.
     private struct Open {

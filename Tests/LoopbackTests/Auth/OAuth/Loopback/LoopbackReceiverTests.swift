@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("OAuth: the receiver on this machine", .timeLimit(.minutes(2)))
+@Suite("OAuth: the receiver on this machine", .timeLimit(.minutes(10)))
 struct LoopbackReceiverTests {
     /// A receiver that waits for an answer with the state `good`.
     private struct Scene {

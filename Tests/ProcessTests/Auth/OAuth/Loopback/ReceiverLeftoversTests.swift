@@ -3,7 +3,7 @@ import ErrandTestSupport
 import Testing
 
 /// What is left when sign-ins have ended, in a process that does nothing else.
-@Suite("OAuth: what a receiver leaves behind", .timeLimit(.minutes(2))) struct ReceiverLeftoversTests {
+@Suite("OAuth: what a receiver leaves behind", .timeLimit(.minutes(10))) struct ReceiverLeftoversTests {
     @Test(
         "S5: no descriptor or port of a receiver is left after cancellation, the limit and a failure",
         arguments: ["cancelled", "late", "failed"])
