@@ -25,7 +25,8 @@ func say(_ line: String) {
 
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
 guard arguments.count >= 2 else { exit(64) }
-let file = FileTokenPersistence(path: arguments[1])
+// Many processes may wait for one another, on a machine that is busy.
+let file = FileTokenPersistence(path: arguments[1], lockTimeout: .seconds(60))
 
 switch arguments[0] {
 case "rewrite":

@@ -18,8 +18,10 @@ package final class FileLock: Sendable {
 
     /// Waits for the lock, but no longer than `timeout` for a process that holds it and does not change the file.
     /// Returns `nil` if no lock is possible: the folder is not writable, or the file system has no locks.
+    ///
+    /// The other process lives in real time, and so does this wait, except in a test of the wait.
     package static func acquire(
-        beside file: PrivateFile, within timeout: Duration
+        beside file: PrivateFile, within timeout: Duration, time: any TimeSource = .system
     ) async throws(StorageError) -> FileLock? {
         var attempt = LockAttempt(on: file)
         var wait = LockWait(timeout)
@@ -35,14 +37,14 @@ package final class FileLock: Sendable {
                 let holder = "another process has held \(file.lockPath) for \(timeout.displayText)"
                 throw file.failure(.locked, "is locked: \(holder); check whether that process hangs")
             }
-            let began = ContinuousClock.now
+            let began = time.now
             // The sleep fails only if the task is canceled.
-            guard (try? await Task.sleep(for: pause)) != nil else {
+            guard (try? await time.sleep(for: pause)) != nil else {
                 throw file.failure(.locked, "is locked by another process, and the task was canceled while it waited")
             }
-            // The other process lives in real time, so this wait does too. A pause that was much longer than asked for
-            // shows that the machine is overloaded or was asleep. Then the other process was hindered as well.
-            wait.spend(min(.now - began, pause * 10))
+            // A pause that was much longer than asked for shows that the machine is overloaded or was asleep. Then the
+            // other process was hindered as well.
+            wait.spend(min(began.duration(to: time.now), pause * 10))
         }
     }
 

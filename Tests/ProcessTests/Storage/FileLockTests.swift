@@ -1,10 +1,11 @@
 @testable import Errand
+import ErrandSimulation
 import ErrandTestSupport
 import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("The lock on a session file", .timeLimit(.minutes(2)))
+@Suite("The lock on a session file", .timeLimit(.minutes(10)))
 struct FileLockTests {
     private let scratch: Scratch
     private let file: FileTokenPersistence
@@ -63,48 +64,113 @@ struct FileLockTests {
         "holders that work one after another are waited for, although together they exceed the time limit",
         arguments: [Data.WritingOptions.atomic, []])
     func busy(options: Data.WritingOptions) async throws {
-        let patient = FileTokenPersistence(path: scratch.path("session"), lockTimeout: .seconds(5))
+        let clock = TestClock()
         try await file.save(session)
-        let other = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
+        let path = scratch.path("session")
+        let other = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         #expect(flock(other, LOCK_EX) == 0)
-        async let waiter = waitProblem { try await patient.exclusively { _ in } }
-        let saved = try #require(FileManager.default.contents(atPath: scratch.path("session")))
-        // A thread of its own, so that the file changes in time while other tests keep those of all tasks busy.
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread { [path = scratch.path("session")] in
-                for _ in 0..<12 {
-                    // Far less than the time limit; all of them together are longer than it.
-                    Thread.sleep(forTimeInterval: 0.5)
-                    // A new file may have the number of the one before the last, as one that is written in place has.
-                    try? saved.write(to: URL(fileURLWithPath: path), options: options)
-                }
-                continuation.resume()
-            }
+        let waiter = Task {
+            try await FileLock.acquire(beside: PrivateFile(path: path), within: .milliseconds(50), time: clock)
         }
-        #expect(close(other) == 0)
-        #expect(await waiter == nil)
+        let saved = try #require(FileManager.default.contents(atPath: path))
+        for _ in 0..<12 {
+            // Four of the five pauses that are its time limit.
+            for _ in 0..<4 {
+                await clock.sleepers(atLeast: 1)
+                await clock.advance(by: .milliseconds(10))
+            }
+            await clock.sleepers(atLeast: 1)
+            // A new file may have the number of the one before the last, as one that is written in place has.
+            try saved.write(to: URL(fileURLWithPath: path), options: options)
+        }
+        unlockAndClose(other)
+        await clock.advance(by: .milliseconds(10))
+        let lock = try await waiter.value
+        #expect(lock != nil)
+        await lock?.release()
+    }
+
+    @Test("a holder that does not change the file is given up at the time limit")
+    func hung() async throws {
+        let clock = TestClock()
+        try await file.save(session)
+        let path = scratch.path("session")
+        let other = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        #expect(flock(other, LOCK_EX) == 0)
+        let waiter = Task {
+            try await FileLock.acquire(beside: PrivateFile(path: path), within: .milliseconds(50), time: clock)
+        }
+        for _ in 0..<5 {
+            await clock.sleepers(atLeast: 1)
+            await clock.advance(by: .milliseconds(10))
+        }
+        let error = await #expect(throws: StorageError.self) { try await waiter.value }
+        #expect(error?.kind == .locked)
+        unlockAndClose(other)
     }
 
     @Test("time in which the disk does not respond is no time in which another process holds the lock")
     func slowDisk() async throws {
+        let clock = TestClock()
         let locked = PrivateFile(path: scratch.path("session"))
         let holder = try #require(try await FileLock.acquire(beside: locked, within: .seconds(1)))
         let gate = DispatchSemaphore(value: 0)
         DiskThreads.shared.submit(at: DiskPlace(locked.path)) { gate.wait() }
-        async let waiter = FileLock.acquire(beside: locked, within: .seconds(1))
-        // Longer than the waiter's time limit. Its first attempt waits for the disk, and the release comes behind it.
-        try await Task.sleep(for: .seconds(1.5))
-        async let release: Void = holder.release()
-        try await Task.sleep(for: .seconds(0.2))
+        async let waiter = FileLock.acquire(beside: locked, within: .seconds(1), time: clock)
+        // So that its first attempt waits for the disk; nothing reports that.
+        try await Task.sleep(for: .milliseconds(100))
+        await clock.advance(by: .seconds(3600))
         gate.signal()
-        await release
+        await holder.release()
+        // It may have been in a pause.
+        await clock.advance(by: .milliseconds(10))
         let lock = try await waiter
         #expect(lock != nil)
         await lock?.release()
     }
 
+    /// Time in which each pause lasts for two hours, as if the process had been suspended.
+    private struct SuspendedTime: TimeSource {
+        let clock = TestClock()
+        let pauses = AsyncStream.makeStream(of: Void.self)
+
+        var now: Instant { clock.now }
+        var date: Date { clock.date }
+        var executor: (any TaskExecutor)? { nil }
+
+        func random() -> UInt64 { clock.random() }
+
+        func schedule(
+            at instant: Instant, for purpose: Alarm.Purpose, _ action: @escaping @Sendable () -> Void
+        ) -> Alarm {
+            let alarm = clock.schedule(at: instant, for: purpose, action)
+            clock.advanceAtOnce(by: .seconds(7200))
+            pauses.continuation.yield()
+            return alarm
+        }
+    }
+
     @Test("a process that was suspended while it waited does not give up when it continues")
     func suspended() async throws {
+        let path = scratch.path("session")
+        let other = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        #expect(flock(other, LOCK_EX) == 0)
+        let time = SuspendedTime()
+        let waiter = Task {
+            try await FileLock.acquire(beside: PrivateFile(path: path), within: .seconds(3600), time: time)
+        }
+        var pauses = time.pauses.stream.makeAsyncIterator()
+        for _ in 0..<3 { await pauses.next() }
+        unlockAndClose(other)
+        let lock = try await waiter.value
+        #expect(lock != nil)
+        await lock?.release()
+    }
+
+    @Test(
+        "nor does a real process, which a signal suspends",
+        .enabled(if: LongRun.isWanted, "a busy machine may take longer than the limit of the process"))
+    func suspendedProcess() async throws {
         let other = open(scratch.path("session.lock"), O_RDWR | O_CREAT, 0o600)
         #expect(flock(other, LOCK_EX) == 0)
         let child = try Child("lock", scratch.path("session"))
