@@ -18,8 +18,25 @@ extension TransportConformance {
             }
             try scene.expect("may have reached the server", failure.mayHaveReachedServer, is: false)
         },
-        silence("a server that reads the request and stays silent") { $0.on(.get, "/x", .silence.always) },
-        silence("a server that accepts and reads nothing") { server in server.onConnection { _ in .silence } },
+        Case("C31", "a server that reads the request and stays silent is a timeout of the attempt") { scene in
+            scene.server.on(.get, "/x", .silence.always)
+            let time = SteppedTime()
+            let error = try await silenceError(scene, time)
+            try expectTimeout(scene, error, .attempt)
+            try scene.expect("may have reached the server", error.mayHaveReachedServer, is: true)
+            try await scene.expectNoConnection()
+        },
+        Case("C31", "a server that accepts and reads nothing is a timeout of the attempt") { scene in
+            scene.server.onConnection { _ in .silence }
+            // Nothing shows when the request has left: far longer than that takes.
+            let (error, duration) = try await scene.failure("a timeout") { () async throws(ServiceError) in
+                try await scene.client().run(Endpoint<Int>.get("x").timeout(.seconds(3)))
+            }
+            try expectTimeout(scene, error, .attempt)
+            try scene.expect("may have reached the server", error.mayHaveReachedServer, is: true)
+            try scene.expect("soon after 3 s", duration < ConformanceScene.promptly, seen: duration)
+            try await scene.expectNoConnection()
+        },
         broken(.beforeHead, by: .close, .reset),
         broken(.beforeHead, by: .reset, .reset),
         broken(.withinHead, by: .close, .reset, .truncated),
@@ -46,16 +63,25 @@ extension TransportConformance {
             .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n[1, 2]\r\n")),
     ]
 
-    private static func silence(_ what: String, _ script: @escaping @Sendable (LoopbackServer) -> Void) -> Case {
-        Case("C31", "\(what) is a timeout of the attempt") { scene in
-            script(scene.server)
-            let (error, duration) = try await scene.failure("a timeout") { () async throws(ServiceError) in
-                try await scene.client().run(Endpoint<Int>.get("x").timeout(.milliseconds(300)))
+    /// Returns the error of a call whose timeout passes when the server has received its request.
+    private static func silenceError(_ scene: ConformanceScene, _ time: SteppedTime) async throws -> ServiceError {
+        try await scene.within(ConformanceScene.promptly, "a timeout") {
+            try await withThrowingTaskGroup(of: ServiceError?.self) { group in
+                group.addTask {
+                    try await scene.failure("a timeout") { () async throws(ServiceError) in
+                        let client = scene.client { $0.time = time }
+                        return try await client.run(Endpoint<Int>.get("x").timeout(.seconds(10)))
+                    }.error
+                }
+                group.addTask {
+                    await scene.server.received(atLeast: 1)
+                    await time.advance(by: .seconds(10))
+                    return nil
+                }
+                defer { group.cancelAll() }
+                for try await case let error? in group { return error }
+                throw CancellationError()
             }
-            try expectTimeout(scene, error, .attempt)
-            try scene.expect("may have reached the server", error.mayHaveReachedServer, is: true)
-            try scene.expect("soon after 300 ms", duration < ConformanceScene.promptly, seen: duration)
-            try await scene.expectNoConnection()
         }
     }
 

@@ -20,12 +20,12 @@ struct ConformanceScene: Sendable {
     typealias Outcome = Result<Answer, ServiceError>
 
     /// The time limit of a case.
-    static let longest = Duration.seconds(120)
+    static let longest = Duration.seconds(300)
     /// The time limit of one step, even on a busy machine under the thread sanitizer.
-    static let timeLimit = Duration.seconds(20)
+    static let timeLimit = Duration.seconds(60)
     /// The time limit for what happens "at once". It does not measure speed: cases may run in parallel on a busy
     /// machine, and what does not happen at once would take forever here.
-    static let promptly = Duration.seconds(20)
+    static let promptly = Duration.seconds(60)
 
     let server: LoopbackServer
     let transport: any Transport
