@@ -59,14 +59,10 @@ package final class Subprocess: Sendable {
         try await Self.waiting { (try self.said(), self.end()) }
     }
 
-    /// Runs work that waits for a process on a thread of its own: other tasks need the few threads of the pool, and one
-    /// of them may have to do what the process waits for.
-    package static func waiting<Value: Sendable>(
-        for work: @escaping @Sendable () throws -> Value
-    ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
-        }
+    /// Runs work that waits for a process on a thread of its own: one of the pool may have to do what the process waits
+    /// for.
+    package static func waiting<Value: Sendable>(for work: @Sendable () throws -> Value) async throws -> Value {
+        try await OwnThread.run(work)
     }
 
     /// Reads its output to the end.
