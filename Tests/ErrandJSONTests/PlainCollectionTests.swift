@@ -60,7 +60,9 @@ struct PlainCollectionTests {
     @Test("they have the values and the errors of JSONDecoder", arguments: elements.indices)
     func sameOutcome(element: Int) {
         func check<Value: Decodable>(_ type: Value.Type, _ strategies: Strategies) {
-            for document in Self.documents {
+            for (number, document) in Self.documents.enumerated() {
+                // In a usual run each type reads some of the documents, and each document is read as some types.
+                guard LongRun.isWanted || number % 6 == element % 6 else { continue }
                 let outcome = Outcome.both(type, Data(document.utf8), strategies)
                 #expect(outcome.ours == outcome.theirs, "\(document) as \(type), \(strategies)")
             }
@@ -201,7 +203,7 @@ struct PlainCollectionTests {
 
     @Test("a decoding that was stopped ends with the error of the question", arguments: [true, false])
     func stops(isStopped: Bool) throws {
-        let count = 40_000
+        let count = LongRun.isWanted ? 40_000 : 20_000
         func list(_ element: String) -> Data {
             Data("[\(Array(repeating: element, count: count).joined(separator: ","))]".utf8)
         }

@@ -62,7 +62,11 @@ struct CacheFilling {
     /// What belongs to a resource: mostly little, and sometimes more than is written at once.
     private static func body(_ number: Int) -> Data {
         let size = number % 10 == 0 ? 100_000 : 2000 + number
-        return Data((0..<size).map { UInt8(truncatingIfNeeded: ($0 &* 31) ^ ($0 >> 8) ^ number) })
+        // No power of two, so that a piece at another place is not the same.
+        let block = Data((0..<251).map { UInt8(truncatingIfNeeded: ($0 &* 31) ^ number) })
+        var body = Data(capacity: size)
+        while body.count < size { body += block.prefix(size - body.count) }
+        return body
     }
 
     private struct Network: Transport {

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// A walk over what users do with a client, its cache and its sessions, against a server that counts its changes.
-@Suite("Whatever users do, no user is given what is out of date or belongs to another", .timeLimit(.minutes(2)))
+@Suite("Whatever users do, no user is given what is out of date or belongs to another", .timeLimit(.minutes(10)))
 struct CacheClientWalkTests {
     private static let lifetime = 20
 
@@ -43,9 +43,10 @@ struct CacheClientWalkTests {
     }
 
     @Test(
-        "K1, K6, K7, K11, K15: 1,000 steps of tasks that read, change, sign in and out",
+        "K1, K6, K7, K11, K15: tasks that read, change, sign in and out, each in its time",
         arguments: [1, 2, 3, 4, 5, 6] as [UInt64], CacheKind.allCases)
     func walk(seed: UInt64, kind: CacheKind) async throws {
+        let steps = LongRun.isWanted ? 1000 : 350
         let scratch = try Scratch()
         let clock = TestClock(seed: seed)
         let (server, network, random) = (Server(clock), scripted(), Noted(SeededRandom(seed)))
@@ -76,7 +77,7 @@ struct CacheClientWalkTests {
         let kinds = Noted<[String: Int]>([:])
         await clock.run {
             await withTaskGroup(of: Void.self) { group in
-                for _ in 0..<1000 {
+                for _ in 0..<steps {
                     try? await clock.sleep(for: .milliseconds(int(0...2000)))
                     let name = "r\(int(0...2))"
                     let path = "/\(name)"
@@ -116,6 +117,8 @@ struct CacheClientWalkTests {
                 }
             }
         }
-        for kind in ["hit", "miss", "revalidated"] { #expect(kinds.value[kind, default: 0] > 20, "\(kinds.value)") }
+        for kind in ["hit", "miss", "revalidated"] {
+            #expect(kinds.value[kind, default: 0] > steps / 50, "\(kinds.value)")
+        }
     }
 }

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("The files of a cache", .timeLimit(.minutes(1))) struct CacheEntryFileTests {
+@Suite("The files of a cache", .timeLimit(.minutes(10))) struct CacheEntryFileTests {
     private let scratch: Scratch
 
     init() throws {
@@ -85,7 +85,9 @@ import Testing
             await store().put(response, CacheSample.key())
             let path = try #require(try entries().first)
             let whole = try #require(FileManager.default.contents(atPath: path))
-            var damaged = (0..<whole.count * 8).map { bit in
+            // Seven passes each bit of a byte in turn.
+            let bits = stride(from: 0, to: whole.count * 8, by: LongRun.isWanted ? 1 : 7)
+            var damaged = bits.map { bit in
                 var copy = whole
                 copy[bit / 8] ^= 1 << (bit % 8)
                 return copy

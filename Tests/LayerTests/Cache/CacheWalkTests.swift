@@ -1,15 +1,16 @@
 @testable import Errand
+import ErrandTestSupport
 import Foundation
 import Testing
 
 /// A walk over arrangements of headers, against a reading of the rules that is as simple as possible.
 @Suite("No arrangement of headers makes a stale response fresh") struct CacheWalkTests {
-    @Test(
-        "K1, K5, K14, K15: 20,000 arrangements: what is served is fresh, or allowed to be stale", arguments: [1, 2, 3])
+    @Test("K1, K5, K14, K15: what is served is fresh, or allowed to be stale", arguments: [1, 2, 3])
     func walk(seed: UInt64) {
+        let arrangements = LongRun.isWanted ? 20_000 : 4000
         var random = SeededCacheText(seed: seed)
         var counts: [String: Int] = [:]
-        for _ in 0..<20_000 {
+        for _ in 0..<arrangements {
             let response = Arrangement(&random)
             guard let stored = CacheSample.stored(response.headers) else {
                 counts["unstored", default: 0] += 1
@@ -39,7 +40,9 @@ import Testing
             }
         }
         // The walk is of use only if it comes everywhere.
-        for kind in ["unstored", "fresh", "stale", "asked"] { #expect(counts[kind, default: 0] > 300, "\(counts)") }
+        for kind in ["unstored", "fresh", "stale", "asked"] {
+            #expect(counts[kind, default: 0] > arrangements / 67, "\(counts)")
+        }
     }
 
     /// A response whose directives are made up.

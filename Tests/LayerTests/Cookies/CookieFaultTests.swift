@@ -51,7 +51,7 @@ import Testing
     func manyCookies() throws {
         var scene = JarScene()
         let value = String(repeating: "v", count: 3000)
-        for number in 0..<10_000 {
+        for number in 0..<(LongRun.isWanted ? 10_000 : 1000) {
             try scene.set("c\(number)=\(value); Domain=example.com", from: "https://evil.example.com/")
         }
         try scene.set("sid=1; Path=/")

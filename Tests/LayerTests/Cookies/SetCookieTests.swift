@@ -119,8 +119,9 @@ import Testing
             String(repeating: "x", count: 2000),
         ]
         var random = SeededRandom(2)
+        let lines = LongRun.isWanted ? 100_000 : 20_000
         var read = 0
-        for _ in 0..<100_000 {
+        for _ in 0..<lines {
             let line = (0..<random.int(0...12)).map { _ in words.randomElement(using: &random) ?? "" }.joined()
             guard let cookie = SetCookie(line) else { continue }
             read += 1
@@ -130,6 +131,6 @@ import Testing
                 && cookie.path?.hasPrefix("/") != false && again?.name == cookie.name && again?.value == cookie.value
             #expect(isFine, "\(line.debugDescription)")
         }
-        #expect(read > 10_000)
+        #expect(read > lines / 10)
     }
 }
