@@ -91,7 +91,7 @@ final class EtcdCluster: Sendable {
         /// Waits until the members listen. Returns whether another process has taken a port before one did.
         func hasLostPort() async throws -> Bool {
             for index in logs.indices {
-                for _ in 0..<100 {
+                for _ in 0..<1200 {
                     let text = log(index)
                     if text.contains("address already in use") { return true }
                     if text.contains("now serving peer") { break }
@@ -151,7 +151,7 @@ final class EtcdCluster: Sendable {
 
     /// Waits until a store can read.
     func isReady(for store: EtcdFleetStore) async throws {
-        for _ in 0..<600 {
+        for _ in 0..<1200 {
             if await storeProblem({ try await store.read("ready") }) == nil { return }
             try await Task.sleep(for: .milliseconds(100))
         }
