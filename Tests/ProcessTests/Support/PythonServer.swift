@@ -23,9 +23,11 @@ final class PythonServer: Sendable {
     }
 
     /// Puts TLS in front of a `LoopbackServer`: each connection is forwarded, byte by byte. It ends with a TLS closing
-    /// alert, unless it is `abrupt`. It makes a note each time bytes that contain `word` have reached the client.
+    /// alert, unless it is `abrupt`. It makes a note each time bytes that contain `word` have reached the client, and
+    /// one when the end of a connection has, if `notesEnds`.
     static func front(
-        of server: LoopbackServer, _ certificate: TestCertificate, isAbrupt: Bool = false, noting word: String = ""
+        of server: LoopbackServer, _ certificate: TestCertificate, isAbrupt: Bool = false, noting word: String = "",
+        notesEnds: Bool = false
     ) async throws -> PythonServer {
         try await PythonServer(
             certificate,
@@ -47,6 +49,10 @@ final class PythonServer: Sendable {
                             note("arrived")
                 server.close()
                 if not \(isAbrupt ? "True" : "False"): end(connection)
+                if \(notesEnds ? "True" : "False"):
+                    connection.shutdown(socket.SHUT_WR)
+                    settle(connection)
+                    note("ended")
             """)
     }
 
@@ -113,12 +119,26 @@ final class PythonServer: Sendable {
             exactly(connection, 24)
             connection.sendall(frame(SETTINGS, 0, 0, settings))
 
+        # The heads of requests that came while the server waited for something else, by connection.
+        heads = {}
+
         # The stream of the next request, whose head has come; and whether it has no body.
         def next_request(connection):
+            waiting = heads.setdefault(connection, [])
+            while not waiting:
+                type, flags, stream, _ = next_frame(connection)
+                if type == SETTINGS and not flags: connection.sendall(frame(SETTINGS, 1))
+                if type == HEADERS: waiting.append((stream, flags & END_STREAM))
+            return waiting.pop(0)
+
+        # Waits until the client has read all frames that were sent: only then does it answer a PING.
+        def until_read(connection):
+            connection.sendall(frame(PING, 0, 0, bytes(8)))
             while True:
                 type, flags, stream, _ = next_frame(connection)
                 if type == SETTINGS and not flags: connection.sendall(frame(SETTINGS, 1))
-                if type == HEADERS: return stream, flags & END_STREAM
+                if type == HEADERS: heads.setdefault(connection, []).append((stream, flags & END_STREAM))
+                if type == PING and flags: return
 
         def run():
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
