@@ -32,5 +32,16 @@ struct Census: Equatable {
         }
         return census
     }
+
+    /// Returns the census when there is no more of anything than in another one, or the settled one after a minute:
+    /// longer than a busy machine takes to end a thread.
+    static func settled(atMost limit: Census) async throws -> Census {
+        for _ in 0..<6000 {
+            let census = try Census()
+            if census.descriptors <= limit.descriptors, census.threads <= limit.threads { return census }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return try await settled()
+    }
 }
 #endif

@@ -16,7 +16,7 @@ struct Leftovers {
         // A transport that was never used holds nothing after its shutdown either, even while it is still referenced.
         let unused = (0..<Self.clients).map { _ in CurlTransport() }
         for transport in unused { await transport.shutdown() }
-        let after = try await Census.settled()
+        let after = try await Census.settled(atMost: before)
         withExtendedLifetime(unused) {}
         for census in [before, during, after] { print(census.descriptors, census.threads) }
     }

@@ -24,7 +24,7 @@ struct Receivers {
         _ = try await round(1)
         let before = try await Census.settled()
         let (during, listening) = try await round(count)
-        let after = try await Census.settled()
+        let after = try await Census.settled(atMost: before)
         for census in [before, during, after] { print(census.descriptors) }
         print(listening)
     }

@@ -161,8 +161,8 @@ case "lookups" where [6, 7].contains(arguments.count):
         gate: arguments[4], lookupEnds: arguments[5] == "later",
         authorities: arguments.count > 6 ? arguments[6] : nil
     ).report()
-case "starving" where arguments.count == 3:
-    try await Starving(attacked: arguments[1], authorities: arguments[2]).report()
+case "starving" where arguments.count == 4:
+    try await Starving(attacked: arguments[1], authorities: arguments[2], calls: Int(arguments[3]) ?? 0).report()
 case "leftovers" where arguments.count == 3:
     try await Leftovers(url: arguments[1], isShutDown: arguments[2] == "shutdown").report()
 case "receivers" where arguments.count == 3:

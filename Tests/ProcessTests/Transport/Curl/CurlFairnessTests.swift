@@ -9,7 +9,7 @@ import Testing
     "Servers that send bytes one by one",
     .enabled(
         if: Program.openssl.isInstalled && Program.python3.isInstalled, "openssl or python3 is not installed"),
-    .timeLimit(.minutes(2)), .serialized)
+    .timeLimit(.minutes(10)), .serialized)
 struct CurlFairnessTests {
     /// What each byte comes in.
     enum Piece: CaseIterable {
@@ -85,14 +85,17 @@ struct CurlFairnessTests {
         let authority = try await TestAuthority()
         let attacker = try await Attacker(piece, authority)
         // A process of its own: here, other tests keep the threads on which calls continue.
-        let probe = try Child("TransportProbe", ["starving", attacker.url, authority.file])
+        let calls = LongRun.isWanted ? 40 : 5
+        let probe = try Child("TransportProbe", ["starving", attacker.url, authority.file, "\(calls)"])
         let (lines, status) = try await probe.end()
         // A signal ends it if a call starves.
         #expect(status == 0)
         let worked = lines.flatMap { $0.split(separator: " ") }.compactMap { Int($0) }
         try #require(worked.count == 3, "\(lines)")
         let (slowest, late, ended) = (worked[0], worked[1], worked[2])
-        // In milliseconds for which libcurl's thread has worked.
+        // In milliseconds for which libcurl's thread has worked, until the call continued. On a busy machine that is not
+        // at once, so only a long run checks them.
+        guard LongRun.isWanted else { return }
         #expect(slowest < 500 && late < 300 + 500 && ended < 500, "\(worked)")
     }
 }
