@@ -4,11 +4,14 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-@Suite("Threads for the disk", .timeLimit(.minutes(1))) struct DiskThreadsTests {
+@Suite("Threads for the disk", .timeLimit(.minutes(10))) struct DiskThreadsTests {
+    /// Limits at which no work is stuck, however slow the machine is.
+    private let patient = DiskThreads.Schedule.Limits(timeLimit: .seconds(600))
+
     @Test("each piece of work is done once, and its result comes back")
     func results() async {
         // No thread ends before they are counted.
-        let threads = DiskThreads(idleSeconds: 60)
+        let threads = DiskThreads(patient, idleSeconds: 60)
         let sum = await withTaskGroup(of: Int.self) { group in
             for number in 1...1000 { group.addTask { await threads.finish(at: "\(number % 7)/a") { number } } }
             return await group.reduce(0, +)
@@ -54,7 +57,7 @@ import Testing
 
     @Test("a blocked thread keeps no task from running")
     func besideTasks() async {
-        let threads = DiskThreads(.init(places: 8))
+        let threads = DiskThreads(.init(places: 8, timeLimit: .seconds(600)))
         let gate = DispatchSemaphore(value: 0)
         // As many as there may be threads for tasks, and more.
         async let blocked: Void = withDiscardingTaskGroup { group in
@@ -90,7 +93,7 @@ import Testing
 
     @Test("C92 a stopped caller leaves its work behind; what has not begun is not done, what must be done is")
     func stopped() async throws {
-        let threads = DiskThreads()
+        let threads = DiskThreads(patient)
         let gate = DispatchSemaphore(value: 0)
         let (hung, hasBegun) = (Noted<[String]>([]), Promise<Void, Never>())
         let first = Task {
@@ -122,7 +125,7 @@ import Testing
 
     @Test("a stop of the scope ends the wait with its reason; with a grace, work that is done within it counts")
     func scopes() async throws {
-        let threads = DiskThreads()
+        let threads = DiskThreads(patient)
         let (gate, hasBegun) = (DispatchSemaphore(value: 0), Promise<Void, Never>())
         let scope = CallScope()
         let work = Task {
@@ -149,7 +152,7 @@ import Testing
     @Test("a job is released when it is done, not when nothing waits any more")
     func released() async {
         final class Bytes: Sendable {}
-        let threads = DiskThreads()
+        let threads = DiskThreads(patient)
         let gate = DispatchSemaphore(value: 0)
         let (begun, news) = AsyncStream.makeStream(of: Void.self)
         weak var bytes: Bytes?

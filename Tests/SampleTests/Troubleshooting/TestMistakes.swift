@@ -25,7 +25,7 @@ extension Mistake {
         },
         .reported("A clock that is not advanced") {
             let failures = Noted<[String]>([])
-            let clock = TestClock(stallTimeout: .milliseconds(1)) { failure in
+            let clock = TestClock(stallTimeout: .seconds(1)) { failure in
                 failures.update { $0.append(failure.description) }
             }
             let network = ScriptedTransport { failure in failures.update { $0.append(failure.description) } }

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Behaviour that `CurlConformanceTests` does not cover, because it is specific to libcurl.
-@Suite struct CurlTransportTests {
+@Suite(.timeLimit(.minutes(10))) struct CurlTransportTests {
     private let server: LoopbackServer
 
     init() throws {
@@ -108,13 +108,17 @@ import Testing
     func alone() async throws {
         server.on(.get, "/silent") { _ in .silence }
         server.on(.get, "/x") { _ in .json("1") }
-        let transport = CurlTransport()
-        func send(_ path: String, within timeout: Duration) async throws -> Int {
-            let request = HTTPRequest(method: .get, url: try HTTPURL(server.baseURL + path))
-            return try await transport.send(request, context: TransportContext(timeout: timeout)).status
+        let (transport, clock) = (CurlTransport(), TestClock())
+        let baseURL = server.baseURL
+        @Sendable func send(_ path: String, within timeout: Duration) async throws -> Int {
+            let request = HTTPRequest(method: .get, url: try HTTPURL(baseURL + path))
+            return try await transport.send(request, context: TransportContext(timeout: timeout, time: clock)).status
         }
         #expect(try await send("/x", within: .seconds(60)) == 200)
-        let error = await #expect(throws: ServiceError.self) { try await send("/silent", within: .seconds(2)) }
+        let silent = Task { try await send("/silent", within: .seconds(2)) }
+        await server.received(atLeast: 2)
+        await clock.advance(by: .seconds(2))
+        let error = await #expect(throws: ServiceError.self) { try await silent.value }
         guard case .timedOut(let timeout) = error else { throw try #require(error) }
         #expect(timeout.bound == .attempt && timeout.limit == .seconds(2) && timeout.mayHaveReachedServer)
         await transport.shutdown()
@@ -233,15 +237,16 @@ import Testing
         }
         // A server that does not speak TLS leaves the handshake waiting.
         let url = phase == .connecting ? "https://127.0.0.1:\(server.port)" : server.baseURL
-        let client = APIClient(url) { $0.retry = .never }
-        do throws(ServiceError) {
-            // Long enough for a busy machine to come to that phase.
-            _ = try await client.run(Endpoint<Int>.get("x").timeout(.seconds(3)))
-            Issue.record("an answer out of silence")
-        } catch {
-            guard case .timedOut(let timeout) = error else { throw error }
-            #expect(timeout.phase == phase)
-        }
+        let (phases, reported) = AsyncStream.makeStream(of: Phase.self)
+        let clock = TestClock()
+        let context = TransportContext(timeout: .seconds(3), time: clock) { reported.yield($0) }
+        let request = HTTPRequest(method: .get, url: try HTTPURL("\(url)/x"))
+        let call = Task { try await CurlTransport().send(request, context: context) }
+        for await next in phases where next == phase { break }
+        await clock.advance(by: .seconds(3))
+        let error = await #expect(throws: ServiceError.self) { try await call.value }
+        guard case .timedOut(let timeout) = error else { throw try #require(error) }
+        #expect(timeout.phase == phase)
     }
 }
 #endif

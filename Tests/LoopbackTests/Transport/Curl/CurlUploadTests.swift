@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// How the stream of a request's body is read.
-@Suite("Bodies that libcurl sends from a stream", .timeLimit(.minutes(2))) struct CurlUploadTests {
+@Suite("Bodies that libcurl sends from a stream", .timeLimit(.minutes(10))) struct CurlUploadTests {
     private let server: LoopbackServer
     private let transport = CurlTransport()
 
@@ -164,7 +164,7 @@ import Testing
                         _ = upload.waiting
                         done.signal()
                     }
-                    wasFree.value = done.wait(timeout: .now() + 5) == .success
+                    wasFree.value = done.wait(timeout: .now() + 60) == .success
                     memory.deallocate()
                 }))
         feed.yield(Data("end".utf8))

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// What is sent and received, with real time only where that is the subject.
-@Suite struct URLSessionTransportTests {
+@Suite(.timeLimit(.minutes(10))) struct URLSessionTransportTests {
     private let server: LoopbackServer
     private let transport = URLSessionTransport()
 
@@ -89,7 +89,7 @@ import Testing
     func silence() async throws {
         server.on(.get, "/x") { _ in .silence }
         do throws(ServiceError) {
-            _ = try await client().run(Endpoint<Int>.get("x").timeout(.milliseconds(300)))
+            _ = try await client().run(Endpoint<Int>.get("x").timeout(.seconds(5)))
             Issue.record("an answer out of silence")
         } catch {
             guard case .timedOut(let timeout) = error else { throw error }

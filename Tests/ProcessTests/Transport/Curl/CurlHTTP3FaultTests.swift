@@ -8,7 +8,7 @@ import Testing
 /// Networks that drop HTTP/3, and servers that fail at it.
 @Suite(
     "HTTP/3 that fails, through libcurl", .enabled(if: HTTP3Server.isAvailable, HTTP3Server.isMissing),
-    .timeLimit(.minutes(3)))
+    .timeLimit(.minutes(10)))
 struct CurlHTTP3FaultTests {
     private let authority: TestAuthority
 
@@ -69,7 +69,7 @@ struct CurlHTTP3FaultTests {
         #expect(try await version(client) == "3")
         try await server.tell(.mute)
         // In that time they all have to begin, which is easy on a busy machine too.
-        let endpoint = Endpoint<Int>.get("x").timeout(.seconds(2))
+        let endpoint = Endpoint<Int>.get("x").timeout(.seconds(10))
         let isTimedOut = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<calls {
                 group.addTask {
@@ -110,7 +110,7 @@ struct CurlHTTP3FaultTests {
         let client = client(server, retry: .standard)
         for _ in 0..<2 { _ = try await version(client) }
         try await server.tell(.mute)
-        let reply = try await client.reply(to: Endpoint<Int>.get("x").timeout(.seconds(4)))
+        let reply = try await client.reply(to: Endpoint<Int>.get("x").timeout(.seconds(10)))
         #expect(reply.attempts == 2)
         #expect(reply.timings?.httpVersion == "1.1")
         #expect(server.backend.received.count == 3)
@@ -125,7 +125,7 @@ struct CurlHTTP3FaultTests {
         #expect(try await version(client) == "1.1")
         #expect(try await version(client) == "3")
         // The head has to come in the first half of this, on a busy machine too.
-        let error = try await failure(Endpoint<Int>.get("half").timeout(.seconds(4)), client)
+        let error = try await failure(Endpoint<Int>.get("half").timeout(.seconds(10)), client)
         guard case .timedOut = error else { throw error }
         try await server.tell(.mute)
         #expect(try await version(client) == "1.1")
@@ -137,7 +137,7 @@ struct CurlHTTP3FaultTests {
         let client = client(server, retry: .standard)
         for _ in 0..<2 { _ = try await version(client) }
         try await server.tell(.mute)
-        let error = try await failure(Endpoint<Int>.post("x").timeout(.seconds(1)), client)
+        let error = try await failure(Endpoint<Int>.post("x").timeout(.seconds(5)), client)
         guard case .timedOut(let timeout) = error else { throw error }
         #expect(timeout.mayHaveReachedServer)
         #expect(try await version(client, .post) == "1.1")

@@ -10,7 +10,7 @@ import Testing
     "Connections that fall silent",
     .enabled(if: Program.openssl.isInstalled && Program.nginx.isInstalled, "openssl or nginx is not installed"),
     .enabled(if: InstalledLibrary.speaksHTTP2, InstalledLibrary.speaksNoHTTP2),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct CurlSilenceTests {
     private let authority: TestAuthority
     private let server: HTTP2Server
@@ -46,7 +46,7 @@ struct CurlSilenceTests {
         // A call that waits for longer keeps the silent connection in use.
         let waiting = Task { try await patient.run(Endpoint<Int>.get("x")) }
         // In that time they all have to begin, which is easy on a busy machine too.
-        let endpoint = Endpoint<Int>.get("x").timeout(.seconds(2)).retry(.never)
+        let endpoint = Endpoint<Int>.get("x").timeout(.seconds(10)).retry(.never)
         let isTimedOut = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<calls {
                 group.addTask {
@@ -76,7 +76,7 @@ struct CurlSilenceTests {
         let client = client(timeout: .seconds(60))
         #expect(try await client.run(.get("x")) == 1)
         // The head has to come in the first half of this, on a busy machine too.
-        let half = Endpoint<Int>.get("half").timeout(.seconds(4)).retry(.never)
+        let half = Endpoint<Int>.get("half").timeout(.seconds(10)).retry(.never)
         let error = await #expect(throws: ServiceError.self) { try await client.run(half) }
         guard case .timedOut = error else { throw try #require(error) }
         proxy.freeze()
@@ -87,12 +87,12 @@ struct CurlSilenceTests {
     func frozenInBody() async throws {
         server.backend.on(.get, "/x") { _ in .json("1") }
         let head = Data("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1".utf8)
-        let drops = (0..<3).flatMap { _ in [LoopbackReply.Step.pause(.milliseconds(1500)), .write(Data("2".utf8))] }
+        let drops = (0..<3).flatMap { _ in [LoopbackReply.Step.pause(.seconds(3)), .write(Data("2".utf8))] }
         server.backend.on(.get, "/drip", LoopbackReply([.write(head)] + drops + [.silence]))
         let client = client(timeout: .seconds(60))
         #expect(try await client.run(.get("x")) == 1)
         // Half of the whole call is more than this.
-        let drip = Endpoint<Int>.get("drip").timeout(.seconds(2)).retry(.never)
+        let drip = Endpoint<Int>.get("drip").timeout(.seconds(8)).retry(.never)
         let error = await #expect(throws: ServiceError.self) { try await client.run(drip) }
         guard case .timedOut = error else { throw try #require(error) }
         proxy.freeze()
@@ -117,7 +117,7 @@ struct CurlSilenceTests {
             _ = await silent.result
         }
         // Half of this is the longest pause between the calls below, and a busy machine makes long ones.
-        let late = Task { try await client.run(Endpoint<Int>.get("silent").timeout(.seconds(12)).retry(.never)) }
+        let late = Task { try await client.run(Endpoint<Int>.get("silent").timeout(.seconds(20)).retry(.never)) }
         await arrival.next()
         let isOver = Noted(false)
         let ending = Task {
@@ -141,10 +141,10 @@ struct CurlSilenceTests {
     func slowBeside() async throws {
         server.backend.on(.get, "/x") { _ in .json("1") }
         server.backend.on(.get, "/silent") { _ in .silence }
-        let body = Data(repeating: 32, count: 1_000)
+        let body = Data(repeating: 32, count: 30_000)
         server.backend.on(.get, "/long") { _ in
             LoopbackReply([
-                .write(Data("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n".utf8)),
+                .write(Data("HTTP/1.1 200 OK\r\nContent-Length: 30000\r\n\r\n".utf8)),
                 .drip(body, every: .milliseconds(20)),
             ])
         }
@@ -152,7 +152,7 @@ struct CurlSilenceTests {
         var long = try await client.stream(.get("long")).chunks.makeAsyncIterator()
         #expect(try await long.next() != nil)
         // Half of this is the longest pause between two pieces, and a busy machine makes long ones.
-        let silent = Endpoint<Int>.get("silent").timeout(.seconds(10)).retry(.never)
+        let silent = Endpoint<Int>.get("silent").timeout(.seconds(20)).retry(.never)
         let late = Task { try await client.run(silent) }
         let isOver = Noted(false)
         let ending = Task {

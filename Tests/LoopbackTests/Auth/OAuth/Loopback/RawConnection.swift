@@ -20,7 +20,7 @@ final class RawConnection: Sendable {
             }
         }
         // A server that never responds fails the test and does not hang it.
-        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        var limit = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var (four, six) = (sockaddr_in(), sockaddr_in6())
         four.sin_family = sa_family_t(AF_INET)
