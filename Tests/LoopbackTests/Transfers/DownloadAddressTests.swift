@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("The address and the session of a download") struct DownloadAddressTests {
+@Suite("The address and the session of a download", .timeLimit(.minutes(10))) struct DownloadAddressTests {
     @Test("D8: a closure is asked for each attempt; an address that has expired is replaced, and no byte is lost")
     func expired() async throws {
         let scene = try DownloadScene()
@@ -153,7 +153,10 @@ import Testing
         scene.serve { $1 < 3 ? $0.cut(.inBody(1000)) : $0 }
         let address = "\(scene.server.baseURL)/app.zip"
         front.on(.get, "/latest") { _ in .redirect(to: address) }
-        let client = APIClient(front.baseURL) { $0.retry = RetryPolicy(attempts: 3, base: .zero) }
+        let client = APIClient(front.baseURL) {
+            $0.rateLimit = .unlimited
+            $0.retry = RetryPolicy(attempts: 3, base: .zero)
+        }
         try await client.download(.get("latest"), to: scene.target)
         #expect(scene.downloaded == scene.file.content)
         #expect(scene.ranges == [nil, "bytes=1000-", "bytes=2000-"] && front.received.count == 3)
@@ -175,6 +178,7 @@ import Testing
             return file.reply(to: request).cut(.inBody(1000))
         }
         let client = APIClient(server.baseURL) {
+            $0.rateLimit = .unlimited
             $0.tokens = tokens
             $0.retry = RetryPolicy(attempts: 3, base: .zero)
         }
