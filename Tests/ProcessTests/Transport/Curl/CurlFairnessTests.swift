@@ -93,8 +93,8 @@ struct CurlFairnessTests {
         let worked = lines.flatMap { $0.split(separator: " ") }.compactMap { Int($0) }
         try #require(worked.count == 3, "\(lines)")
         let (slowest, late, ended) = (worked[0], worked[1], worked[2])
-        // In milliseconds for which libcurl's thread has worked, until the call continued. On a busy machine that is not
-        // at once, so only a long run checks them.
+        // In milliseconds for which libcurl's thread has worked, until the call continued. On a busy machine that is
+        // not at once, so only a long run checks them.
         guard LongRun.isWanted else { return }
         #expect(slowest < 500 && late < 300 + 500 && ended < 500, "\(worked)")
     }
