@@ -30,11 +30,11 @@ import Testing
         settings.lifetime = .seconds(isLong ? 120 : 3)
         settings.calmness = isLong ? 120 : 1
         var walk = LimitWalk(settings, over: MemoryFleetStore(), seed: 9)
-        try await walk.run(seconds: isLong ? 7200 : LongRun.isWanted ? 60 : 20)
+        try await walk.run(seconds: isLong ? 7200 : LongRun.isWanted ? 60 : 10)
         walk.calm()
         // Together three times the limit.
         for index in 0..<8 { walk.setLoad(0.375, of: index) }
-        try await walk.run(seconds: isLong ? 5400 : LongRun.isWanted ? 50 : 30)
+        try await walk.run(seconds: isLong ? 5400 : LongRun.isWanted ? 50 : 22)
         _ = walk.takeServed()
         let periods = isLong ? 2 : 10
         try await walk.run(seconds: Double(seconds * periods))

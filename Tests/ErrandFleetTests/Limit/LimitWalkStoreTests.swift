@@ -66,7 +66,7 @@ import Testing
 
     private func pass(_ walk: inout LimitWalk) async throws {
         for index in walk.machines.indices { walk.setLoad(1, of: index) }
-        try await walk.run(seconds: LongRun.isWanted ? 60 : 25)
+        try await walk.run(seconds: LongRun.isWanted ? 60 : 20)
         walk.calm()
         try await walk.run(seconds: 10)
     }
