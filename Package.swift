@@ -82,8 +82,8 @@ let package = Package(
         .target(
             name: "ErrandTestSupport", dependencies: ["Errand", "ErrandTesting", "TestWidth"], path: "Tests/Support",
             swiftSettings: house),
-        // Values and virtual time, in three targets, so that a change compiles only one of them; then what needs a server
-        // on the loopback interface; then what needs other programs.
+        // Values and virtual time, in three targets, so that a change compiles only one of them; then what needs a
+        // server on the loopback interface; then what needs other programs.
         .testTarget(
             name: "ErrandTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport"], swiftSettings: house),
         .testTarget(

@@ -2,7 +2,7 @@
 import Errand
 package import ErrandTesting
 package import Foundation
-package import Testing
+import Testing
 
 /// The same text in every coding, as the usual programs make it.
 package struct CodedSample: Sendable, CustomTestStringConvertible {

@@ -12,8 +12,9 @@ package enum Growth {
     /// Returns how many times as long the operation takes with four times the input; zero if even that takes no more
     /// than `negligible` seconds, which has no meaningful factor.
     ///
-    /// What delays a run, such as a page fault, delays a few: the runs end as soon as the factor is at most `limit`, and
-    /// go on for ten seconds of work otherwise. A time that grows with the square stays above any limit below sixteen.
+    /// What delays a run, such as a page fault, delays a few: the runs end as soon as the factor is at most `limit`,
+    /// and go on for ten seconds of work otherwise. A time that grows with the square stays above any limit below
+    /// sixteen.
     package static func factor<Input>(
         _ input: (_ size: Int) -> Input, size: Int, upTo limit: Double, ignoring negligible: Double = 0,
         _ operation: (Input) -> Void

@@ -39,7 +39,7 @@ package final class FileLock: Sendable {
             }
             let began = time.now
             // The sleep fails only if the task is canceled.
-            guard (try? await time.sleep(for: pause)) != nil else {
+            guard (try? await time.sleep(until: began.advanced(by: pause), in: StopScope<StorageError>())) != nil else {
                 throw file.failure(.locked, "is locked by another process, and the task was canceled while it waited")
             }
             // A pause that was much longer than asked for shows that the machine is overloaded or was asleep. Then the
