@@ -207,6 +207,14 @@ import Testing
     }
 
     @Test(
+        "K6: a request that was redirected has succeeded, so it removes its URL",
+        arguments: [(199, false), (200, true), (299, true), (303, true), (399, true), (400, false)])
+    func redirected(status: Int, removes: Bool) {
+        let removals = CacheSample.request([:], .post).removals(by: CacheSample.response([:], status: status))
+        #expect(removals == (removes ? [.resource(.url(CacheSample.url))] : []))
+    }
+
+    @Test(
         "K6: groups are strings in a list; anything else is no field",
         arguments: [("\"a\", \"b\"", 2), ("a", 0), ("\"a\", b", 0), ("\"a\"; x, \"a\"", 1)])
     func groups(text: String, count: Int) {
