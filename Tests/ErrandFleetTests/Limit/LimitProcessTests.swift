@@ -96,7 +96,7 @@ import Testing
         let death = first.uses.last?.before ?? 0
         try await wait(for: "the use of all permits by the other node") {
             let late = second.uses.filter { $0.before > death + 3_000_000_000 }
-            // How many it uses in a second, a busy machine decides.
+            // A busy machine decides how many it uses in a second.
             guard LongRun.isWanted else { return late.count > 26 }
             return zip(late, late.dropFirst(26)).contains { $1.after - $0.before < 1_000_000_000 }
         }

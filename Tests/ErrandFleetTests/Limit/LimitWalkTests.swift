@@ -43,10 +43,10 @@ import Testing
     ///
     /// - A period is 1 % longer for the nodes than for the limit, so they use at most 99 %.
     /// - A call waits until its node has all its permits, and those that come back first stay unused until then. While
-    ///   a call gathers `c` permits, 0 to `c - 1` are unused, `(c - 1) / 2` on average, and calls of that cost use a
-    ///   part of all permits that is as `c`. For the costs 1, 1, 1, 2 and 5 that is
-    ///   (2 · 0.5 + 5 · 2) / (1 + 1 + 1 + 2 + 5) = 1.1 permits of a node's 15, or 7.3 %. It leaves 91.7 %, with trouble
-    ///   before or without.
+    ///   a call gathers `c` permits, 0 to `c - 1` are unused, `(c - 1) / 2` on average. The share of all permits that
+    ///   calls of one cost use is proportional to that cost. For the costs 1, 1, 1, 2 and 5 that is
+    ///   (2 · 0.5 + 5 · 2) / (1 + 1 + 1 + 2 + 5) = 1.1 permits of a node's 15, or 7.3 %. It leaves 91.7 %, whether
+    ///   there was trouble before or not.
     /// - A node gathers in much the same way in one period as in the next, so the part that it uses changes slowly:
     ///   half a minute has 89 to 93 %, and two minutes 91 to 92.5 %. So two minutes of such calls are measured.
     private func troubled(_ settings: LimitWalk.Settings, seed: UInt64, percent: Int) async throws -> Summary {

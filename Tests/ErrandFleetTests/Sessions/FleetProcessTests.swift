@@ -111,7 +111,7 @@ struct FleetProcessTests {
     func interrupted(isKill: Bool) async throws {
         var interrupted = 0
         // In the first round the refresh takes seconds, so that a slow machine finds it under way as well. The others
-        // end at random moments, and a lifetime of a second is one that a busy machine may take away from a process.
+        // end at random moments, and on a busy machine a process may lose its lifetime of a second.
         for round in 0..<(LongRun.isWanted ? 8 : 1) {
             let lifetime = round == 0 ? 5 * Self.lifetime : Self.lifetime
             let server = round == 0 ? try TokenServer(tokenAfter: .milliseconds(2 * lifetime)) : try TokenServer()
