@@ -74,9 +74,8 @@ import Testing
         let urls = [String](repeating: "\(server.baseURL)/x", count: 5)
         let calls = try Child("TransportProbe", ["series"] + urls, environment: library.environment)
         let lines = try await calls.end().lines
-        // That of the fourth is freed after its response or after the next, depending on which thread is first.
-        let freed = ["handles freed before: 3", "handles freed before: 4"]
-        #expect(lines.contains { freed.contains($0) }, "\(lines)")
+        // How many it frees in time depends on which thread is first. At the end it would free all that are left.
+        #expect((1...4).contains { lines.contains("handles freed before: \($0)") }, "\(lines)")
         #expect(lines.contains("handles left: 0"), "\(lines)")
     }
 
