@@ -58,6 +58,25 @@ import Testing
         #expect(try await send().status == 200)
     }
 
+    @Test("C38: a head of exactly 256 KiB is accepted, one of a byte more is not")
+    func largestHead() async throws {
+        let line = "X: \(String(repeating: "y", count: 49_995))\r\n"
+        let start = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\(String(repeating: line, count: 5))Y: "
+        func head(_ bytes: Int) -> LoopbackReply {
+            let end = "\r\n\r\n"
+            return .raw(start + String(repeating: "y", count: bytes - start.utf8.count - end.utf8.count) + end + "[]")
+        }
+        server.on(.get, "/x", head(256 << 10))
+        #expect(try await send().status == 200)
+        #expect(try await failure(head((256 << 10) + 1)).kind == .malformed)
+    }
+
+    @Test("the letter case of a transfer coding does not matter", arguments: ["chunked", "Chunked", "CHUNKED"])
+    func letterCaseOfCoding(_ coding: String) async throws {
+        server.on(.get, "/x", .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: \(coding)\r\n\r\n2\r\n[]\r\n0\r\n\r\n"))
+        #expect(try await send().body.length == 2)
+    }
+
     @Test("C37: what ends after an interim response is truncated, also on a kept connection", arguments: [100, 103])
     func endAfterInterim(status: Int) async throws {
         server.on(.get, "/good", .json("1").always)
