@@ -41,7 +41,7 @@ public struct Configuration: Sendable {
         didSet { limitNotice = nil }
     }
     /// Reports once per process that the default limit makes calls wait.
-    var limitNotice: Notice? = Self.defaultLimitNotice
+    package var limitNotice: Notice? = Self.defaultLimitNotice
     /// A limiter to share with other clients, which replaces `rateLimit`; `nil` by default.
     public var limiter: RateLimiter?
     /// The longest pause of the limiter that a response may begin, one hour by default. A longer pause is ignored and

@@ -55,6 +55,8 @@ import Testing
         let client = APIClient("https://api.test") {
             $0.transport = network
             $0.time = clock
+            // Once in a process, the client would also print that.
+            $0.limitNotice = Notice("calls wait") { _ in }
             if isSet { $0.rateLimit = .requests(5, per: .seconds(1)) }
         }
         for _ in 0..<2 {

@@ -13,7 +13,7 @@ package final class Notice: Sendable {
     }
 
     /// Creates a notice that `console` prints.
-    init(_ text: String, console: @escaping @Sendable (String) -> Void) {
+    package init(_ text: String, console: @escaping @Sendable (String) -> Void) {
         self.text = text
         self.console = console
     }

@@ -56,12 +56,15 @@ final class LoopbackReceiver: Sendable {
     /// - Parameters:
     ///   - isAnswer: Returns whether an address has the answer.
     ///   - begin: Runs first, on the thread of the receiver.
+    ///   - tell: Shows a message to whoever pastes lines.
     func answer(
-        isAnswer: @escaping @Sendable (String) -> Bool, begin: @escaping @Sendable () -> Void = {}
+        isAnswer: @escaping @Sendable (String) -> Bool,
+        begin: @escaping @Sendable () -> Void = {},
+        tell: @escaping @Sendable (String) -> Void = { StandardError.print($0) }
     ) async throws(ServiceError) -> String {
         let (result, ended) = (Promise<String, ServiceError>(), Promise<Void, Never>())
         let loop = ReceiverLoop(
-            address: address, input: input, wakeUp: wakeUp, limits: limits, isAnswer: isAnswer)
+            address: address, input: input, wakeUp: wakeUp, limits: limits, isAnswer: isAnswer, tell: tell)
         let hasThread = Self.start { [self] in
             begin()
             var sockets = listeners.withLock { listeners in

@@ -28,6 +28,8 @@ struct ReceiverLoop: Sendable {
     let wakeUp: ReceiverWakeUp
     let limits: ReceiverLimits
     let isAnswer: @Sendable (String) -> Bool
+    /// Shows a message to whoever pastes lines.
+    let tell: @Sendable (String) -> Void
 
     /// Serves connections until there is an answer, and returns its address; `nil` when it is woken.
     func run(_ listeners: inout [ReceiverSocket]) -> String? {
@@ -156,7 +158,7 @@ struct ReceiverLoop: Sendable {
             let text = String(decoding: words.first ?? [], as: UTF8.self)
             line.removeSubrange(...end)
             if isAnswer(text) { return text }
-            if !text.isEmpty { StandardError.print("That is not the address of this sign-in.") }
+            if !text.isEmpty { tell("That is not the address of this sign-in.") }
         }
         // Nobody pastes that much.
         if line.count > limits.head { line = [] }

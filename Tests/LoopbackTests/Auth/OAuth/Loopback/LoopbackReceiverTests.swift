@@ -142,14 +142,20 @@ struct LoopbackReceiverTests {
 
     @Test("a pasted line that is the address of the redirect is the answer; other lines change nothing")
     func pasted() async throws {
+        let told = Noted<[String]>([])
         for text in ["nonsense\n\n  http://x?state=good  \n", "http://x?state=good\r\nmore"] {
             let pipe = Pipe()
             let receiver = try LoopbackReceiver("http://127.0.0.1/", input: pipe.fileHandleForReading.fileDescriptor)
             try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
-            let address = try await receiver.answer { $0.hasSuffix("state=good") }
+            let address = try await receiver.answer {
+                $0.hasSuffix("state=good")
+            } tell: { line in
+                told.update { $0.append(line) }
+            }
             #expect(address == "http://x?state=good")
             try pipe.fileHandleForReading.close()
         }
+        #expect(told.value == ["That is not the address of this sign-in."])
         // At the end of the input, the browser may still answer.
         let pipe = Pipe()
         let receiver = try LoopbackReceiver("http://127.0.0.1/b", input: pipe.fileHandleForReading.fileDescriptor)
