@@ -48,7 +48,7 @@ import Darwin
 //         and at the end
 //     TransportProbe receivers TIMES cancelled|late|failed
 //         begins so many sign-ins with a receiver, some with connections that stay silent, and ends them; prints how
-//         many descriptors there were before, during them and at the end, and how many ports still listen
+//         many descriptors there were before, during them and at the end, and how many sockets still listen
 //     TransportProbe ending URL AUTHORITIES
 //         calls URL, prints the status, and ends while further calls are made
 //     TransportProbe download BASE PATH [LIMIT]

@@ -33,11 +33,12 @@ struct LoopbackReceiverTests {
 
         /// Sends the answer, and checks that nothing listens after it.
         func finish() async throws {
+            let listener = try #require(Listener(port))
             let page = try await ask("GET /back?code=x&state=good")
             #expect(page.hasPrefix("HTTP/1.1 200 OK\r\n") && page.hasSuffix("</html>"))
             #expect(page.contains("Cache-Control: no-store") && page.contains("Referrer-Policy: no-referrer"))
             #expect(try await answer.value.get() == "http://127.0.0.1:\(port)/back?code=x&state=good")
-            #expect(RawConnection(port) == nil)
+            #expect(!listener.isOpen)
         }
     }
 
@@ -108,9 +109,10 @@ struct LoopbackReceiverTests {
     func cancelled() async throws {
         let scene = try Scene()
         let open = try #require(RawConnection(scene.port))
+        let listener = try #require(Listener(scene.port))
         scene.answer.cancel()
         #expect(await scene.answer.value == .failure(.cancelled))
-        #expect(RawConnection(scene.port) == nil)
+        #expect(!listener.isOpen)
         #expect(await open.readAll() == "")
     }
 
@@ -134,7 +136,7 @@ struct LoopbackReceiverTests {
         // Not every machine has IPv6.
         guard let six = try? Scene("http://[::1]/back") else { return }
         let connection = try #require(RawConnection(six.port, isIPv6: true))
-        #expect(RawConnection(six.port) == nil)
+        #expect(Listener(six.port, isIPv6: true)?.isLocal != false)
         connection.send("GET /back?state=good HTTP/1.1\r\nHost: [::1]:\(six.port)\r\n\r\n")
         #expect(await connection.readAll()?.hasPrefix("HTTP/1.1 200") == true)
         #expect(try await six.answer.value.get() == "http://[::1]:\(six.port)/back?state=good")
@@ -213,10 +215,11 @@ struct LoopbackReceiverTests {
         }
         let redirect = try #require(parameters(of: try await opened.value())["redirect_uri"])
         let port = try #require(URLComponents(string: redirect)?.port)
-        #expect(RawConnection(port) != nil)
+        let listener = try #require(Listener(port))
+        #expect(listener.isLocal != false)
         await clock.advance(by: .seconds(90))
         #expect(await signIn.value == .timedOut(Timeout(.signIn, limit: .seconds(90), phase: .preparing)))
-        #expect(RawConnection(port) == nil)
+        #expect(!listener.isOpen)
     }
 
     @Test("the system's opener gets the address as one word, which no shell reads", .enabled(if: Self.isLinux))
