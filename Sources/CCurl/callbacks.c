@@ -112,9 +112,9 @@ static bool is_refusal(const ccurl_transfer *transfer) {
 // libcurl sends a request again, unasked, up to five times: after a connection that it used for another request as well
 // died, and after HTTP/2's REFUSED_STREAM. One permit is one send, and the retry policy decides what may be sent again.
 void ccurl_transfer_refuse_repetition(ccurl_transfer *transfer) {
-    if (transfer->objection != CCURL_NO_OBJECTION) return;
+    if (transfer->reason != CCURL_NO_REASON) return;
     if (ccurl_transfer_is_unsent_over_http3(transfer)) return ccurl_transfer_note_lack_of_http3(transfer);
-    transfer->objection = CCURL_REPEATED;
+    transfer->reason = CCURL_REPEATED;
     if (was_downgraded(transfer)) transfer->repetition = CCURL_DOWNGRADED;
     else
         transfer->repetition = is_refusal(transfer) ? CCURL_REFUSED : CCURL_DIED;
@@ -146,7 +146,7 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
         if (transfer->is_downgraded || ccurl_sockets_is_http3(ccurl_loop_sockets(transfer->loop), transfer))
             ccurl_transfer_set_special_long(transfer, CCURLOPT_FORBID_REUSE, 1);
         bool is_kept = transfer->http3 == CCURL_KEEPING_HTTP3;
-        transfer->objection = is_kept ? CCURL_LACKING_HTTP3 : CCURL_STALE;
+        transfer->reason = is_kept ? CCURL_LACKING_HTTP3 : CCURL_STALE;
         return CCURL_PREREQFUNC_ABORT;
     }
     if (is_new && transfer->request.is_encrypted) ccurl_flood_note_certificates(ccurl_loop_flood(transfer->loop));
@@ -158,7 +158,7 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
     if (transfer->request.permit_end && ccurl_now_suspended() >= transfer->request.permit_end) {
         // A connection that libcurl closes now has not died.
         ccurl_sockets_release(ccurl_loop_sockets(transfer->loop), transfer);
-        transfer->objection = CCURL_PERMIT_ENDED;
+        transfer->reason = CCURL_PERMIT_ENDED;
         return CCURL_PREREQFUNC_ABORT;
     }
     return CCURL_PREREQFUNC_OK;
@@ -167,8 +167,8 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
 // MARK: The response
 
 // To return fewer bytes than there are ends the transfer.
-static size_t object(ccurl_transfer *transfer, ccurl_objection objection) {
-    transfer->objection = objection;
+static size_t refuse(ccurl_transfer *transfer, ccurl_reason reason) {
+    transfer->reason = reason;
     return 0;
 }
 
@@ -190,9 +190,9 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
         ccurl_sockets_hear(ccurl_loop_sockets(transfer->loop), transfer);
     }
     bool was_complete = head->is_complete;
-    ccurl_objection objection = CCURL_NO_OBJECTION;
-    if (!ccurl_head_take(head, bytes, length, transfer->request.head_limit, &objection))
-        return object(transfer, objection);
+    ccurl_reason reason = CCURL_NO_REASON;
+    if (!ccurl_head_take(head, bytes, length, transfer->request.head_limit, &reason))
+        return refuse(transfer, reason);
     if (was_complete || !head->is_complete) return length;
     if (!ccurl_head_is_interim(head)) {
         forbid_reuse_if_unsure(transfer);
@@ -200,7 +200,7 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
         ccurl_upload_note_response(transfer, !ccurl_head_has_status(head, "2"));
     }
     if (transfer->request.expects_continue && ccurl_head_has_status(head, "417"))
-        return object(transfer, CCURL_SETTLED);
+        return refuse(transfer, CCURL_SETTLED);
     return length;
 }
 
@@ -227,10 +227,10 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     size_t length = size * count;
     size_t limit = transfer->is_coded ? SIZE_MAX : transfer->request.body_limit;
-    if (length > limit - transfer->body_length) return object(transfer, CCURL_BODY_TOO_LARGE);
+    if (length > limit - transfer->body_length) return refuse(transfer, CCURL_BODY_TOO_LARGE);
     // A response that comes before all of its request was sent (see upload.c) rests like any other, and libcurl does
     // not lose it then: the end of its stream stays unread behind the piece that is kept back.
-    if (!ccurl_shares_note(transfer, length)) {
+    if (!ccurl_fairness_note(transfer, length)) {
         transfer->is_paused = true;
         return CCURL_WRITEFUNC_PAUSE;
     }

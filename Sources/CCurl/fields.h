@@ -7,7 +7,7 @@
 #include "transfer.h"
 
 // See transfer.h.
-typedef enum { PREPARING = 0, CONNECTING, SENDING, RECEIVING, ENDED, ORPHANED } state;
+typedef enum { PREPARING = 0, CONNECTING, SENDING, RECEIVING, ENDED, LEFT } state;
 
 // Which options the handle has.
 typedef enum {
@@ -44,7 +44,7 @@ struct ccurl_transfer {
     bool is_paused;
     // Whether the bytes of the body are coded, and others decode them.
     bool is_coded;
-    ccurl_objection objection;
+    ccurl_reason reason;
     ccurl_repetition repetition;
     // Microseconds of the monotonic clock. libcurl itself takes the first byte that is sent for the first that comes.
     int64_t started, first_byte;
@@ -53,12 +53,12 @@ struct ccurl_transfer {
 
 static inline void move(ccurl_transfer *transfer, state next) {
     static const unsigned former[] = {
-        [PREPARING] = 1 << PREPARING | 1 << ENDED | 1 << ORPHANED,
+        [PREPARING] = 1 << PREPARING | 1 << ENDED | 1 << LEFT,
         [CONNECTING] = 1 << PREPARING | 1 << ENDED,
         [SENDING] = 1 << CONNECTING,
         [RECEIVING] = 1 << CONNECTING | 1 << SENDING,
         [ENDED] = 1 << CONNECTING | 1 << SENDING | 1 << RECEIVING,
-        [ORPHANED] = 1 << CONNECTING,
+        [LEFT] = 1 << CONNECTING,
     };
     assert(former[next] & 1u << transfer->state);
     (void)former;

@@ -37,7 +37,7 @@ static bool begins_with(const char *line, size_t count, const char *name) {
 
 // Says what is wrong with the value of a Content-Length. libcurl itself reads the digits at its beginning, and takes
 // what comes after as many bytes for the next response.
-static ccurl_objection objection_to_length(ccurl_head *head, const char *line, size_t count) {
+static ccurl_reason problem_with_length(ccurl_head *head, const char *line, size_t count) {
     size_t i = 0;
     while (count > i && is_space(line[count - 1])) count--;
     while (i < count && is_space(line[i])) i++;
@@ -51,12 +51,12 @@ static ccurl_objection objection_to_length(ccurl_head *head, const char *line, s
     }
     bool is_other = head->content_length >= 0 && head->content_length != length;
     head->content_length = length;
-    return is_other ? CCURL_TWO_LENGTHS : CCURL_NO_OBJECTION;
+    return is_other ? CCURL_TWO_LENGTHS : CCURL_NO_REASON;
 }
 
 // Says what is wrong with the value of a Transfer-Encoding. libcurl 7.88 undoes compression there although it has not
 // asked for any: without end, and with half of the bytes if it ends early.
-static ccurl_objection objection_to_transfer_coding(const char *line, size_t count) {
+static ccurl_reason problem_with_transfer_coding(const char *line, size_t count) {
     for (size_t i = 0; i < count;) {
         size_t start = i;
         while (i < count && line[i] != ',' && !is_space(line[i])) i++;
@@ -66,7 +66,7 @@ static ccurl_objection objection_to_transfer_coding(const char *line, size_t cou
         if (!is_known) return CCURL_BAD_TRANSFER_CODING;
         i++;
     }
-    return CCURL_NO_OBJECTION;
+    return CCURL_NO_REASON;
 }
 
 static bool is_folded_line(const char *line, size_t count) { return count > 0 && (*line == ' ' || *line == '\t'); }
@@ -78,22 +78,22 @@ static bool is_well_formed(const char *line, size_t count) {
 
 // Says what is wrong with the line: whether it is a field and, of the two fields that say where the body ends, whether
 // they do.
-static ccurl_objection objection(ccurl_head *head, const char *line, size_t count) {
+static ccurl_reason problem_with_line(ccurl_head *head, const char *line, size_t count) {
     static const char length[] = "content-length:", coding[] = "transfer-encoding:";
     bool is_folded = is_folded_line(line, count);
     if (!is_well_formed(line, count) || (is_folded && head->field == STATUS_LINE)) return CCURL_BAD_FIELD;
     if (is_folded && head->field == CONTENT_LENGTH) return CCURL_BAD_LENGTH;
-    if (is_folded && head->field == TRANSFER_ENCODING) return objection_to_transfer_coding(line, count);
+    if (is_folded && head->field == TRANSFER_ENCODING) return problem_with_transfer_coding(line, count);
     head->field = ANOTHER_FIELD;
     if (begins_with(line, count, "content-encoding")) head->may_be_coded = true;
     if (begins_with(line, count, "alt-svc")) head->has_alternatives = true;
     if (begins_with(line, count, length)) {
         head->field = CONTENT_LENGTH;
-        return objection_to_length(head, line + sizeof length - 1, count - (sizeof length - 1));
+        return problem_with_length(head, line + sizeof length - 1, count - (sizeof length - 1));
     }
-    if (!begins_with(line, count, coding)) return CCURL_NO_OBJECTION;
+    if (!begins_with(line, count, coding)) return CCURL_NO_REASON;
     head->field = TRANSFER_ENCODING;
-    return objection_to_transfer_coding(line + sizeof coding - 1, count - (sizeof coding - 1));
+    return problem_with_transfer_coding(line + sizeof coding - 1, count - (sizeof coding - 1));
 }
 
 static bool append(ccurl_head *head, const char *line, size_t length) {
@@ -103,7 +103,7 @@ static bool append(ccurl_head *head, const char *line, size_t length) {
     return true;
 }
 
-bool ccurl_head_take(ccurl_head *head, const char *line, size_t length, size_t limit, ccurl_objection *problem) {
+bool ccurl_head_take(ccurl_head *head, const char *line, size_t length, size_t limit, ccurl_reason *problem) {
     if (length >= 5 && memcmp(line, "HTTP/", 5) == 0) {
         // A second response: libcurl has sent the request again. Only after an interim head is this the response.
         if (head->is_complete && !ccurl_head_is_interim(head)) {
@@ -116,20 +116,20 @@ bool ccurl_head_take(ccurl_head *head, const char *line, size_t length, size_t l
         head->may_be_coded = false;
         head->has_alternatives = false;
         head->field = STATUS_LINE;
-        *problem = length > limit ? CCURL_HEAD_TOO_LARGE : CCURL_NO_OBJECTION;
+        *problem = length > limit ? CCURL_HEAD_TOO_LARGE : CCURL_NO_REASON;
     } else if (head->is_complete) {
         head->trailer_length += length;
         if (head->trailer_length > limit) *problem = CCURL_TRAILER_TOO_LARGE;
         else if (!is_well_formed(line, length)) *problem = CCURL_BAD_TRAILER;
-        return *problem == CCURL_NO_OBJECTION;
+        return *problem == CCURL_NO_REASON;
     } else {
-        *problem = head->length + length > limit ? CCURL_HEAD_TOO_LARGE : objection(head, line, length);
+        *problem = head->length + length > limit ? CCURL_HEAD_TOO_LARGE : problem_with_line(head, line, length);
     }
-    if (*problem != CCURL_NO_OBJECTION || !append(head, line, length)) return false;
+    if (*problem != CCURL_NO_REASON || !append(head, line, length)) return false;
     head->is_complete = length > 0 && (*line == '\r' || *line == '\n');
     // That would be the end of HTTP on this connection.
     if (head->is_complete && ccurl_head_has_status(head, "101")) *problem = CCURL_UPGRADED;
-    return *problem == CCURL_NO_OBJECTION;
+    return *problem == CCURL_NO_REASON;
 }
 
 void ccurl_head_clear(ccurl_head *head) {

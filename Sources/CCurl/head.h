@@ -24,7 +24,7 @@ typedef struct {
 
 // Takes a line of a head or, after it, of a trailer, each of which may have `limit` bytes. Returns false if the
 // transfer has to end: because of the problem, or because there is no memory.
-bool ccurl_head_take(ccurl_head *head, const char *line, size_t length, size_t limit, ccurl_objection *problem);
+bool ccurl_head_take(ccurl_head *head, const char *line, size_t length, size_t limit, ccurl_reason *problem);
 // Whether the status begins with these digits.
 bool ccurl_head_has_status(const ccurl_head *head, const char *digits);
 // Whether the status is 1xx: another head follows.

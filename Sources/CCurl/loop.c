@@ -33,9 +33,9 @@
 ccurl_sockets *ccurl_loop_sockets(ccurl_loop *loop) { return &loop->sockets; }
 ccurl_handles *ccurl_loop_handles(ccurl_loop *loop) { return loop->handles; }
 ccurl_answered *ccurl_loop_answered(ccurl_loop *loop) { return &loop->answered; }
-ccurl_shares *ccurl_loop_shares(ccurl_loop *loop) { return &loop->shares; }
+ccurl_fairness *ccurl_loop_fairness(ccurl_loop *loop) { return &loop->fairness; }
 ccurl_flood *ccurl_loop_flood(ccurl_loop *loop) { return &loop->flood; }
-bool ccurl_loop_is_lent(const ccurl_loop *loop) { return loop->is_lent; }
+bool ccurl_loop_is_on_callers_thread(const ccurl_loop *loop) { return loop->is_on_callers_thread; }
 
 bool ccurl_loop_has_file(ccurl_loop *loop, const char *file) {
     if (atomic_load_explicit(&loop->has_file, memory_order_relaxed)) return true;
@@ -46,12 +46,12 @@ bool ccurl_loop_has_file(ccurl_loop *loop, const char *file) {
 
 // MARK: What libcurl asks for
 
-static int note_wish(void *easy, int socket, int wish, void *context, void *unused) {
+static int note_wanted(void *easy, int socket, int events, void *context, void *unused) {
     (void)easy, (void)unused;
     ccurl_loop *loop = context;
     ccurl_watch *watch = ccurl_watch_of(&loop->sockets, socket);
     if (!watch) return -1;
-    watch->wanted = (wish & CCURL_POLL_IN ? EPOLLIN : 0) | (wish & CCURL_POLL_OUT ? EPOLLOUT : 0);
+    watch->wanted = (events & CCURL_POLL_IN ? EPOLLIN : 0) | (events & CCURL_POLL_OUT ? EPOLLOUT : 0);
     // A connection that is kept will be wanted again, most often before anything comes on it.
     if (!watch->wanted && watch->is_own) return 0;
     // Not -1: libcurl would end every transfer of the loop, and then use some of them.
@@ -86,7 +86,7 @@ ccurl_loop *ccurl_loop_new(void) {
         ccurl_loop_free(loop);
         return NULL;
     }
-    ccurl_api.multi_setopt(loop->multi, CCURLMOPT_SOCKETFUNCTION, note_wish);
+    ccurl_api.multi_setopt(loop->multi, CCURLMOPT_SOCKETFUNCTION, note_wanted);
     ccurl_api.multi_setopt(loop->multi, CCURLMOPT_SOCKETDATA, loop);
     ccurl_api.multi_setopt(loop->multi, CCURLMOPT_TIMERFUNCTION, note_timer);
     ccurl_api.multi_setopt(loop->multi, CCURLMOPT_TIMERDATA, loop);
@@ -98,14 +98,14 @@ ccurl_loop *ccurl_loop_new(void) {
 }
 
 // Lets go of a handle that was left to libcurl.
-static void drop_orphan(ccurl_loop *loop, void *easy, ccurl_code result) {
+static void let_go(ccurl_loop *loop, void *easy, ccurl_code result) {
     ccurl_api.multi_remove_handle(loop->multi, easy);
-    ccurl_orphans_end(&loop->orphans, easy, result);
+    ccurl_lookups_end(&loop->lookups, easy, result);
 }
 
 void ccurl_loop_free(ccurl_loop *loop) {
-    for (void *easy; (easy = ccurl_orphans_first(&loop->orphans));) drop_orphan(loop, easy, CCURLE_OK);
-    for (ccurl_lookup lookup; ccurl_orphans_take_ended(&loop->orphans, &lookup);) {}
+    for (void *easy; (easy = ccurl_lookups_first(&loop->lookups));) let_go(loop, easy, CCURLE_OK);
+    for (ccurl_lookup lookup; ccurl_lookups_take_ended(&loop->lookups, &lookup);) {}
     // First, because closing a TLS connection still writes to it.
     if (loop->multi) ccurl_api.multi_cleanup(loop->multi);
     if (loop->sockets.epoll >= 0) close(loop->sockets.epoll);
@@ -170,11 +170,11 @@ bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share) 
 }
 
 bool ccurl_loop_next_lookup(ccurl_loop *loop, ccurl_lookup *lookup) {
-    return ccurl_orphans_take_ended(&loop->orphans, lookup);
+    return ccurl_lookups_take_ended(&loop->lookups, lookup);
 }
 
 bool ccurl_loop_leave_lookup(ccurl_loop *loop, ccurl_transfer *transfer) {
-    return ccurl_transfer_may_look_up(transfer) && ccurl_orphans_add(&loop->orphans, transfer);
+    return ccurl_transfer_may_look_up(transfer) && ccurl_lookups_leave(&loop->lookups, transfer);
 }
 
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
@@ -184,24 +184,24 @@ void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
     // First, because a connection that libcurl closes now has not died.
     ccurl_sockets_release(&loop->sockets, transfer);
     ccurl_upload_forget(transfer);
-    ccurl_shares_forget(transfer);
+    ccurl_fairness_forget(transfer);
     ccurl_api.multi_remove_handle(loop->multi, ccurl_transfer_easy(transfer));
     ccurl_unread_note(&loop->sockets, transfer);
     ccurl_transfer_end(transfer, false);
 }
 
-bool ccurl_loop_doubt(ccurl_loop *loop, ccurl_transfer *transfer, int64_t limit) {
-    return ccurl_sockets_doubt(&loop->sockets, transfer, limit);
+bool ccurl_loop_note_timeout(ccurl_loop *loop, ccurl_transfer *transfer, int64_t limit) {
+    return ccurl_sockets_note_timeout(&loop->sockets, transfer, limit);
 }
 
 bool ccurl_loop_is_busy(const ccurl_loop *loop) {
-    return ccurl_orphans_first(&loop->orphans) && !ccurl_leaves_lookups();
+    return ccurl_lookups_first(&loop->lookups) && !ccurl_leaves_lookups();
 }
 
 ccurl_code ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
-    ccurl_shares_forget(transfer);
+    ccurl_fairness_forget(transfer);
     // libcurl may hand over what it has kept back right away: that has a share of its own.
-    ccurl_shares_begin(loop);
+    ccurl_fairness_begin(loop);
     ccurl_code result = ccurl_transfer_resume(transfer);
     // Not every version sets its timer then.
     loop->due = ccurl_now();
@@ -217,10 +217,10 @@ static ccurl_code finish(ccurl_loop *loop, ccurl_transfer *transfer, ccurl_code 
     ccurl_sockets_release(&loop->sockets, transfer);
     ccurl_api.multi_remove_handle(loop->multi, ccurl_transfer_easy(transfer));
     ccurl_unread_note(&loop->sockets, transfer);
-    bool is_settled = ccurl_transfer_objection(transfer) == CCURL_SETTLED;
+    bool is_settled = ccurl_transfer_reason(transfer) == CCURL_SETTLED;
     if (is_settled || ccurl_upload_is_response(transfer, result)) result = CCURLE_OK;
     ccurl_upload_forget(transfer);
-    ccurl_shares_forget(transfer);
+    ccurl_fairness_forget(transfer);
     if (ccurl_transfer_repetition(transfer) == CCURL_DOWNGRADED)
         ccurl_origins_add(&loop->http1, ccurl_transfer_request(transfer).origin);
     ccurl_transfer_end(transfer, result == CCURLE_OK);
@@ -235,11 +235,11 @@ ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, ccurl_code *result) {
         ccurl_transfer *transfer = NULL;
         ccurl_api.easy_getinfo(message->easy, CCURLINFO_PRIVATE, &transfer);
         if (!transfer) {
-            drop_orphan(loop, message->easy, message->data.result);
+            let_go(loop, message->easy, message->data.result);
             continue;
         }
         *result = finish(loop, transfer, message->data.result);
-        if (ccurl_transfer_objection(transfer) != CCURL_STALE) return transfer;
+        if (ccurl_transfer_reason(transfer) != CCURL_STALE) return transfer;
         // Nothing was sent on the stale connection.
         ccurl_transfer_restart(transfer);
         if (give(loop, transfer)) continue;

@@ -97,7 +97,7 @@ static int open_socket(void *context, int purpose, socket_address *address) {
         return CCURL_SOCKET_BAD;
     }
     // Its connection is not as it seemed. The loop's thread opens another.
-    if (ccurl_loop_is_lent(ccurl_transfer_loop(transfer))) {
+    if (ccurl_loop_is_on_callers_thread(ccurl_transfer_loop(transfer))) {
         sockets->reused[ccurl_transfer_request(transfer).origin % CCURL_REUSED] = 0;
         ccurl_transfer_note_stale(transfer);
         return CCURL_SOCKET_BAD;
@@ -168,10 +168,10 @@ static bool can_ask_later(ccurl_transfer *transfer) {
 }
 
 // A server that has closed one of its idle connections has usually closed the others too.
-static void doubt_others(ccurl_sockets *sockets, uint64_t server) {
+static void exclude_others(ccurl_sockets *sockets, uint64_t server) {
     for (size_t i = 0; i < sockets->capacity; i++) {
         ccurl_watch *watch = &sockets->watches[i];
-        if (watch->is_http1 && watch->server == server) watch->is_doubtful = true;
+        if (watch->is_http1 && watch->server == server) watch->is_excluded = true;
     }
 }
 
@@ -183,7 +183,7 @@ static int close_socket(void *context, int socket) {
         ccurl_transfer *user = watch->user;
         if (user && ccurl_transfer_lines(user)->length == 0) {
             ccurl_transfer_connection(user)->is_unseen = was_sent_too_late(user, watch, socket);
-            doubt_others(sockets, watch->server);
+            exclude_others(sockets, watch->server);
         }
         // Another process may hold the socket too, and then closing it does not end the watch.
         ccurl_sockets_watch(sockets, socket, watch, 0);
@@ -213,7 +213,7 @@ void ccurl_sockets_keep(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     if (version != CCURL_HTTP_VERSION_1_0 && version != CCURL_HTTP_VERSION_1_1) return;
     ccurl_watch *watch = &sockets->watches[socket];
     watch->is_http1 = true;
-    watch->is_doubtful = false;
+    watch->is_excluded = false;
     // In the same turn, libcurl may have sent another request on it.
     if (watch->user != transfer && watch->used_in == sockets->waits) return;
     watch->idle_since = sockets->waits;
@@ -261,7 +261,7 @@ void ccurl_sockets_note_joined(ccurl_sockets *sockets, int to_port, int from_por
 static bool is_silent(const ccurl_sockets *sockets, const ccurl_transfer *transfer, const ccurl_watch *watch) {
     bool has_waited = watch->idle_since > 0 && watch->idle_since < sockets->looked;
     bool is_watched = sockets->looked == sockets->waits && (watch->watched & EPOLLIN);
-    return has_waited && is_watched && !ccurl_loop_is_lent(ccurl_transfer_loop(transfer));
+    return has_waited && is_watched && !ccurl_loop_is_on_callers_thread(ccurl_transfer_loop(transfer));
 }
 
 bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
@@ -272,7 +272,7 @@ bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_transfer *transfer) {
         ccurl_watch *watch = &sockets->watches[i];
         connection->may_be_http1 |= watch->is_http1;
         // Of two candidates, surplus bytes or the end of either count.
-        if (watch->is_doubtful || watch->has_ended) return true;
+        if (watch->is_excluded || watch->has_ended) return true;
         bool must_ask = watch->is_http1 && !is_silent(sockets, transfer, watch);
         if (must_ask && recv(i, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return true;
         watch->idle_since = 0;
@@ -311,7 +311,7 @@ void ccurl_sockets_note_end(ccurl_sockets *sockets, ccurl_transfer *transfer) {
 bool ccurl_sockets_have_http3(const ccurl_sockets *sockets, uint64_t origin) {
     for (int i = sockets->http3; i > 0; i = sockets->watches[i - 1].next_http3) {
         const ccurl_watch *watch = &sockets->watches[i - 1];
-        if (watch->origin != origin || watch->is_doubtful || watch->has_ended) continue;
+        if (watch->origin != origin || watch->is_excluded || watch->has_ended) continue;
         if (inode_of(i - 1) == watch->inode) return true;
     }
     return false;
@@ -321,7 +321,7 @@ bool ccurl_sockets_have_idle(const ccurl_sockets *sockets, uint64_t origin) {
     int socket = sockets->reused[origin % CCURL_REUSED] - 1;
     if (socket < 0) return false;
     const ccurl_watch *watch = &sockets->watches[socket];
-    bool is_idle = watch->is_own && !watch->wanted && !watch->user && !watch->is_doubtful;
+    bool is_idle = watch->is_own && !watch->wanted && !watch->user && !watch->is_excluded;
     return is_idle && watch->origin == origin && ccurl_now() - watch->heard < LONGEST_IDLE;
 }
 
@@ -333,7 +333,7 @@ void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     if (socket < 0) return;
     ccurl_watch *watch = &sockets->watches[socket];
     watch->answered = watch->heard = ccurl_now();
-    watch->is_doubtful = false;
+    watch->is_excluded = false;
 }
 
 // An HTTP/2 connection whose other end is gone without a word (a forgotten NAT entry, a server that was replaced) looks
@@ -343,7 +343,7 @@ void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer) {
 //
 // That holds for a response of which some has come, too: nothing more came in the second half of the wait. But what is
 // not read because its reader is slow may have come.
-bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer, int64_t limit) {
+bool ccurl_sockets_note_timeout(ccurl_sockets *sockets, ccurl_transfer *transfer, int64_t limit) {
     if (ccurl_transfer_is_paused(transfer)) return false;
     int socket = ccurl_ports_next(sockets, ccurl_transfer_connection(transfer), -1);
     // If bytes of responses came in the second half of the wait, the server is slow and the connection works.
@@ -352,7 +352,7 @@ bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer, int64
     if (limit > 0 && limit < wait) wait = limit;
     if (socket >= 0 && now - sockets->watches[socket].answered < wait / 2) return false;
     ccurl_api.easy_setopt(ccurl_transfer_easy(transfer), CCURLOPT_FORBID_REUSE, 1L);
-    if (socket >= 0) sockets->watches[socket].is_doubtful = true;
+    if (socket >= 0) sockets->watches[socket].is_excluded = true;
     return true;
 }
 

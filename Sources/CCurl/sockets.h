@@ -36,8 +36,8 @@ typedef struct {
     // The server, as a hash of its address.
     uint64_t server;
     // Whether it takes no new requests: another connection to its server has died under a request, or a request waited
-    // on it in vain. Bytes of a response clear the doubt.
-    bool is_doubtful;
+    // on it in vain. Bytes of a response end that.
+    bool is_excluded;
     // When bytes last came, and when bytes of a response did, in microseconds.
     int64_t heard, answered;
     // How many of its bytes had been read when the watch against floods asked last (see flood.h).
@@ -135,8 +135,8 @@ bool ccurl_sockets_have_idle(const ccurl_sockets *sockets, uint64_t origin);
 // Notes that bytes of a response have come on the transfer's connection: libcurl may read them before epoll reports
 // them.
 void ccurl_sockets_hear(ccurl_sockets *sockets, ccurl_transfer *transfer);
-// See ccurl_loop_doubt.
-bool ccurl_sockets_doubt(ccurl_sockets *sockets, ccurl_transfer *transfer, int64_t limit);
+// See ccurl_loop_note_timeout.
+bool ccurl_sockets_note_timeout(ccurl_sockets *sockets, ccurl_transfer *transfer, int64_t limit);
 // Returns the connection with the most unread bytes: a flood comes faster than it can be read. -1 if there is none.
 // Another thread calls it, and holds the guard.
 int ccurl_sockets_fullest(const ccurl_sockets *sockets);

@@ -25,7 +25,7 @@ ccurl_upload *ccurl_transfer_upload(ccurl_transfer *transfer) { return &transfer
 ccurl_connection *ccurl_transfer_connection(ccurl_transfer *transfer) { return &transfer->connection; }
 ccurl_rest *ccurl_transfer_rest(ccurl_transfer *transfer) { return &transfer->rest; }
 const char *ccurl_transfer_words(const ccurl_transfer *transfer) { return transfer->words; }
-ccurl_objection ccurl_transfer_objection(const ccurl_transfer *transfer) { return transfer->objection; }
+ccurl_reason ccurl_transfer_reason(const ccurl_transfer *transfer) { return transfer->reason; }
 ccurl_repetition ccurl_transfer_repetition(const ccurl_transfer *transfer) { return transfer->repetition; }
 ccurl_request ccurl_transfer_request(const ccurl_transfer *transfer) { return transfer->request; }
 int64_t ccurl_transfer_started(const ccurl_transfer *transfer) { return transfer->started; }
@@ -107,7 +107,7 @@ static void *exchange(ccurl_transfer *transfer) {
 
 bool ccurl_transfer_reset(ccurl_transfer *transfer) {
     // A handle that was about to send again would do so with the next request: a reset does not make it forget.
-    bool is_spent = !transfer->easy || transfer->objection == CCURL_REPEATED;
+    bool is_spent = !transfer->easy || transfer->reason == CCURL_REPEATED;
     is_spent |= transfer->state != PREPARING && ccurl_has_header_fault();
     // Before 7.80 the bytes that were sent show whether a request was, and only a reset makes libcurl forget those of
     // the one before.
@@ -166,11 +166,11 @@ ccurl_code ccurl_transfer_resume(ccurl_transfer *transfer) {
     return ccurl_api.easy_pause(transfer->easy, CCURLPAUSE_CONT);
 }
 
-static void start_again(ccurl_transfer *transfer, ccurl_objection former) {
-    assert(transfer->objection == former);
+static void start_again(ccurl_transfer *transfer, ccurl_reason former) {
+    assert(transfer->reason == former);
     (void)former;
     move(transfer, CONNECTING);
-    transfer->objection = CCURL_NO_OBJECTION;
+    transfer->reason = CCURL_NO_REASON;
     memset(transfer->words, 0, sizeof transfer->words);
     transfer->connection.kind = CCURL_UNCONNECTED;
     transfer->upload.position = 0;
@@ -184,9 +184,9 @@ void ccurl_transfer_restart(ccurl_transfer *transfer) {
     ccurl_transfer_set_special_long(transfer, CCURLOPT_FRESH_CONNECT, 1);
 }
 
-void ccurl_transfer_orphan(ccurl_transfer *transfer) {
+void ccurl_transfer_leave(ccurl_transfer *transfer) {
     transfer->easy = NULL;
-    move(transfer, ORPHANED);
+    move(transfer, LEFT);
 }
 
 // MARK: What is set
@@ -212,7 +212,7 @@ void ccurl_transfer_downgrade(ccurl_transfer *transfer) {
 }
 
 void ccurl_transfer_note_stale(ccurl_transfer *transfer) {
-    if (transfer->objection == CCURL_NO_OBJECTION) transfer->objection = CCURL_STALE;
+    if (transfer->reason == CCURL_NO_REASON) transfer->reason = CCURL_STALE;
 }
 
 // MARK: HTTP/3
@@ -239,11 +239,11 @@ bool ccurl_transfer_is_unsent_over_http3(ccurl_transfer *transfer) {
 }
 
 void ccurl_transfer_note_lack_of_http3(ccurl_transfer *transfer) {
-    if (transfer->objection == CCURL_NO_OBJECTION) transfer->objection = CCURL_LACKING_HTTP3;
+    if (transfer->reason == CCURL_NO_REASON) transfer->reason = CCURL_LACKING_HTTP3;
 }
 
 bool ccurl_transfer_lacks_http3(const ccurl_transfer *transfer) {
-    return transfer->state == ENDED && transfer->objection == CCURL_LACKING_HTTP3;
+    return transfer->state == ENDED && transfer->reason == CCURL_LACKING_HTTP3;
 }
 
 void ccurl_transfer_set_special_long(ccurl_transfer *transfer, ccurl_option option, long value) {
@@ -361,7 +361,7 @@ ccurl_failure ccurl_transfer_failure(const ccurl_transfer *transfer) {
     // About a transfer that never began, libcurl reports what the one before it on the same handle has sent.
     bool may_have_begun = transfer->connection.kind != CCURL_UNCONNECTED || !ccurl_tells_connected();
     return (ccurl_failure){
-        .objection = transfer->objection,
+        .reason = transfer->reason,
         .repetition = transfer->repetition,
         .socket_error = transfer->connection.refusal,
         .connection_error = (int)ccurl_transfer_get_long(transfer, CCURLINFO_OS_ERRNO),

@@ -8,7 +8,7 @@
 //                skipped.
 //   RECEIVING    Bytes of a response have come. Some of the request may still have to be sent.
 //   ENDED        libcurl has let go of it. What has come can be read.
-//   ORPHANED     libcurl has kept the handle, whose lookup it cannot break off. The transfer has none.
+//   LEFT     libcurl has kept the handle, whose lookup it cannot break off. The transfer has none.
 //
 // What moves it:
 //
@@ -17,8 +17,8 @@
 //   bytes come                 CONNECTING, SENDING              ->  RECEIVING
 //   ccurl_transfer_end         CONNECTING, SENDING, RECEIVING   ->  ENDED
 //   ccurl_transfer_restart…    ENDED                            ->  CONNECTING
-//   ccurl_transfer_orphan      CONNECTING                       ->  ORPHANED
-//   ccurl_transfer_reset       PREPARING, ENDED, ORPHANED       ->  PREPARING
+//   ccurl_transfer_leave      CONNECTING                       ->  LEFT
+//   ccurl_transfer_reset       PREPARING, ENDED, LEFT       ->  PREPARING
 #ifndef CCURL_TRANSFER_H
 #define CCURL_TRANSFER_H
 
@@ -30,13 +30,13 @@ void *ccurl_transfer_easy(const ccurl_transfer *transfer);
 ccurl_loop *ccurl_transfer_loop(const ccurl_transfer *transfer);
 const ccurl_hooks *ccurl_transfer_hooks(const ccurl_transfer *transfer);
 const ccurl_head *ccurl_transfer_lines(const ccurl_transfer *transfer);
-// What belongs to upload.c, to sockets.c and to share.c.
+// What belongs to upload.c, to sockets.c and to fairness.c.
 ccurl_upload *ccurl_transfer_upload(ccurl_transfer *transfer);
 ccurl_connection *ccurl_transfer_connection(ccurl_transfer *transfer);
 ccurl_rest *ccurl_transfer_rest(ccurl_transfer *transfer);
 // libcurl's own words about a failure; they may be empty.
 const char *ccurl_transfer_words(const ccurl_transfer *transfer);
-ccurl_objection ccurl_transfer_objection(const ccurl_transfer *transfer);
+ccurl_reason ccurl_transfer_reason(const ccurl_transfer *transfer);
 ccurl_repetition ccurl_transfer_repetition(const ccurl_transfer *transfer);
 ccurl_http3 ccurl_transfer_http3(const ccurl_transfer *transfer);
 // Whether nothing of it was sent on its kept connection, which is one of HTTP/3, and it can begin again: only when it
@@ -83,6 +83,6 @@ void ccurl_transfer_restart(ccurl_transfer *transfer);
 // Notes that a transfer that lacked a connection of HTTP/3 is given to libcurl again.
 void ccurl_transfer_restart_without(ccurl_transfer *transfer);
 // Notes that the handle is left to libcurl, and no longer the transfer's.
-void ccurl_transfer_orphan(ccurl_transfer *transfer);
+void ccurl_transfer_leave(ccurl_transfer *transfer);
 
 #endif

@@ -40,7 +40,7 @@ static int64_t earlier(int64_t one, int64_t other) { return one < 0 || (other >=
 // Returns when there is something to do although nothing has come, in microseconds; INT64_MAX for no such time.
 static int64_t next_due(const ccurl_loop *loop) {
     // Those that rest are resumed in the next turn.
-    if (loop->shares.first) return 0;
+    if (loop->fairness.first) return 0;
     int64_t due = earlier(earlier(loop->due, loop->answered.due), loop->handshake_due);
     due = earlier(due, loop->sockets.unread_due);
     if (due < 0) due = INT64_MAX;
@@ -75,7 +75,7 @@ void ccurl_loop_wait(ccurl_loop *loop, int milliseconds) {
 static void act(ccurl_loop *loop, int socket, int ready) {
     int running;
     ccurl_flood_begin(&loop->flood, &loop->sockets, socket);
-    ccurl_shares_begin(loop);
+    ccurl_fairness_begin(loop);
     ccurl_api.multi_socket_action(loop->multi, socket, ready, &running);
     ccurl_flood_end(&loop->flood);
 }
@@ -167,7 +167,7 @@ static void read_on(ccurl_loop *loop) {
 void ccurl_loop_work(ccurl_loop *loop) {
     handle_idle(loop);
     watch_again(loop);
-    ccurl_shares_begin_turn(loop);
+    ccurl_fairness_begin_turn(loop);
     int busy = 0;
     for (int i = 0; i < loop->count; i++) {
         if (is_busy(loop, i)) loop->events[busy++] = loop->events[i];
@@ -190,15 +190,15 @@ bool ccurl_loop_can_send_at_once(const ccurl_loop *loop, const ccurl_transfer *t
            ccurl_sockets_have_idle(&loop->sockets, ccurl_transfer_request(transfer).origin);
 }
 
-static void send_lent(ccurl_loop *loop) {
-    loop->is_lent = true;
+static void send_on_callers_thread(ccurl_loop *loop) {
+    loop->is_on_callers_thread = true;
     loop->due = -1;
     act(loop, CCURL_SOCKET_TIMEOUT, 0);
-    loop->is_lent = false;
+    loop->is_on_callers_thread = false;
 }
 
 void ccurl_loop_send_here(ccurl_loop *loop) {
-    if (!ccurl_raises_pipe_signal()) return send_lent(loop);
+    if (!ccurl_raises_pipe_signal()) return send_on_callers_thread(loop);
     // The signal may come from another connection, which libcurl closes now.
     sigset_t pipe, former, pending;
     sigemptyset(&pipe);
@@ -207,7 +207,7 @@ void ccurl_loop_send_here(ccurl_loop *loop) {
     // One that was pending before is the caller's, on a thread that blocks it anyway.
     bool was_pending =
         sigismember(&former, SIGPIPE) && sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE);
-    send_lent(loop);
+    send_on_callers_thread(loop);
     const struct timespec at_once = {0};
     while (!was_pending && sigtimedwait(&pipe, NULL, &at_once) > 0) {}
     if (!sigismember(&former, SIGPIPE)) pthread_sigmask(SIG_SETMASK, &former, NULL);

@@ -5,7 +5,7 @@
 #include "flood.h"
 #include "loop.h"
 #include "origins.h"
-#include "orphans.h"
+#include "lookups.h"
 
 #include <sys/epoll.h>
 
@@ -25,17 +25,17 @@ struct ccurl_loop {
     ccurl_sockets sockets;
     ccurl_handles *handles;
     ccurl_answered answered;
-    ccurl_shares shares;
+    ccurl_fairness fairness;
     int count;
     struct epoll_event events[CCURL_MOST_EVENTS];
-    ccurl_orphans orphans;
+    ccurl_lookups lookups;
     ccurl_flood flood;
     // Whether the system's file of certificates was there.
     atomic_bool has_file;
     // Whether the system has refused to watch a socket.
     bool has_unwatched;
     // Whether another thread works in place of the loop's, which waits.
-    bool is_lent;
+    bool is_on_callers_thread;
     // Those that asked for HTTP/1.1. A server sends HTTP_1_1_REQUIRED where it cannot serve a request over HTTP/2 (RFC
     // 9113, 7), for instance one for which it needs the client's certificate.
     ccurl_origins http1;

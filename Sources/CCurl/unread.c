@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 
 // How long the loop waits for something to come, in microseconds: on a busy connection, something does.
-#define PATIENCE 1000
+#define LONGEST_PAUSE 1000
 
 void ccurl_unread_note(ccurl_sockets *sockets, ccurl_transfer *transfer) {
     if (!ccurl_transfer_is_encrypted(transfer)) return;
@@ -19,7 +19,7 @@ void ccurl_unread_note(ccurl_sockets *sockets, ccurl_transfer *transfer) {
         // Only if another request is left. Of HTTP/3, libcurl takes all packets that have come.
         if (!(watch->wanted & EPOLLIN) || watch->is_http1 || watch->is_http3) continue;
         watch->may_have_unread = true;
-        if (sockets->unread_due < 0) sockets->unread_due = ccurl_now() + PATIENCE;
+        if (sockets->unread_due < 0) sockets->unread_due = ccurl_now() + LONGEST_PAUSE;
     }
 }
 

@@ -115,7 +115,7 @@ static bool has_broken_off(ccurl_code result) {
 
 bool ccurl_upload_is_response(ccurl_transfer *transfer, ccurl_code result) {
     if (!has_broken_off(result) || !ccurl_transfer_upload(transfer)->is_answered) return false;
-    if (ccurl_transfer_objection(transfer) != CCURL_NO_OBJECTION) return false;
+    if (ccurl_transfer_reason(transfer) != CCURL_NO_REASON) return false;
     const ccurl_head *head = ccurl_transfer_lines(transfer);
     if (head->content_length >= 0) return ccurl_transfer_has_whole_body(transfer);
     // Without a length, only the end of its stream completes it, which libcurl does not report by itself.

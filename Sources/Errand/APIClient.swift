@@ -27,7 +27,7 @@ public actor APIClient {
     nonisolated let interpreter: ResponseInterpreter
     nonisolated let secretNames: SecretNames
     /// The rules of calls without options of their own.
-    private nonisolated let standardRules: SharedRules
+    private nonisolated let standardRules: BoxedRules
     nonisolated let calls = CallsInFlight()
     nonisolated let hub: EventHub
     private nonisolated let defaultTransport: DefaultTransport?
@@ -39,7 +39,7 @@ public actor APIClient {
         // Whatever its name is, a key is hidden like a value with a well-known one.
         if let name = configuration.credentials?.name { configuration.secretNames.insert(name) }
         self.configuration = configuration
-        standardRules = SharedRules(configuration.rules(for: CallOptions()))
+        standardRules = BoxedRules(configuration.rules(for: CallOptions()))
         let limiter = configuration.limiter ?? RateLimiter(configuration.rateLimit, time: configuration.time)
         let transport: any Transport
         if let given = configuration.transport {
@@ -223,8 +223,8 @@ public actor APIClient {
     }
 
     /// Returns the rules of a call.
-    nonisolated func rules<Response>(for endpoint: Endpoint<Response>) -> SharedRules {
-        endpoint.hasOptions ? SharedRules(configuration.rules(for: endpoint.options)) : standardRules
+    nonisolated func rules<Response>(for endpoint: Endpoint<Response>) -> BoxedRules {
+        endpoint.hasOptions ? BoxedRules(configuration.rules(for: endpoint.options)) : standardRules
     }
 
     deinit {

@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
     size_t length;
     transfer.state = ENDED;
     // The loop remembers those that rest, and this one is on the stack.
-    ccurl_shares_forget(&transfer);
+    ccurl_fairness_forget(&transfer);
     free(ccurl_transfer_take_body(&transfer, &length));
     free(transfer.head.bytes);
     free(transfer.upload.bytes);

@@ -57,7 +57,7 @@ typedef enum {
 
 // Why the shim ended a transfer.
 typedef enum {
-    CCURL_NO_OBJECTION = 0,
+    CCURL_NO_REASON = 0,
     CCURL_HEAD_TOO_LARGE,
     CCURL_BODY_TOO_LARGE,
     // Two Content-Lengths that differ: a proxy that reads the other one takes other bytes for the next response.
@@ -84,7 +84,7 @@ typedef enum {
     CCURL_LACKING_HTTP3,
     // The permit of the rate limit, or the lock of a refresh, ended before the first byte. Nothing was sent.
     CCURL_PERMIT_ENDED,
-} ccurl_objection;
+} ccurl_reason;
 
 // Why libcurl was about to send a request a second time.
 typedef enum {
@@ -212,7 +212,7 @@ long ccurl_transfer_spoken_version(const ccurl_transfer *transfer);
 
 // What is known of a transfer that has failed.
 typedef struct {
-    ccurl_objection objection;
+    ccurl_reason reason;
     ccurl_repetition repetition;
     // The errno with which the system refused a socket, and the one with which a connection failed; 0 for neither.
     int socket_error, connection_error;
@@ -281,7 +281,7 @@ void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer);
 // Called before a transfer is removed because its time is up: if nothing of a response has come on its connection for
 // half of that time, it takes no more requests. Returns whether that is so. The limit is the longest silence that it
 // was allowed, in microseconds; 0 for none.
-bool ccurl_loop_doubt(ccurl_loop *loop, ccurl_transfer *transfer, int64_t limit);
+bool ccurl_loop_note_timeout(ccurl_loop *loop, ccurl_transfer *transfer, int64_t limit);
 // Whether libcurl still has a handle that was removed: ccurl_loop_free would wait for it.
 bool ccurl_loop_is_busy(const ccurl_loop *loop);
 // Resumes a transfer that a hook has paused. What libcurl has kept goes to the hooks at once. If one of them refuses

@@ -29,7 +29,7 @@ public struct CallContext: Sendable {
         self.init(
             Transmission(
                 CallSettings(
-                    id: id, method: method, path: path, rules: SharedRules(rules), time: time, events: EventHub())))
+                    id: id, method: method, path: path, rules: BoxedRules(rules), time: time, events: EventHub())))
         self.hasLeftOrigin = hasLeftOrigin
     }
 

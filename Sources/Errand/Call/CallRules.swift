@@ -82,7 +82,7 @@ public struct CallRules: Sendable {
 /// The rules of one call, or of all calls without options of their own.
 ///
 /// A class, because copying the rules would retain each of their many fields.
-final class SharedRules: Sendable {
+final class BoxedRules: Sendable {
     let rules: CallRules
 
     init(_ rules: CallRules) {

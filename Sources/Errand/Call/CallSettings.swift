@@ -10,7 +10,7 @@ final class CallSettings: Sendable {
     /// Whether the response may come from the cache: it may for a body that is decoded as a whole, and for a stream,
     /// but not for an event stream or a download (K16).
     let acceptsCached: Bool
-    private let shared: SharedRules
+    private let shared: BoxedRules
     let started: Instant
     let deadline: Instant
     let time: any TimeSource
@@ -26,7 +26,7 @@ final class CallSettings: Sendable {
 
     init(
         id: Int, method: HTTPMethod, path: EndpointPath, delivery: TransportContext.Delivery = .whole,
-        acceptsCached: Bool = true, rules: SharedRules, time: any TimeSource, events: EventHub,
+        acceptsCached: Bool = true, rules: BoxedRules, time: any TimeSource, events: EventHub,
         onUpload: UploadProgress.Report? = nil,
         eventIDs eventIDReach: EventIDReach = .ownOrigin, started: Instant? = nil
     ) {
@@ -53,7 +53,7 @@ final class CallSettings: Sendable {
         path = settings.path
         delivery = settings.delivery
         acceptsCached = settings.acceptsCached
-        shared = SharedRules(settings.rules.withoutDeadline)
+        shared = BoxedRules(settings.rules.withoutDeadline)
         started = settings.time.now
         deadline = .distantFuture
         time = settings.time

@@ -10,7 +10,7 @@ extension Pipeline {
             var rules = settings.rules.withoutDeadline
             rules.cache.mode = .refresh
             let own = CallSettings(
-                id: calls.nextID(), method: request.method, path: settings.path, rules: SharedRules(rules),
+                id: calls.nextID(), method: request.method, path: settings.path, rules: BoxedRules(rules),
                 time: settings.time, events: events)
             let shared = SharedTransmission(
                 Transmission(own, signedIn: context.transmission.session), finishesAlone: true)

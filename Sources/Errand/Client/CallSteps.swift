@@ -98,7 +98,7 @@ extension APIClient {
 
     /// Returns the settings of the next call.
     nonisolated func settings<Response>(
-        for endpoint: Endpoint<Response>, rules: SharedRules, delivery: TransportContext.Delivery = .whole,
+        for endpoint: Endpoint<Response>, rules: BoxedRules, delivery: TransportContext.Delivery = .whole,
         acceptsCached: Bool = true, _ onUpload: UploadProgress.Report? = nil,
         eventIDs reach: EventIDReach = .ownOrigin
     ) -> CallSettings {

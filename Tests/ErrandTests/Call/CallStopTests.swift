@@ -10,7 +10,7 @@ import Testing
 
     private func call(_ method: HTTPMethod = .get, _ path: EndpointPath = "", rules: CallRules = CallRules()) -> Call {
         Call(
-            CallSettings(id: 1, method: method, path: path, rules: SharedRules(rules), time: clock, events: EventHub()))
+            CallSettings(id: 1, method: method, path: path, rules: BoxedRules(rules), time: clock, events: EventHub()))
     }
 
     @Test("the first stop counts: a deadline before a cancellation, and a cancellation before a deadline")

@@ -50,7 +50,7 @@ import Testing
             let rules = Configuration(ServerEnvironment(name: "t", baseURL: "https://api.test")).rules(
                 for: CallOptions())
             let transmission = Transmission(
-                CallSettings(id: 1, method: .get, path: "x", rules: SharedRules(rules), time: clock, events: hub))
+                CallSettings(id: 1, method: .get, path: "x", rules: BoxedRules(rules), time: clock, events: hub))
             let request = HTTPRequest(method: .get, url: try HTTPURL("https://api.test/x"))
             _ = try await clock.run {
                 try await retry.intercept(request, CallContext(transmission)) {

@@ -102,13 +102,13 @@ final class CurlExchange: Sendable {
     /// Whether the exchange, which has ended without a response, shows that connections to its origin fail. A request
     /// that was refused on a connection that was kept, or with which that ended, does not: the next one tries again.
     var hasLostConnection: Bool {
-        let objection = ccurl_transfer_failure(handle.transfer).objection
+        let reason = ccurl_transfer_failure(handle.transfer).reason
         // The connection was ready for the request.
-        guard upload?.failure == nil, objection != CCURL_PERMIT_ENDED else { return false }
+        guard upload?.failure == nil, reason != CCURL_PERMIT_ENDED else { return false }
         guard ccurl_transfer_is_on_kept_connection(handle.transfer) else {
             return ccurl_transfer_has_opened(handle.transfer)
         }
-        return objection != CCURL_REPEATED
+        return reason != CCURL_REPEATED
     }
 
     /// Passes what has come to the reader of a streamed response.

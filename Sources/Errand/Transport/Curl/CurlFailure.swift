@@ -23,7 +23,7 @@ struct CurlFailure {
     }
 
     var error: ServiceError {
-        switch facts.objection {
+        switch facts.reason {
         case CCURL_BODY_TOO_LARGE: return .bodyTooLarge(request.body_limit)
         case CCURL_HEAD_TOO_LARGE:
             return failure(.malformed, "the head of the response is larger than \(request.head_limit) bytes")
@@ -91,7 +91,7 @@ struct CurlFailure {
         case CCURLE_BAD_FUNCTION_ARGUMENT where isWithinHead:
             return failure(.malformed, Self.badLine)
         case CCURLE_BAD_FUNCTION_ARGUMENT where hasAnswer: return failure(.malformed, Self.badChunks)
-        // The shim refuses bytes without an objection only if it has no memory for them.
+        // The shim refuses bytes without an reason only if it has no memory for them.
         case CCURLE_WRITE_ERROR where hasAnswer: return failure(.outOfResources, "there is no memory left")
         // Content codings are nothing to libcurl, so this is about a transfer coding. Newer versions refuse it before
         // the shim sees its line.

@@ -5,7 +5,7 @@
 /// no request waits for it any more. After a lookup libcurl knows the address for a minute, and requests need none.
 ///
 /// Where requests may turn out to share connections, the lookup lasts until the leader has its connection: see
-/// `CurlSharing`.
+/// `CurlMultiplexing`.
 ///
 /// An origin is in one of these states:
 ///

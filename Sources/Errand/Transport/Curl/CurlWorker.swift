@@ -24,7 +24,7 @@ struct CurlWorker: @unchecked Sendable {
     /// Those of them whose readers are told of what has come after each turn.
     private var streamed: Exchanges = [:]
     private var lookups = Lookups()
-    private var sharing = CurlSharing()
+    private var multiplexing = CurlMultiplexing()
     private var keptConnections = 0
     /// Empty between two turns, but for its memory.
     private var jobs: [CurlInbox.Job] = []
@@ -79,7 +79,7 @@ struct CurlWorker: @unchecked Sendable {
         while ccurl_loop_is_busy(loop) {
             ccurl_loop_wait(loop, ccurl_loop_prepare_wait(loop, true))
             moveBytes()
-            landEnded()
+            completeEnded()
             ccurl_loop_renew_handles(loop)
         }
     }
@@ -89,7 +89,7 @@ struct CurlWorker: @unchecked Sendable {
     private mutating func endTurn() {
         noteLookups()
         tellReaders()
-        landEnded()
+        completeEnded()
     }
 
     private mutating func perform(_ job: CurlInbox.Job) {
@@ -132,7 +132,7 @@ struct CurlWorker: @unchecked Sendable {
         for exchange in streamed.values { exchange.flush() }
     }
 
-    private mutating func landEnded() {
+    private mutating func completeEnded() {
         var result = CCURLE_OK
         while let transfer = ccurl_loop_next_ended(loop, &result) {
             if ccurl_transfer_lacks_http3(transfer), let exchange = running[transfer] {
@@ -142,7 +142,7 @@ struct CurlWorker: @unchecked Sendable {
             guard let exchange = forget(transfer) else { continue }
             exchange.noteHTTP3(hasFailed: exchange.hasLostConnection)
             // First, because those who have waited may begin then.
-            sharing.note(exchange)
+            multiplexing.note(exchange)
             noteEnd(of: exchange, result)
             // Those who wait for a lookup of its host need none if they get its connection.
             if result == CCURLE_OK, let next = lookups.noteFree(exchange.origin) { begin([next]) }
@@ -167,7 +167,7 @@ struct CurlWorker: @unchecked Sendable {
     private mutating func noteLookups() {
         guard !lookups.leaders.isEmpty else { return }
         for (transfer, origin) in lookups.leaders where !ccurl_transfer_may_look_up(transfer) {
-            if let leader = running[transfer], sharing.isUnknown(to: leader), ccurl_loop_awaits(loop, transfer) {
+            if let leader = running[transfer], multiplexing.isUnknown(to: leader), ccurl_loop_awaits(loop, transfer) {
                 continue
             }
             let outcome: Lookups.Outcome = ccurl_transfer_has_opened(transfer) ? .found : .reused
@@ -200,7 +200,7 @@ struct CurlWorker: @unchecked Sendable {
                 let words = words.assumingMemoryBound(to: CChar.self).baseAddress
                 // Nothing is known of the connection, which the first of those who wait has yet to make.
                 let outcome = Lookups.Outcome(result)
-                let isFound = outcome == .found && !sharing.isUnknown(to: origin)
+                let isFound = outcome == .found && !multiplexing.isUnknown(to: origin)
                 end(origin, by: nil, with: outcome == .failed || isFound ? outcome : .none, result, words)
             }
         }
@@ -225,7 +225,7 @@ struct CurlWorker: @unchecked Sendable {
         while let transfer = transfers.popFirst() {
             guard let exchange = running[transfer] else { continue }
             let way = chooseHTTP3(for: exchange)
-            guard !ccurl_loop_add(loop, transfer, sharing.isKnown(to: exchange, going: way)) else { continue }
+            guard !ccurl_loop_add(loop, transfer, multiplexing.isKnown(to: exchange, going: way)) else { continue }
             forget(transfer)
             exchange.noteHTTP3(hasFailed: false)
             transfers += lookups.end(exchange.origin, by: transfer, with: .none, at: SystemTime.shared.now)
@@ -257,7 +257,7 @@ struct CurlWorker: @unchecked Sendable {
     private func beginAgain(_ exchange: CurlExchange) -> Bool {
         exchange.noteHTTP3(hasFailed: false)
         let way = chooseHTTP3(for: exchange, again: true)
-        return ccurl_loop_add_again(loop, exchange.handle.transfer, sharing.isKnown(to: exchange, going: way))
+        return ccurl_loop_add_again(loop, exchange.handle.transfer, multiplexing.isKnown(to: exchange, going: way))
     }
 
     // MARK: One exchange
@@ -272,7 +272,7 @@ struct CurlWorker: @unchecked Sendable {
         let transfer = exchange.handle.transfer
         running[transfer] = exchange
         if exchange.isStreamed { streamed[transfer] = exchange }
-        let needsNothing = !exchange.hasName && !sharing.isUnknown(to: exchange)
+        let needsNothing = !exchange.hasName && !multiplexing.isUnknown(to: exchange)
         if needsNothing || lookups.begin(transfer, to: exchange.origin, at: SystemTime.shared.now) {
             begin([transfer])
         }
@@ -293,8 +293,8 @@ struct CurlWorker: @unchecked Sendable {
         // One that has waited for a lookup has not begun.
         guard !lookups.leave(transfer) else { return }
         let silence = (exchange.context.timeout ?? .zero).wholeNanoseconds / 1000
-        let isDoubtful = isOutOfTime && ccurl_loop_doubt(loop, transfer, silence)
-        exchange.noteHTTP3(hasFailed: isDoubtful)
+        let hasBeenSilent = isOutOfTime && ccurl_loop_note_timeout(loop, transfer, silence)
+        exchange.noteHTTP3(hasFailed: hasBeenSilent)
         if leavesLookup, lookups.leaders[transfer] != nil, ccurl_loop_leave_lookup(loop, transfer) {
             return lookups.abandon(transfer)
         }

@@ -148,7 +148,7 @@ struct CurlReuseTests {
         #expect(server.received.count { $0.method == .post } == 10)
     }
 
-    @Test("C41: a connection that dies makes those to its own server doubtful, and no others")
+    @Test("C41: a connection that dies excludes those to its own server from reuse, and no others")
     func othersKept() async throws {
         let other = try LoopbackServer()
         other.on(.get, "/x", .json("2").always)

@@ -5,8 +5,8 @@
 // connections in turn. So a transfer that has used up its share of a turn is paused, as for a slow reader: libcurl
 // parses the rest of what it has read, which brings no more pieces, and does not read on. The loop resumes a few of
 // those that rest in each turn, in the order in which they came to rest.
-#ifndef CCURL_SHARE_H
-#define CCURL_SHARE_H
+#ifndef CCURL_FAIRNESS_H
+#define CCURL_FAIRNESS_H
 
 #include "ccurl.h"
 
@@ -25,16 +25,16 @@ typedef struct {
     size_t pieces, bytes;
     // How many more may be resumed in this turn.
     int left;
-} ccurl_shares;
+} ccurl_fairness;
 
 // Begins a new share: the thread has done something else.
-void ccurl_shares_begin(ccurl_loop *loop);
+void ccurl_fairness_begin(ccurl_loop *loop);
 // Begins a new turn.
-void ccurl_shares_begin_turn(ccurl_loop *loop);
+void ccurl_fairness_begin_turn(ccurl_loop *loop);
 // Notes that a piece of so many bytes has come for the transfer. Returns false if it has used up its share: then it
 // rests, and has to be paused.
-bool ccurl_shares_note(ccurl_transfer *transfer, size_t count);
+bool ccurl_fairness_note(ccurl_transfer *transfer, size_t count);
 // Takes the transfer off the list of those that rest.
-void ccurl_shares_forget(ccurl_transfer *transfer);
+void ccurl_fairness_forget(ccurl_transfer *transfer);
 
 #endif

@@ -19,7 +19,7 @@ import CCurl
 ///
 /// libcurl cannot decide this. Since 8.16, when a connection turns out to be one of HTTP/1.1, it wakes only one of the
 /// requests that wait: their handshakes come one after the other, and some never come.
-struct CurlSharing {
+struct CurlMultiplexing {
     private struct Origin {
         /// Whether requests share a connection over TCP; `nil` if no response has shown it.
         var overTCP: Bool?

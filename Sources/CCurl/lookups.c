@@ -1,4 +1,4 @@
-#include "orphans.h"
+#include "lookups.h"
 
 #if defined(__linux__)
 
@@ -7,10 +7,10 @@
 
 #include <stdlib.h>
 
-struct ccurl_orphan {
+struct ccurl_left_handle {
     void *easy;
     ccurl_lookup lookup;
-    ccurl_orphan *next;
+    ccurl_left_handle *next;
 };
 
 static int refuse_socket(void *context, int purpose, void *address) {
@@ -48,39 +48,39 @@ static void leave(void *easy, char *words) {
     if (ccurl_tells_connected()) ccurl_api.easy_setopt(easy, CCURLOPT_PREREQFUNCTION, refuse_connection);
 }
 
-bool ccurl_orphans_add(ccurl_orphans *orphans, ccurl_transfer *transfer) {
-    ccurl_orphan *orphan = calloc(1, sizeof *orphan);
-    if (!orphan) return false;
-    orphan->easy = ccurl_transfer_easy(transfer);
-    orphan->lookup.origin = ccurl_transfer_request(transfer).origin;
-    orphan->next = orphans->first;
-    orphans->first = orphan;
-    leave(orphan->easy, orphan->lookup.words);
-    ccurl_transfer_orphan(transfer);
+bool ccurl_lookups_leave(ccurl_lookups *lookups, ccurl_transfer *transfer) {
+    ccurl_left_handle *left = calloc(1, sizeof *left);
+    if (!left) return false;
+    left->easy = ccurl_transfer_easy(transfer);
+    left->lookup.origin = ccurl_transfer_request(transfer).origin;
+    left->next = lookups->first;
+    lookups->first = left;
+    leave(left->easy, left->lookup.words);
+    ccurl_transfer_leave(transfer);
     return true;
 }
 
-void ccurl_orphans_end(ccurl_orphans *orphans, void *easy, ccurl_code result) {
-    ccurl_orphan **link = &orphans->first;
+void ccurl_lookups_end(ccurl_lookups *lookups, void *easy, ccurl_code result) {
+    ccurl_left_handle **link = &lookups->first;
     while (*link && (*link)->easy != easy) link = &(*link)->next;
-    ccurl_orphan *orphan = *link;
+    ccurl_left_handle *left = *link;
     // Before its words may be freed.
     ccurl_api.easy_cleanup(easy);
-    if (!orphan) return;
-    *link = orphan->next;
-    orphan->lookup.result = result;
-    orphan->next = orphans->ended;
-    orphans->ended = orphan;
+    if (!left) return;
+    *link = left->next;
+    left->lookup.result = result;
+    left->next = lookups->ended;
+    lookups->ended = left;
 }
 
-void *ccurl_orphans_first(const ccurl_orphans *orphans) { return orphans->first ? orphans->first->easy : NULL; }
+void *ccurl_lookups_first(const ccurl_lookups *lookups) { return lookups->first ? lookups->first->easy : NULL; }
 
-bool ccurl_orphans_take_ended(ccurl_orphans *orphans, ccurl_lookup *lookup) {
-    ccurl_orphan *orphan = orphans->ended;
-    if (!orphan) return false;
-    orphans->ended = orphan->next;
-    *lookup = orphan->lookup;
-    free(orphan);
+bool ccurl_lookups_take_ended(ccurl_lookups *lookups, ccurl_lookup *lookup) {
+    ccurl_left_handle *left = lookups->ended;
+    if (!left) return false;
+    lookups->ended = left->next;
+    *lookup = left->lookup;
+    free(left);
     return true;
 }
 

@@ -1,23 +1,23 @@
 // The handles that were left to libcurl, which looks up their hosts: their transfers have ended.
-#ifndef CCURL_ORPHANS_H
-#define CCURL_ORPHANS_H
+#ifndef CCURL_LOOKUPS_H
+#define CCURL_LOOKUPS_H
 
 #include "ccurl.h"
 
-typedef struct ccurl_orphan ccurl_orphan;
+typedef struct ccurl_left_handle ccurl_left_handle;
 
 // Those of a loop: whose lookup is under way, and whose lookup has ended.
 typedef struct {
-    ccurl_orphan *first, *ended;
-} ccurl_orphans;
+    ccurl_left_handle *first, *ended;
+} ccurl_lookups;
 
 // Leaves the transfer's handle to libcurl. Returns false if there is no memory.
-bool ccurl_orphans_add(ccurl_orphans *orphans, ccurl_transfer *transfer);
+bool ccurl_lookups_leave(ccurl_lookups *lookups, ccurl_transfer *transfer);
 // Notes that libcurl has let go of a handle, with that result, and frees it.
-void ccurl_orphans_end(ccurl_orphans *orphans, void *easy, ccurl_code result);
+void ccurl_lookups_end(ccurl_lookups *lookups, void *easy, ccurl_code result);
 // Returns a handle whose lookup is still under way; NULL if there is none.
-void *ccurl_orphans_first(const ccurl_orphans *orphans);
+void *ccurl_lookups_first(const ccurl_lookups *lookups);
 // See ccurl_loop_next_lookup.
-bool ccurl_orphans_take_ended(ccurl_orphans *orphans, ccurl_lookup *lookup);
+bool ccurl_lookups_take_ended(ccurl_lookups *lookups, ccurl_lookup *lookup);
 
 #endif
