@@ -10,15 +10,15 @@
 
 #include "ccurl.h"
 
-// A transfer's place in the list of those that rest.
-typedef struct {
+// A transfer's place in the list of those that rest. It is a part of the transfer.
+typedef struct ccurl_rest {
     bool is_resting;
-    ccurl_transfer *next, *previous;
+    struct ccurl_rest *next, *previous;
 } ccurl_rest;
 
-// Those of a loop, and the transfer whose pieces come now.
+// Those of a loop, and the one whose pieces come now.
 typedef struct {
-    ccurl_transfer *first, *last, *served;
+    ccurl_rest *first, *last, *served;
     // When its pieces began to come, and when the first piece of any transfer came, in microseconds.
     int64_t since, began;
     // How many pieces came for all transfers, and their bytes.
@@ -27,14 +27,16 @@ typedef struct {
     int left;
 } ccurl_fairness;
 
-// Begins a new share: the thread has done something else.
-void ccurl_fairness_begin(ccurl_loop *loop);
+// Begins new shares: the thread has done something else.
+void ccurl_fairness_begin(ccurl_fairness *fairness);
 // Begins a new turn.
-void ccurl_fairness_begin_turn(ccurl_loop *loop);
-// Notes that a piece of so many bytes has come for the transfer. Returns false if it has used up its share: then it
-// rests, and has to be paused.
-bool ccurl_fairness_note(ccurl_transfer *transfer, size_t count);
-// Takes the transfer off the list of those that rest.
-void ccurl_fairness_forget(ccurl_transfer *transfer);
+void ccurl_fairness_begin_turn(ccurl_fairness *fairness);
+// Notes that a piece of so many bytes has come. Returns false if its transfer has used up its share: then it rests, and
+// has to be paused.
+bool ccurl_fairness_note(ccurl_fairness *fairness, ccurl_rest *place, size_t count);
+// Takes a transfer off the list of those that rest.
+void ccurl_fairness_forget(ccurl_fairness *fairness, ccurl_rest *place);
+// Returns the place of one that has to be resumed now; NULL if there is none, or if the next turn is early enough.
+ccurl_rest *ccurl_fairness_next(ccurl_fairness *fairness);
 
 #endif

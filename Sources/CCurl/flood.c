@@ -2,7 +2,9 @@
 
 #if defined(__linux__)
 
+#include "ccurl_decisions.h"
 #include "library.h"
+#include "system.h"
 
 #include <pthread.h>
 #include <sys/socket.h>
@@ -13,12 +15,10 @@
 #define TIMERS CCURL_SOCKET_TIMEOUT
 #define NOTHING -2
 #define BEGINNING -3
-// How long the thread may work on one of them, in microseconds of its own time, until that is done or has brought
-// ENOUGH_BYTES of a body. Plain http has no frames to flood with, so it is given the time in which a burst of requests
-// begins, or in which certificates are read.
-#define LONGEST_TURN 50000
-#define LONGEST_PLAIN_TURN 2000000
+// So many bytes of a body are no flood.
 #define ENOUGH_BYTES (1 << 20)
+// A connection that floods is read faster: this is one record of TLS.
+#define FEW_BYTES 16384
 // How long libcurl has the certificates in memory, from 7.87 on: a day, of which an hour is left out here. In
 // microseconds.
 #define CERTIFICATES_KEPT (INT64_C(23) * 3600 * 1000000)
@@ -51,13 +51,47 @@ void ccurl_flood_note_body(ccurl_flood *flood, size_t count) {
     atomic_fetch_add_explicit(&flood->turn, 1, memory_order_relaxed);
 }
 
-void ccurl_flood_note_connecting(ccurl_flood *flood, int change) { flood->connecting += change; }
-
 void ccurl_flood_note_certificates(ccurl_flood *flood) {
     if (may_read_certificates(flood)) flood->has_certificates = ccurl_now();
 }
 
-// Under the guard the descriptor cannot be closed and become another file at the moment when it is shut down.
+// Returns the connection with the most unread bytes: a flood comes faster than it can be read. -1 if there is none.
+static int fullest(const ccurl_sockets *sockets) {
+    int found = -1;
+    int64_t most = 0;
+    for (size_t i = 0; i < sockets->capacity; i++) {
+        const ccurl_watch *watch = &sockets->watches[i];
+        int64_t count = watch->is_own ? ccurl_unread((int)i) : 0;
+        // libcurl closes a socket that never became a connection by itself, and then the program may open another
+        // file under this descriptor. Only a connection has bytes to read, and it is closed under the guard.
+        if (count <= most || ccurl_inode_of((int)i) != watch->inode) continue;
+        found = (int)i;
+        most = count;
+    }
+    return found;
+}
+
+// Returns the connection of which the most bytes have been read since this was asked last; -1 if they are few, or if
+// the system does not know.
+static int most_read(ccurl_sockets *sockets) {
+    int found = -1;
+    int64_t most = FEW_BYTES;
+    for (size_t i = 0; i < sockets->capacity; i++) {
+        ccurl_watch *watch = &sockets->watches[i];
+        if (!watch->is_own) continue;
+        int64_t received = ccurl_received((int)i), unread = ccurl_unread((int)i);
+        // As above.
+        if (received < 0 || unread < 0 || ccurl_inode_of((int)i) != watch->inode) continue;
+        int64_t count = received - unread - watch->read;
+        watch->read += count;
+        if (count <= most) continue;
+        found = (int)i;
+        most = count;
+    }
+    return found;
+}
+
+// Under the guard a descriptor cannot be closed and become another file while it is looked at or shut down.
 bool ccurl_flood_watch(ccurl_flood *flood, ccurl_sockets *sockets) {
     int worked_on = atomic_load_explicit(&flood->worked_on, memory_order_acquire);
     if (worked_on == NOTHING) return false;
@@ -72,14 +106,15 @@ bool ccurl_flood_watch(ccurl_flood *flood, ccurl_sockets *sockets) {
         return true;
     }
     int64_t spent = now - flood->watched_from;
-    if (spent < (worked_on == BEGINNING ? LONGEST_PLAIN_TURN : LONGEST_TURN)) return true;
+    ccurl_flood_verdict verdict = ccurl_judge_flood(spent, worked_on == BEGINNING, flood->has_asked);
+    if (verdict == CCURL_NO_FLOOD) return true;
     pthread_mutex_lock(&sockets->guard);
     // In the same turn libcurl also works on the connections whose timers are due. What it reads all the time floods.
-    int socket = ccurl_sockets_most_read(sockets);
+    int socket = most_read(sockets);
     bool is_same = atomic_load(&flood->turn) == turn && atomic_load(&flood->worked_on) == worked_on;
-    if (flood->has_asked && is_same) {
-        if (socket < 0) socket = worked_on < 0 ? ccurl_sockets_fullest(sockets) : worked_on;
-        if (socket >= 0 && (sockets->watches[socket].is_encrypted || spent > LONGEST_PLAIN_TURN)) {
+    if (verdict == CCURL_FLOOD && is_same) {
+        if (socket < 0) socket = worked_on < 0 ? fullest(sockets) : worked_on;
+        if (socket >= 0 && ccurl_may_end_flood(spent, sockets->watches[socket].is_encrypted)) {
             shutdown(socket, SHUT_RDWR);
             flood->watched_from = now;
         }

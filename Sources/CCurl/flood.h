@@ -7,7 +7,7 @@
 #ifndef CCURL_FLOOD_H
 #define CCURL_FLOOD_H
 
-#include "sockets.h"
+#include "watches.h"
 
 #include <stdatomic.h>
 #include <time.h>
@@ -25,7 +25,7 @@ typedef struct {
     bool has_asked;
     // The bytes of bodies since a turn was last counted.
     size_t taken;
-    // How many transfers over TLS are not connected yet.
+    // How many transfers over TLS are not connected yet, which transfer.c counts.
     int connecting;
     // When the first of them was connected, since when libcurl has the certificates; 0 before.
     int64_t has_certificates;
@@ -37,8 +37,6 @@ void ccurl_flood_begin(ccurl_flood *flood, const ccurl_sockets *sockets, int soc
 void ccurl_flood_end(ccurl_flood *flood);
 // Notes that bytes of a body have come: the loop's thread has not worked in vain.
 void ccurl_flood_note_body(ccurl_flood *flood, size_t count);
-// One more or one less transfer over TLS is not connected yet.
-void ccurl_flood_note_connecting(ccurl_flood *flood, int change);
 // A new connection over TLS has begun; libcurl has the certificates in memory, if it keeps any.
 void ccurl_flood_note_certificates(ccurl_flood *flood);
 // See ccurl_loop_watch.

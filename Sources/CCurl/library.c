@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,6 +184,14 @@ bool ccurl_has_descriptors(void) {
     int descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (descriptor >= 0) close(descriptor);
     return descriptor >= 0;
+}
+
+bool ccurl_has_file(const char *file) {
+    static atomic_bool was_there;
+    if (atomic_load_explicit(&was_there, memory_order_relaxed)) return true;
+    if (access(file, R_OK) != 0) return false;
+    atomic_store_explicit(&was_there, true, memory_order_relaxed);
+    return true;
 }
 
 int64_t ccurl_now_suspended(void) {

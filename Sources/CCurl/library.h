@@ -99,6 +99,8 @@ bool ccurl_leaves_lookups(void);
 // Returns the system's file of trusted certificates, if libcurl was built for a system that has it elsewhere; NULL if
 // what was built in is there, if libcurl does not say, and if no file is where such files usually are.
 const char *ccurl_system_trust(void);
+// Whether the system's file of certificates, which libcurl names, is there: once it was, it stays.
+bool ccurl_has_file(const char *file);
 // Whether libcurl keeps the trusted certificates in memory (7.87 and later).
 bool ccurl_keeps_certificates(void);
 

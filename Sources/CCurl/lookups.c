@@ -3,7 +3,6 @@
 #if defined(__linux__)
 
 #include "library.h"
-#include "transfer.h"
 
 #include <stdlib.h>
 
@@ -51,8 +50,8 @@ static void leave(void *easy, char *words) {
 bool ccurl_lookups_leave(ccurl_lookups *lookups, ccurl_transfer *transfer) {
     ccurl_left_handle *left = calloc(1, sizeof *left);
     if (!left) return false;
-    left->easy = ccurl_transfer_easy(transfer);
-    left->lookup.origin = ccurl_transfer_request(transfer).origin;
+    left->easy = transfer->easy;
+    left->lookup.origin = transfer->request.origin;
     left->next = lookups->first;
     lookups->first = left;
     leave(left->easy, left->lookup.words);

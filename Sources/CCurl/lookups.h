@@ -2,7 +2,7 @@
 #ifndef CCURL_LOOKUPS_H
 #define CCURL_LOOKUPS_H
 
-#include "ccurl.h"
+#include "transfer.h"
 
 typedef struct ccurl_left_handle ccurl_left_handle;
 

@@ -10,39 +10,20 @@
 
 #if defined(__linux__)
 
+#include "callbacks.h"
+#include "ccurl_decisions.h"
 #include "library.h"
-#include "transfer.h"
-#include "turn.h"
+#include "unread.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-// How much libcurl reads at once: what most responses fit into; and for streams, and for servers whose responses are
-// larger, as much as makes a difference. Until 8.6 each transfer allocates that much and frees it, and from 64 KB on,
-// glibc's free tidies up each time.
-#define SMALL_READ (16 << 10)
-#define LARGE_READ (100 << 10)
 // How many lookups may hang before others have to wait for them.
 #define MOST_LOOKUPS 1000L
-
-ccurl_sockets *ccurl_loop_sockets(ccurl_loop *loop) { return &loop->sockets; }
-ccurl_handles *ccurl_loop_handles(ccurl_loop *loop) { return loop->handles; }
-ccurl_answered *ccurl_loop_answered(ccurl_loop *loop) { return &loop->answered; }
-ccurl_fairness *ccurl_loop_fairness(ccurl_loop *loop) { return &loop->fairness; }
-ccurl_flood *ccurl_loop_flood(ccurl_loop *loop) { return &loop->flood; }
-bool ccurl_loop_is_on_callers_thread(const ccurl_loop *loop) { return loop->is_on_callers_thread; }
-
-bool ccurl_loop_has_file(ccurl_loop *loop, const char *file) {
-    if (atomic_load_explicit(&loop->has_file, memory_order_relaxed)) return true;
-    if (access(file, R_OK) != 0) return false;
-    atomic_store_explicit(&loop->has_file, true, memory_order_relaxed);
-    return true;
-}
 
 // MARK: What libcurl asks for
 
@@ -71,7 +52,7 @@ static int note_timer(void *multi, long milliseconds, void *context) {
 ccurl_loop *ccurl_loop_new(void) {
     ccurl_loop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
-    loop->due = loop->answered.due = loop->handshake_due = loop->sockets.unread_due = -1;
+    loop->due = loop->early.due = loop->handshake_due = loop->sockets.unread_due = -1;
     ccurl_flood_init(&loop->flood);
     pthread_mutex_init(&loop->sockets.guard, NULL);
     loop->sockets.lists = calloc(CCURL_PORTS, sizeof *loop->sockets.lists);
@@ -123,42 +104,55 @@ void ccurl_loop_set_long(ccurl_loop *loop, ccurl_multi_option option, long value
 
 // MARK: Transfers come and go
 
+ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop) {
+    ccurl_transfer *transfer = ccurl_transfer_create(loop->handles);
+    if (!transfer) return NULL;
+    transfer->loop = loop;
+    transfer->connecting = &loop->flood.connecting;
+    ccurl_callbacks_install(transfer);
+    return transfer;
+}
+
+bool ccurl_transfer_reset(ccurl_transfer *transfer) {
+    if (!ccurl_transfer_renew(transfer)) return false;
+    if (transfer->setup == CCURL_BARE) ccurl_callbacks_install(transfer);
+    return true;
+}
+
 // Gives libcurl a transfer that is started.
 static bool give(ccurl_loop *loop, ccurl_transfer *transfer) {
-    if (ccurl_api.multi_add_handle(loop->multi, ccurl_transfer_easy(transfer)) == 0) return true;
+    if (ccurl_api.multi_add_handle(loop->multi, transfer->easy) == 0) return true;
     ccurl_transfer_end(transfer, false);
     return false;
 }
 
 static void choose_read_size(ccurl_loop *loop, ccurl_transfer *transfer) {
-    bool is_large = ccurl_transfer_is_streamed(transfer) ||
-                    ccurl_origins_contains(&loop->large, ccurl_transfer_request(transfer).origin);
-    long size = is_large ? LARGE_READ : SMALL_READ;
-    ccurl_api.easy_setopt(ccurl_transfer_easy(transfer), CCURLOPT_BUFFERSIZE, size);
+    bool has_large = ccurl_origins_contains(&loop->large, transfer->request.origin);
+    long size = ccurl_read_size(ccurl_transfer_is_streamed(transfer), has_large);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_BUFFERSIZE, size);
 }
 
 static void note_size(ccurl_loop *loop, ccurl_transfer *transfer) {
     if (ccurl_transfer_is_streamed(transfer)) return;
-    if (ccurl_transfer_get_offset(transfer, CCURLINFO_SIZE_DOWNLOAD_T) <= SMALL_READ) return;
-    ccurl_origins_add(&loop->large, ccurl_transfer_request(transfer).origin);
+    if (ccurl_transfer_get_offset(transfer, CCURLINFO_SIZE_DOWNLOAD_T) <= CCURL_SMALL_READ) return;
+    ccurl_origins_add(&loop->large, transfer->request.origin);
 }
 
 bool ccurl_loop_may_use_http3(const ccurl_loop *loop, const ccurl_transfer *transfer) {
-    ccurl_request request = ccurl_transfer_request(transfer);
-    return request.may_use_http3 && !ccurl_origins_contains(&loop->http1, request.origin);
+    const ccurl_request *request = &transfer->request;
+    return request->may_use_http3 && !ccurl_origins_contains(&loop->http1, request->origin);
 }
 
 bool ccurl_loop_has_http3(const ccurl_loop *loop, uint64_t to) { return ccurl_sockets_have_http3(&loop->sockets, to); }
 
 static void choose_connection(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share) {
-    ccurl_api.easy_setopt(ccurl_transfer_easy(transfer), CCURLOPT_PIPEWAIT, may_share ? 1L : 0L);
-    if (ccurl_origins_contains(&loop->http1, ccurl_transfer_request(transfer).origin))
-        ccurl_transfer_downgrade(transfer);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_PIPEWAIT, may_share ? 1L : 0L);
+    if (ccurl_origins_contains(&loop->http1, transfer->request.origin)) ccurl_transfer_downgrade(transfer);
 }
 
 bool ccurl_loop_add_again(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share) {
     choose_connection(loop, transfer, may_share);
-    ccurl_transfer_restart_without(transfer);
+    ccurl_transfer_restart(transfer, CCURL_LACKING_HTTP3);
     return give(loop, transfer);
 }
 
@@ -177,21 +171,35 @@ bool ccurl_loop_leave_lookup(ccurl_loop *loop, ccurl_transfer *transfer) {
     return ccurl_transfer_may_look_up(transfer) && ccurl_lookups_leave(&loop->lookups, transfer);
 }
 
+// Separates a transfer from the rest of the loop, and has libcurl let go of it.
+static void detach(ccurl_loop *loop, ccurl_transfer *transfer) {
+    // First, because a connection that libcurl closes now has not died.
+    ccurl_sockets_release(&loop->sockets, &transfer->connection);
+    ccurl_api.multi_remove_handle(loop->multi, transfer->easy);
+    if (transfer->request.is_encrypted) ccurl_unread_note(&loop->sockets, &transfer->connection, ccurl_now());
+}
+
+static void forget(ccurl_loop *loop, ccurl_transfer *transfer) {
+    ccurl_early_forget(&loop->early, transfer);
+    ccurl_fairness_forget(&loop->fairness, &transfer->rest);
+}
+
 void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
     // If it were removed, an older libcurl would wait for the end of the lookup, and all other transfers with it. Left
     // where it is, the handle finds that it may not open a socket; then it ends.
     if (!ccurl_leaves_lookups() && ccurl_loop_leave_lookup(loop, transfer)) return;
-    // First, because a connection that libcurl closes now has not died.
-    ccurl_sockets_release(&loop->sockets, transfer);
-    ccurl_upload_forget(transfer);
-    ccurl_fairness_forget(transfer);
-    ccurl_api.multi_remove_handle(loop->multi, ccurl_transfer_easy(transfer));
-    ccurl_unread_note(&loop->sockets, transfer);
+    forget(loop, transfer);
+    detach(loop, transfer);
     ccurl_transfer_end(transfer, false);
 }
 
 bool ccurl_loop_note_timeout(ccurl_loop *loop, ccurl_transfer *transfer, int64_t limit) {
-    return ccurl_sockets_note_timeout(&loop->sockets, transfer, limit);
+    // What is not read because its reader is slow may have come.
+    if (transfer->is_paused) return false;
+    int64_t now = ccurl_now(), started = transfer->started;
+    if (!ccurl_sockets_exclude_silent(&loop->sockets, &transfer->connection, now, started, limit)) return false;
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_FORBID_REUSE, 1L);
+    return true;
 }
 
 bool ccurl_loop_is_busy(const ccurl_loop *loop) {
@@ -199,9 +207,9 @@ bool ccurl_loop_is_busy(const ccurl_loop *loop) {
 }
 
 ccurl_code ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
-    ccurl_fairness_forget(transfer);
+    ccurl_fairness_forget(&loop->fairness, &transfer->rest);
     // libcurl may hand over what it has kept back right away: that has a share of its own.
-    ccurl_fairness_begin(loop);
+    ccurl_fairness_begin(&loop->fairness);
     ccurl_code result = ccurl_transfer_resume(transfer);
     // Not every version sets its timer then.
     loop->due = ccurl_now();
@@ -209,22 +217,52 @@ ccurl_code ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
     return result == CCURLE_BAD_FUNCTION_ARGUMENT ? CCURLE_OK : result;
 }
 
+ccurl_transfer *ccurl_loop_next_rested(ccurl_loop *loop) {
+    ccurl_rest *rest = ccurl_fairness_next(&loop->fairness);
+    return rest ? ccurl_transfer_with_rest(rest) : NULL;
+}
+
+void ccurl_loop_renew_handles(ccurl_loop *loop) { ccurl_handles_renew(loop->handles); }
+
+// Notes which connection of HTTP/1 a transfer that has ended leaves for the next: at the end, libcurl names the socket.
+static void keep_connection(ccurl_loop *loop, ccurl_transfer *transfer) {
+    int socket = -1;
+    if (ccurl_api.easy_getinfo(transfer->easy, CCURLINFO_ACTIVESOCKET, &socket) != CCURLE_OK) return;
+    long version = ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION);
+    if (version != CCURL_HTTP_VERSION_1_0 && version != CCURL_HTTP_VERSION_1_1) return;
+    ccurl_sockets_keep(&loop->sockets, &transfer->connection, socket);
+}
+
 // Has libcurl let go of a transfer that it has ended with `result`. Returns what the result is to the caller.
 static ccurl_code finish(ccurl_loop *loop, ccurl_transfer *transfer, ccurl_code result) {
     note_size(loop, transfer);
-    if (result == CCURLE_RECV_ERROR || result == CCURLE_SEND_ERROR) ccurl_sockets_note_end(&loop->sockets, transfer);
-    ccurl_sockets_keep(&loop->sockets, transfer);
-    ccurl_sockets_release(&loop->sockets, transfer);
-    ccurl_api.multi_remove_handle(loop->multi, ccurl_transfer_easy(transfer));
-    ccurl_unread_note(&loop->sockets, transfer);
-    bool is_settled = ccurl_transfer_reason(transfer) == CCURL_SETTLED;
-    if (is_settled || ccurl_upload_is_response(transfer, result)) result = CCURLE_OK;
-    ccurl_upload_forget(transfer);
-    ccurl_fairness_forget(transfer);
-    if (ccurl_transfer_repetition(transfer) == CCURL_DOWNGRADED)
-        ccurl_origins_add(&loop->http1, ccurl_transfer_request(transfer).origin);
+    if (result == CCURLE_RECV_ERROR || result == CCURLE_SEND_ERROR) ccurl_callbacks_note_end(transfer);
+    keep_connection(loop, transfer);
+    detach(loop, transfer);
+    bool is_settled = transfer->reason == CCURL_SETTLED;
+    if (is_settled || ccurl_early_is_response(transfer, result)) result = CCURLE_OK;
+    forget(loop, transfer);
+    if (transfer->repetition == CCURL_DOWNGRADED) ccurl_origins_add(&loop->http1, transfer->request.origin);
     ccurl_transfer_end(transfer, result == CCURLE_OK);
     return result;
+}
+
+// Returns a transfer that need not send the rest of its body, because its response is complete; NULL if there is none.
+static ccurl_transfer *next_complete(ccurl_loop *loop) {
+    loop->early.due = -1;
+    if (!loop->early.first) return NULL;
+    int64_t now = ccurl_now();
+    for (ccurl_transfer *transfer = loop->early.first; transfer; transfer = transfer->early.next) {
+        switch (ccurl_early_next_step(&loop->early, transfer, now)) {
+        case CCURL_COMPLETE: return transfer;
+        case CCURL_LEAVE: break;
+        case CCURL_PROBE:
+            // Only a change of what is paused makes libcurl send.
+            ccurl_api.easy_pause(transfer->easy, CCURLPAUSE_SEND);
+            ccurl_loop_resume(loop, transfer);
+        }
+    }
+    return NULL;
 }
 
 ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, ccurl_code *result) {
@@ -239,14 +277,14 @@ ccurl_transfer *ccurl_loop_next_ended(ccurl_loop *loop, ccurl_code *result) {
             continue;
         }
         *result = finish(loop, transfer, message->data.result);
-        if (ccurl_transfer_reason(transfer) != CCURL_STALE) return transfer;
+        if (transfer->reason != CCURL_STALE) return transfer;
         // Nothing was sent on the stale connection.
-        ccurl_transfer_restart(transfer);
+        ccurl_transfer_restart(transfer, CCURL_STALE);
         if (give(loop, transfer)) continue;
         *result = CCURLE_OUT_OF_MEMORY;
         return transfer;
     }
-    ccurl_transfer *complete = ccurl_upload_next_complete(loop);
+    ccurl_transfer *complete = next_complete(loop);
     if (!complete) return NULL;
     ccurl_loop_remove(loop, complete);
     *result = CCURLE_OK;

@@ -2,8 +2,7 @@
 
 #if defined(__linux__)
 
-#include <netinet/in.h>
-#include <sys/socket.h>
+#include "system.h"
 
 static void join_list(ccurl_sockets *sockets, int socket) {
     ccurl_watch *watch = &sockets->watches[socket];
@@ -36,29 +35,14 @@ void ccurl_ports_leave(ccurl_sockets *sockets, int socket) {
     if (*link > 0) *link = sockets->watches[socket].next_http3;
 }
 
-// Asks the system, once for each connection. Returns false for a socket that is not connected.
-static bool ask_ports(int socket, int *own_port, int *other_port) {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in four;
-        struct sockaddr_in6 six;
-    } own, other;
-    socklen_t own_length = sizeof own, other_length = sizeof other;
-    if (getsockname(socket, &own.any, &own_length) != 0) return false;
-    if (getpeername(socket, &other.any, &other_length) != 0) return false;
-    // The port is at the same place in both.
-    *own_port = ntohs(own.four.sin_port);
-    *other_port = ntohs(other.four.sin_port);
-    return *own_port > 0;
-}
-
 // Moves the sockets that are connected by now to the lists of their ports.
 static void sort_connected(ccurl_sockets *sockets) {
     int socket = sockets->lists[0] - 1;
     while (socket >= 0) {
         int next = sockets->watches[socket].next - 1;
         int own = 0, other = 0;
-        if (ask_ports(socket, &own, &other)) {
+        // The system is asked once for each connection.
+        if (ccurl_ports_of(socket, &own, &other)) {
             leave_list(sockets, socket);
             sockets->watches[socket].from_port = own;
             sockets->watches[socket].to_port = other;

@@ -4,12 +4,13 @@
 // and spares the loop's thread one of its two turns: only the response wakes it, if that has not come at once. Both
 // threads work under one lock of the caller's. What the other thread does is short, because it waits for nothing and
 // opens no connection: if there is need of one, the transfer ends, and the loop's thread starts it again.
-#include "turn.h"
+#include "parts.h"
 
 #if defined(__linux__)
 
+#include "ccurl_decisions.h"
 #include "library.h"
-#include "transfer.h"
+#include "unread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -41,15 +42,13 @@ static int64_t earlier(int64_t one, int64_t other) { return one < 0 || (other >=
 static int64_t next_due(const ccurl_loop *loop) {
     // Those that rest are resumed in the next turn.
     if (loop->fairness.first) return 0;
-    int64_t due = earlier(earlier(loop->due, loop->answered.due), loop->handshake_due);
+    int64_t due = earlier(earlier(loop->due, loop->early.due), loop->handshake_due);
     due = earlier(due, loop->sockets.unread_due);
     if (due < 0) due = INT64_MAX;
     if (!loop->has_unwatched) return due;
     int64_t retry = ccurl_now() + RETRY_PAUSE * 1000;
     return retry < due ? retry : due;
 }
-
-void ccurl_loop_renew_handles(ccurl_loop *loop) { ccurl_handles_renew(loop->handles); }
 
 int ccurl_loop_prepare_wait(ccurl_loop *loop, bool may_wait) {
     loop->sockets.waits++;
@@ -62,7 +61,7 @@ int ccurl_loop_prepare_wait(ccurl_loop *loop, bool may_wait) {
 
 bool ccurl_loop_awaits(ccurl_loop *loop, const ccurl_transfer *transfer) {
     if (!ccurl_transfer_is_connecting(transfer)) return false;
-    int64_t end = ccurl_transfer_opened_at(transfer) + LONGEST_HANDSHAKE;
+    int64_t end = transfer->connection.opened_at + LONGEST_HANDSHAKE;
     if (end <= ccurl_now()) return false;
     loop->handshake_due = earlier(loop->handshake_due, end);
     return true;
@@ -75,7 +74,7 @@ void ccurl_loop_wait(ccurl_loop *loop, int milliseconds) {
 static void act(ccurl_loop *loop, int socket, int ready) {
     int running;
     ccurl_flood_begin(&loop->flood, &loop->sockets, socket);
-    ccurl_fairness_begin(loop);
+    ccurl_fairness_begin(&loop->fairness);
     ccurl_api.multi_socket_action(loop->multi, socket, ready, &running);
     ccurl_flood_end(&loop->flood);
 }
@@ -125,18 +124,16 @@ static void handle(ccurl_loop *loop, struct epoll_event event) {
 
 static bool is_busy(const ccurl_loop *loop, int i) { return loop->sockets.watches[loop->events[i].data.fd].is_busy; }
 
-static int64_t served(const ccurl_loop *loop, int i) { return loop->sockets.watches[loop->events[i].data.fd].served; }
-
 // Handles the first `count` events, which are those of busy connections: first those that have waited for longest, and
 // as many as there is time for, one at least. epoll reports the others again.
 static void handle_busy(ccurl_loop *loop, int count) {
-    int64_t end = ccurl_now() + LONGEST_FOR_ALL;
+    int64_t end = ccurl_now() + LONGEST_FOR_ALL, served[CCURL_MOST_EVENTS];
+    for (int i = 0; i < count; i++) served[i] = loop->sockets.watches[loop->events[i].data.fd].served;
     do {
-        int next = 0;
-        for (int i = 1; i < count; i++)
-            if (served(loop, i) < served(loop, next)) next = i;
+        int next = ccurl_longest_waiting(served, count);
         handle(loop, loop->events[next]);
         loop->events[next] = loop->events[--count];
+        served[next] = served[count];
     } while (count > 0 && ccurl_now() < end);
 }
 
@@ -167,7 +164,7 @@ static void read_on(ccurl_loop *loop) {
 void ccurl_loop_work(ccurl_loop *loop) {
     handle_idle(loop);
     watch_again(loop);
-    ccurl_fairness_begin_turn(loop);
+    ccurl_fairness_begin_turn(&loop->fairness);
     int busy = 0;
     for (int i = 0; i < loop->count; i++) {
         if (is_busy(loop, i)) loop->events[busy++] = loop->events[i];
@@ -186,8 +183,8 @@ void ccurl_loop_work(ccurl_loop *loop) {
 // MARK: A turn of another thread
 
 bool ccurl_loop_can_send_at_once(const ccurl_loop *loop, const ccurl_transfer *transfer) {
-    return ccurl_upload_leaves_with_head(transfer) &&
-           ccurl_sockets_have_idle(&loop->sockets, ccurl_transfer_request(transfer).origin);
+    return ccurl_upload_leaves_with_head(&transfer->upload) &&
+           ccurl_sockets_have_idle(&loop->sockets, transfer->request.origin, ccurl_now());
 }
 
 static void send_on_callers_thread(ccurl_loop *loop) {

@@ -2,24 +2,20 @@
 
 #if defined(__linux__)
 
-#include "library.h"
 #include "ports.h"
-#include "transfer.h"
 
 #include <sys/epoll.h>
 
 // How long the loop waits for something to come, in microseconds: on a busy connection, something does.
 #define LONGEST_PAUSE 1000
 
-void ccurl_unread_note(ccurl_sockets *sockets, ccurl_transfer *transfer) {
-    if (!ccurl_transfer_is_encrypted(transfer)) return;
-    const ccurl_connection *connection = ccurl_transfer_connection(transfer);
+void ccurl_unread_note(ccurl_sockets *sockets, const ccurl_connection *connection, int64_t now) {
     for (int i = ccurl_ports_next(sockets, connection, -1); i >= 0; i = ccurl_ports_next(sockets, connection, i)) {
         ccurl_watch *watch = &sockets->watches[i];
         // Only if another request is left. Of HTTP/3, libcurl takes all packets that have come.
         if (!(watch->wanted & EPOLLIN) || watch->is_http1 || watch->is_http3) continue;
         watch->may_have_unread = true;
-        if (sockets->unread_due < 0) sockets->unread_due = ccurl_now() + LONGEST_PAUSE;
+        if (sockets->unread_due < 0) sockets->unread_due = now + LONGEST_PAUSE;
     }
 }
 

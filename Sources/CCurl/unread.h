@@ -7,10 +7,10 @@
 #ifndef CCURL_UNREAD_H
 #define CCURL_UNREAD_H
 
-#include "sockets.h"
+#include "watches.h"
 
-// Notes that libcurl has let go of the transfer, which reads no further.
-void ccurl_unread_note(ccurl_sockets *sockets, ccurl_transfer *transfer);
+// Notes that a request over TLS has ended, and reads no further on its connection.
+void ccurl_unread_note(ccurl_sockets *sockets, const ccurl_connection *connection, int64_t now);
 // Takes the next socket after `socket` on which libcurl is to read on; -1 if there is none.
 int ccurl_unread_take(ccurl_sockets *sockets, int socket);
 

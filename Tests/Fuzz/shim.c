@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
         ccurl_open();
         loop = ccurl_loop_new();
     }
-    ccurl_transfer transfer = {.state = SENDING, .loop = loop, .request = {.head_limit = 512, .body_limit = 1024}};
+    ccurl_transfer transfer = {.state = CCURL_SENDING, .loop = loop, .request = {.head_limit = 512, .body_limit = 1024}};
     if (count > 0 && bytes[0] & 1) transfer.hooks.on_body = take;
     size_t upload = 0;
     while (count > 2) {
@@ -48,9 +48,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
         assert(upload <= 100);
     }
     size_t length;
-    transfer.state = ENDED;
+    transfer.state = CCURL_ENDED;
     // The loop remembers those that rest, and this one is on the stack.
-    ccurl_fairness_forget(&transfer);
+    ccurl_fairness_forget(&loop->fairness, &transfer.rest);
     free(ccurl_transfer_take_body(&transfer, &length));
     free(transfer.head.bytes);
     free(transfer.upload.bytes);

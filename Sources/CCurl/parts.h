@@ -1,11 +1,14 @@
-// The fields of a loop, for loop.c and turn.c only.
-#ifndef CCURL_TURN_H
-#define CCURL_TURN_H
+// The parts of a loop, for what knows several of them: loop.c, turn.c and callbacks.c.
+#ifndef CCURL_PARTS_H
+#define CCURL_PARTS_H
 
+#include "early.h"
+#include "fairness.h"
 #include "flood.h"
-#include "loop.h"
-#include "origins.h"
+#include "handles.h"
 #include "lookups.h"
+#include "origins.h"
+#include "sockets.h"
 
 #include <sys/epoll.h>
 
@@ -24,22 +27,20 @@ struct ccurl_loop {
     int64_t waits_until;
     ccurl_sockets sockets;
     ccurl_handles *handles;
-    ccurl_answered answered;
+    ccurl_early early;
     ccurl_fairness fairness;
     int count;
     struct epoll_event events[CCURL_MOST_EVENTS];
     ccurl_lookups lookups;
     ccurl_flood flood;
-    // Whether the system's file of certificates was there.
-    atomic_bool has_file;
     // Whether the system has refused to watch a socket.
     bool has_unwatched;
-    // Whether another thread works in place of the loop's, which waits.
+    // Whether a caller's thread works in place of the loop's, which waits. It opens no connections.
     bool is_on_callers_thread;
     // Those that asked for HTTP/1.1. A server sends HTTP_1_1_REQUIRED where it cannot serve a request over HTTP/2 (RFC
     // 9113, 7), for instance one for which it needs the client's certificate.
     ccurl_origins http1;
-    // Those with responses larger than SMALL_READ.
+    // Those with responses larger than CCURL_SMALL_READ.
     ccurl_origins large;
 };
 
