@@ -80,6 +80,28 @@ import Testing
         #expect(cache.beginRefresh(of: CacheKey(resource: .url(CacheSample.url), partition: .everybody)))
     }
 
+    @Test("K12: a client that is shutting down begins no refresh, and another one with the same cache can begin it")
+    func shuttingDown() async throws {
+        network.on(
+            .get, "/x", reply("[1]", "max-age=10, stale-if-error=600"), .failure(.reset).after(.seconds(5)),
+            reply("[2]", "max-age=60"))
+        let (first, second) = (client(), client())
+        try await clock.run {
+            _ = try await first.run(endpoint)
+            try await clock.sleep(for: .seconds(20))
+            async let stale = first.run(endpoint)
+            try await clock.sleep(for: .seconds(1))
+            await first.shutdown(within: .seconds(60))
+            #expect(try await stale == [1])
+            #expect(clock.elapsed == .seconds(25) && network.sent.count == 2)
+            #expect(try await second.run(endpoint.cache(.staleUpTo(.seconds(100)))) == [1])
+            try await clock.sleep(for: .seconds(1))
+            #expect(network.sent.count == 3)
+            #expect(try await second.reply(to: endpoint).cache?.kind == .hit)
+        }
+        try network.verify()
+    }
+
     @Test(
         "K5: stale-if-error: at once when the first attempt fails, and the retries continue beside",
         arguments: [ScriptedReply.failure(.reset), .status(503), .status(500)])
