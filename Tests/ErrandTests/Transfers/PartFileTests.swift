@@ -20,4 +20,16 @@ import Testing
         #expect(part.length == 0 && !scratch.exists("file.part.json"))
         part.release()
     }
+
+    @Test("D5: a part that another process has cut or lengthened is not written to", arguments: [2, 9])
+    func changed(length: Int) throws {
+        let part = try PartFile(of: scratch.path("file"))
+        try part.write(Data("first".utf8), at: 0)
+        #expect(truncate(scratch.path("file.part"), off_t(length)) == 0)
+        let error = #expect(throws: ServiceError.self) { try part.write(Data("second".utf8), at: 5) }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .file && failure.message.hasSuffix("was changed during the download"))
+        #expect(part.length == length)
+        part.release()
+    }
 }
