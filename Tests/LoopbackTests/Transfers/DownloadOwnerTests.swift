@@ -129,7 +129,9 @@ import Testing
 
     /// What distinguishes two callers of a server, beside the session.
     enum Mark: CaseIterable {
-        case tenant, accept, authorization, cookie, common, eachCall, commonParameter, middleware
+        case tenant, accept, authorization, cookie, common, eachCall, commonParameter
+        /// A middleware adds it, so it is known only when it has been sent.
+        case addedTenant, addedAuthorization
     }
 
     private struct Adding: Middleware {
@@ -144,6 +146,10 @@ import Testing
         }
     }
 
+    private func client(adding name: String, _ value: String) -> APIClient {
+        client { $0.attemptMiddlewares = [Adding(field: .init(name: name, value: value))] }
+    }
+
     private func caller(_ name: String, by mark: Mark) -> (APIClient, Endpoint<Data>) {
         let endpoint = Endpoint<Data>.get("file")
         return switch mark {
@@ -154,8 +160,8 @@ import Testing
         case .common: (client { $0.headers = ["X-Tenant": name] }, endpoint)
         case .eachCall: (client { $0.headersForEachCall = { ["X-Tenant": name] } }, endpoint)
         case .commonParameter: (client { $0.parameters = ["tenant": name] }, endpoint)
-        case .middleware:
-            (client { $0.attemptMiddlewares = [Adding(field: .init(name: "X-Tenant", value: name))] }, endpoint)
+        case .addedTenant: (client(adding: "X-Tenant", name), endpoint)
+        case .addedAuthorization: (client(adding: "Authorization", "Basic \(name)"), endpoint)
         }
     }
 
@@ -164,8 +170,7 @@ import Testing
         let (ann, endpoint) = caller("ann", by: mark)
         try await breakOff(ann, endpoint)
         let (bo, other) = caller("bo", by: mark)
-        // What a middleware adds is known only when it has been sent.
-        try await expectAnew(bo, other, isCertainAtOnce: mark != .middleware)
+        try await expectAnew(bo, other, isCertainAtOnce: ![.addedTenant, .addedAuthorization].contains(mark))
         try FileManager.default.removeItem(atPath: target)
         try await breakOff(ann, endpoint)
         #expect(try await ann.download(endpoint, to: target).resumedAfter == 1000)
