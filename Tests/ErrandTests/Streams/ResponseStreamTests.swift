@@ -27,4 +27,27 @@ import Testing
         }
         stop.value = nil
     }
+
+    @Test("a reader that is canceled while the body is silent gets an error, and not the end of a whole body")
+    func canceledInSilence() async throws {
+        let (network, clock) = (scripted(), TestClock())
+        let (chunks, feed) = HTTPBody.Chunks.makeStream()
+        feed.yield(Data("half".utf8))
+        network.on(.get, "/logs", .response(HTTPResponse(status: 200, body: .stream(chunks))))
+        let client = testClient(network, clock)
+        let read = Noted<[Data]>([])
+        try await clock.run {
+            let response = try await client.stream(.get("logs"))
+            let reader = Task(executorPreference: clock.executor) {
+                await failure { () async throws(ServiceError) in
+                    for try await chunk in response.chunks { read.update { $0.append(chunk) } }
+                }
+            }
+            try await clock.sleep(for: .seconds(1))
+            reader.cancel()
+            #expect(await reader.value == .cancelled)
+        }
+        #expect(read.value == [Data("half".utf8)])
+        withExtendedLifetime(feed) {}
+    }
 }
