@@ -100,18 +100,24 @@ final class DiskCacheStore: CacheStore {
     let limit: Int
     private let folder: CacheFolder
     private let waitLimits: WaitLimits
+    /// Says when the store in memory forgets.
+    private let time: any TimeSource
     private let front: MemoryCacheStore
     private let state: Lock<State>
     /// Where all changes are made.
     private let writer: DiskPlace
 
-    init(_ path: String, bytes limit: Int, waitLimits: WaitLimits = WaitLimits()) {
+    init(
+        _ path: String, bytes limit: Int, waitLimits: WaitLimits = WaitLimits(),
+        time: any TimeSource = SystemTime.shared
+    ) {
         self.limit = limit
         self.waitLimits = waitLimits
+        self.time = time
         folder = CacheFolder(path)
         writer = DiskPlace(folder: path, file: "\(path)/")
         front = MemoryCacheStore(bytes: min(limit / Self.frontShare, Self.frontLimit))
-        state = Lock(State(frontEnd: SystemTime.shared.now.advanced(by: Self.frontLifetime)))
+        state = Lock(State(frontEnd: time.now.advanced(by: Self.frontLifetime)))
     }
 
     var extent: (responses: Int, bytes: Int) {
@@ -126,7 +132,7 @@ final class DiskCacheStore: CacheStore {
     // MARK: Reading
 
     func lookup(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> CacheLookup {
-        let now = SystemTime.shared.now
+        let now = time.now
         let (isOver, isSlow) = state.withLock { state in
             let isOver = state.frontEnd <= now
             if isOver { state.frontEnd = now.advanced(by: Self.frontLifetime) }

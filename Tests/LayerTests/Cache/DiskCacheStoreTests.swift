@@ -1,5 +1,6 @@
 @testable import Errand
 import ErrandTestSupport
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -102,6 +103,21 @@ import Testing
             let last = self.store(bytes: 100_000)
             #expect(await last.find(CacheSample.key("/2")) == nil)
             for path in ["/0", "/1", "/39", "/109"] { #expect(await last.find(CacheSample.key(path)) != nil) }
+        }
+    }
+
+    @Test("what another process removes is found for a minute at most, each time")
+    func removedElsewhere() async {
+        let clock = TestClock()
+        await withoutDiskThreads {
+            let (here, there) = (DiskCacheStore(folder, bytes: 1 << 20, time: clock), store())
+            for _ in 0..<2 {
+                await there.put(CacheSample.response(), key)
+                #expect(await here.find(key) != nil)
+                await there.remove(.resource(key.resource))
+                await clock.advance(by: .seconds(60))
+                #expect(await here.find(key) == nil)
+            }
         }
     }
 
