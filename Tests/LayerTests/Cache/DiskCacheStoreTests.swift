@@ -121,6 +121,27 @@ import Testing
         }
     }
 
+    @Test("of more variants than a place may have, the oldest go first")
+    func oldestVariants() async {
+        await withoutDiskThreads {
+            let store = store()
+            var known: Set<String> = []
+            for number in 0..<36 {
+                await store.put(CacheSample.response(vary: "\(number)"), key)
+                // Far apart, so that the order does not depend on the resolution of the clock.
+                for name in lengths().keys where known.insert(name).inserted {
+                    setModified(name, ago: 3000 - Double(number) * 50)
+                }
+            }
+            // A new process, which has nothing in memory.
+            let next = self.store()
+            for number in 0..<36 {
+                let found = await next.find(key, a: "\(number)")
+                #expect((found != nil) == (number >= 4), "\(number)")
+            }
+        }
+    }
+
     @Test("a hit writes nothing, unless the file has not been touched for an hour")
     func touched() async throws {
         try await withoutDiskThreads {
