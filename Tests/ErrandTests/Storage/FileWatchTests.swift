@@ -120,7 +120,9 @@ struct FileWatchTests {
             try files.moveItem(atPath: scratch.path("a/file.new"), toPath: scratch.path("a/file"))
         }
         try make()
-        let watched = await watch("a/file")
+        let noted = Noted(0)
+        let watched = await watch("a/file", noting: noted)
+        let sentinel = await watch("sentinel")
         let (isBlocked, isFree) = (Promise<Void, Never>(), Promise<Void, Never>())
         // The disk is not looked at until both have happened.
         async let blocker: Void = DiskThreads.shared.finish(at: scratch.path("a/file")) {
@@ -134,11 +136,16 @@ struct FileWatchTests {
         }
         await isBlocked.completion()
         try files.removeItem(atPath: scratch.path("a"))
-        await watched.next()
         try make()
+        try replace("sentinel", with: "")
+        // The changes come in order, on one thread.
+        await sentinel.next()
+        let before = noted.value
         isFree.complete(.success(()))
         await blocker
-        await watched.next()
+        await looked(at: scratch.path("a/file"))
+        #expect(noted.value == before + 1)
+        watched.watch.end()
     }
 
     @Test("T20: a folder that is replaced by another one is watched in its place")
