@@ -34,7 +34,7 @@ final class FolderWatcher: Sendable {
         var lastNumber = 0
     }
 
-    private typealias Event = (watch: CInt, kinds: UInt32, name: String)
+    typealias Event = (watch: CInt, kinds: UInt32, name: String)
 
     static let shared = FolderWatcher()
 
@@ -166,7 +166,8 @@ final class FolderWatcher: Sendable {
         return events
     }
 
-    private func report(_ events: [Event]) {
+    /// Calls those who want to know of these events.
+    func report(_ events: [Event]) {
         for event in events {
             let kinds = CInt(truncatingIfNeeded: event.kinds)
             if kinds & IN_Q_OVERFLOW != 0 {

@@ -148,6 +148,25 @@ struct FileWatchTests {
         watched.watch.end()
     }
 
+    @Test("T20: after the system has dropped events, each watched file is looked at again")
+    func overflow() async throws {
+        let names = ["a/file", "b/file"]
+        let noted = names.map { _ in Noted(0) }
+        var watches: [Watched] = []
+        for (name, changes) in zip(names, noted) {
+            try replace(name, with: "old")
+            watches.append(await watch(name, noting: changes))
+            // A change of which the system reports nothing.
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -100)], ofItemAtPath: scratch.path(name))
+        }
+        #expect(noted.map(\.value) == [0, 0])
+        watcher.report([(watch: -1, kinds: UInt32(IN_Q_OVERFLOW), name: "")])
+        for name in names { await looked(at: scratch.path(name)) }
+        #expect(noted.map(\.value) == [1, 1])
+        withExtendedLifetime(watches) {}
+    }
+
     @Test("T20: a folder that is replaced by another one is watched in its place")
     func replaced() async throws {
         try replace("a/file", with: "old")
