@@ -20,9 +20,9 @@ struct LostLockTests {
         }
     }
 
-    private func saved(_ access: String, revision: Int) throws -> SavedSession {
+    private func saved(_ access: String, revision: Int, expiry: Date? = nil) throws -> SavedSession {
         let id = try #require(shared.saved?.id)
-        let token = Token(accessToken: access, refreshToken: "r")
+        let token = Token(accessToken: access, refreshToken: "r", expiry: expiry)
         return SavedSession(id: id, revision: revision, token: token, received: clock.date)
     }
 
@@ -91,6 +91,24 @@ struct LostLockTests {
             #expect(try await waiting.accessToken == "there")
             #expect(shared.saved?.token.accessToken == "there")
             #expect(clock.elapsed == .seconds(10))
+        }
+    }
+
+    @Test("T15: the token that another machine saved during the refresh has expired; it is refreshed, not overwritten")
+    func expiredMeanwhile() async throws {
+        let tokens = TokenStore(persistence: shared.handle(), time: clock) { [clock] old in
+            try await clock.sleep(for: .seconds(10))
+            return Token(accessToken: old.accessToken + "'", refreshToken: "r")
+        }
+        try await clock.runTest {
+            await tokens.signIn(old)
+            async let waiting = tokens.replacement(for: old)
+            try await clock.sleep(for: .seconds(5))
+            // The revision that this refresh is about to save. Not announced: the save finds it.
+            let there = try saved("there", revision: 1, expiry: clock.date.addingTimeInterval(2))
+            shared.put(there, notifying: false)
+            #expect(try await waiting.accessToken == "there'")
+            #expect(shared.saved?.token.accessToken == "there'" && shared.saved?.revision == 2)
         }
     }
 
