@@ -134,6 +134,19 @@ struct SignInTests {
 
     enum AnswerKind: CaseIterable { case code, error }
 
+    @Test("S3: an answer that names another issuer does not use up the sign-in; the right one succeeds after it")
+    func foreignIssuerFirst() async throws {
+        let scene = try await SignInScene()
+        let request = try await scene.oauth.signInRequest(redirectURI: "https://app.test/signed-in")
+        let address = try scene.server.visit(request.address)
+        let state = try #require(parameters(of: address)["state"])
+        let foreign = "https://app.test/signed-in?code=x&state=\(state)&iss=https://evil.test"
+        let error = await failure { () async throws(ServiceError) in try await request.token(redirectedTo: foreign) }
+        #expect(error?.refusedPath == "iss" && scene.forms.isEmpty)
+        await #expect(throws: Never.self) { try await request.token(redirectedTo: address) }
+        #expect(scene.forms.count == 1)
+    }
+
     @Test("S4: an error in the redirect is rejected with its code and words, and shows no secrets")
     func refusal() async throws {
         let scene = try await SignInScene()
