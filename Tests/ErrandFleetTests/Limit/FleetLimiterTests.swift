@@ -124,6 +124,24 @@ import Testing
         withExtendedLifetime((one, other)) {}
     }
 
+    @Test(
+        "F3: permits last for a lifetime from when the renewal was sent, also if its answer is late or lost",
+        arguments: [(5, [], 1), (2, [1], 2)] as [(delay: Int, lost: Set<Int>, last: Int)])
+    func lateRenewal(delay: Int, lost: Set<Int>, last: Int) async throws {
+        let slow = LateStore(
+            store, keys: "errand/billing/nodes/", by: .seconds(delay), losing: lost, upTo: last, clock: clock)
+        let node = Fleet(store: slow, name: "billing", node: "a", lifetime: .seconds(6), time: clock)
+        let limiter = self.limiter(of: node)
+        await clock.run {
+            let taken = await taken(from: limiter, for: .seconds(20))
+            // No renewal after the first one is made.
+            let end = slow.writes.first?.advanced(by: .seconds(6)) ?? .zero
+            #expect(taken.count >= 20 && taken.allSatisfy { $0 < end })
+            await node.leave()
+        }
+        withExtendedLifetime(limiter) {}
+    }
+
     @Test("F5: calls fail at once while the store cannot be reached, if they are to")
     func failing() async throws {
         store.failure = TroubledStore.unreachable

@@ -111,6 +111,24 @@ import Testing
         #expect(network.sends.value == 0)
     }
 
+    @Test("F6: the right to use the token counts from before the write of the mark, however late its answer comes")
+    func lateMark() async throws {
+        let late = LateStore(scene.store, keys: "errand/test/", by: .seconds(10), clock: clock)
+        let isLost = Noted<[Bool]>([])
+        try await clock.run {
+            try await scene.seed()
+            try await scene.sessions(in: late).exclusively { [clock] lock in
+                guard let sent = late.writes.last else { return }
+                let end = sent.advanced(by: SessionScene.lifetime * 0.9)
+                for instant in [end.advanced(by: .milliseconds(-1)), end.advanced(by: .milliseconds(1))] {
+                    try? await clock.sleep(for: clock.now.duration(to: instant))
+                    isLost.update { $0.append(lock.loss != nil) }
+                }
+            }
+        }
+        #expect(isLost.value == [false, true])
+    }
+
     @Test("F6: a node that is stopped right before its first byte sends nothing after the end of its mark")
     func stoppedBeforeFirstByte() async throws {
         let network = StoppedTransport(clock: clock)
