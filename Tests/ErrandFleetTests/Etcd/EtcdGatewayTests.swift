@@ -139,11 +139,17 @@ import Testing
         #expect(text(try await watch.next()) == "two")
     }
 
-    @Test("F5: a watch that a member does not begin is begun at another")
-    func silentMember() async throws {
+    @Test(
+        "F5: a watch that a member does not begin, with the head of a response or without, is begun at another",
+        arguments: [true, false])
+    func silentMember(hasHead: Bool) async throws {
         let (silent, good) = (try LoopbackServer(), try LoopbackServer())
         silent.on(.post, "/v3/kv/range", range("one", revision: 5).always)
-        silent.on(.post, "/v3/watch", LoopbackReply([.readBody, .silence]).always)
+        // A second watch there would bring this.
+        let again = lines(
+            #"{"result":{"header":{},"created":true}}"#,
+            #"{"result":{"events":[{"kv":{"mod_revision":"6","value":"YWdhaW4="}}]}}"#)
+        silent.on(.post, "/v3/watch", hasHead ? lines() : LoopbackReply([.readBody, .silence]), again)
         good.on(.post, "/v3/kv/range", range("one", revision: 5).always)
         good.on(
             .post, "/v3/watch",
@@ -153,7 +159,9 @@ import Testing
         let store = EtcdFleetStore([silent.baseURL, good.baseURL], timeout: .seconds(4))
         var watch = store.changes(of: "a").makeAsyncIterator()
         #expect(text(try await watch.next()) == "one")
-        #expect(text(try await watch.next()) == "two")
+        let next = text(try await watch.next())
+        // On a busy machine, the other member may be too slow as well, and the first one is asked again.
+        #expect(next == "two" || next == "again" && !good.received.isEmpty)
     }
 
     @Test("revisions that go back end the watch")
