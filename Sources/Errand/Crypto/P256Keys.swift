@@ -99,7 +99,7 @@ enum P256Keys {
     }
 
     /// Returns the two numbers of a signature, without the lengths and the zeros of its form (RFC 3279).
-    private static func plain(_ der: [UInt8]) -> [UInt8]? {
+    static func plain(_ der: [UInt8]) -> [UInt8]? {
         var rest = der[...]
         func number() -> [UInt8]? {
             guard rest.popFirst() == 0x02, let count = rest.popFirst().map(Int.init), count <= rest.count else {

@@ -98,6 +98,15 @@ import Testing
         #expect(try SignatureCheck.accepts(SigningKey().signature(of: Data()), of: Data(), by: SigningKey()) == false)
     }
 
+    @Test("the numbers of a signature have 32 bytes each, also those that are shorter or have a zero before them")
+    func numbers() {
+        let (short, long) = ([UInt8](repeating: 0x11, count: 30), [UInt8](repeating: 0x99, count: 32))
+        let form: [UInt8] = [0x30, 67, 0x02, 30] + short + [0x02, 33, 0x00] + long
+        #expect(P256Keys.plain(form) == [0, 0] + short + long)
+        let smallest = [UInt8](repeating: 0, count: 31) + [1]
+        #expect(P256Keys.plain([0x30, 6, 0x02, 1, 1, 0x02, 1, 1]) == smallest + smallest)
+    }
+
     @Test("keys are used in many tasks at once")
     func concurrent() async throws {
         let key = try SigningKey()
