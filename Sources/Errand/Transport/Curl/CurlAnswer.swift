@@ -12,7 +12,7 @@ struct CurlAnswer {
     private let known: CurlHead?
 
     /// Creates the response of that transfer, whose head may have been read before.
-    init(_ handle: CurlExchange.Handle, _ head: CurlHead? = nil) {
+    init(_ handle: CurlHandle, _ head: CurlHead? = nil) {
         transfer = handle.transfer
         known = head
     }

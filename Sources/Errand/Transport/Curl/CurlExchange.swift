@@ -6,11 +6,6 @@ import CCurl
 /// Between the start and the end, the C side belongs to the loop's thread; before and after, to the creator of the
 /// exchange. If the response is a stream, the loop's thread also gives the handle back.
 final class CurlExchange: Sendable {
-    /// The C side. It is safe to send because it is handed over through the lock of the loop or of the promise.
-    struct Handle: @unchecked Sendable {
-        let transfer: OpaquePointer
-    }
-
     /// A coded body, and the head that says how it is coded.
     typealias Coded = (body: CodedBody, head: CurlHead)
 
@@ -25,7 +20,7 @@ final class CurlExchange: Sendable {
         var way = CurlHTTP3.Way.usual
     }
 
-    let handle: Handle
+    let handle: CurlHandle
     /// Completes when there is something to do for the caller who wants a whole response: libcurl has let go of the
     /// transfer, or a good part of a coded body has come.
     let ready = Promise<Void, ServiceError>()
@@ -37,21 +32,21 @@ final class CurlExchange: Sendable {
     /// Whether its host has a name that has to be looked up.
     let hasName: Bool
     let isEncrypted: Bool
-    private let loop: CurlLoop
+    private let turns: CurlTurns
     let upload: CurlUpload?
     private let download: CurlDownload?
 
-    /// Creates the exchange of a request to that origin, which takes its turn on that loop.
+    /// Creates the exchange of a request to that origin, whose turn it is.
     init(
-        _ handle: Handle, to origin: Origin, on loop: CurlLoop, context: TransportContext, upload: CurlUpload? = nil,
-        download: CurlDownload? = nil
+        _ handle: CurlHandle, to origin: Origin, in turns: CurlTurns, context: TransportContext,
+        upload: CurlUpload? = nil, download: CurlDownload? = nil
     ) {
         self.handle = handle
         server = origin
         self.origin = origin.number
         hasName = !origin.isLoopback && !origin.isAddress
         isEncrypted = origin.scheme == "https"
-        self.loop = loop
+        self.turns = turns
         self.context = context
         self.upload = upload
         self.download = download
@@ -83,7 +78,7 @@ final class CurlExchange: Sendable {
     /// Notes what the request shows about HTTP/3, unless that was noted before. `hasFailed` is whether it shows a
     /// failure if nothing of a response has come.
     func noteHTTP3(hasFailed: Bool) {
-        guard loop.usesHTTP3 else { return }
+        guard turns.usesHTTP3 else { return }
         let way = state.withLock { state in
             defer { state.way = .usual }
             return state.way
@@ -96,7 +91,7 @@ final class CurlExchange: Sendable {
             // It has fallen back to TCP, unless it had no need to try.
             default: ccurl_transfer_is_on_kept_connection(handle.transfer) ? .unknown : .failed
             }
-        loop.http3.withLock { $0.end(way, outcome, of: origin, at: SystemTime.shared.now) }
+        turns.http3.withLock { $0.end(way, outcome, of: origin, at: SystemTime.shared.now) }
     }
 
     /// Whether the exchange, which has ended without a response, shows that connections to its origin fail. A request
@@ -168,7 +163,7 @@ final class CurlExchange: Sendable {
 
     private func note(_ step: ccurl_step) {
         switch step {
-        case CCURL_SHARED: loop.noteStreams(of: origin)
+        case CCURL_SHARED: turns.noteStreams(of: origin)
         case CCURL_CONNECTED: context.note(.waitingForResponse)
         case CCURL_PROGRESS: context.noteProgress()
         case CCURL_HEAD_COMPLETE:
@@ -181,7 +176,7 @@ final class CurlExchange: Sendable {
     private func noteHead() {
         noteHTTP3(hasFailed: false)
         let mayBeCoded = ccurl_transfer_may_be_coded(handle.transfer)
-        let hasAlternatives = loop.usesHTTP3 && ccurl_transfer_has_alternatives(handle.transfer)
+        let hasAlternatives = turns.usesHTTP3 && ccurl_transfer_has_alternatives(handle.transfer)
         // In the usual case, the caller of a whole response reads the head later, in its own task.
         guard mayBeCoded || hasAlternatives || download != nil else { return }
         let head = CurlHead(ccurl_transfer_head(handle.transfer))
@@ -193,7 +188,7 @@ final class CurlExchange: Sendable {
     private func noteAlternatives(_ head: CurlHead) {
         guard ccurl_transfer_request(handle.transfer).may_use_http3 else { return }
         guard let alternatives = CurlAlternatives(head.headers.values("Alt-Svc"), of: server) else { return }
-        loop.http3.withLock { $0.note(alternatives, of: origin, at: SystemTime.shared.now) }
+        turns.http3.withLock { $0.note(alternatives, of: origin, at: SystemTime.shared.now) }
     }
 
     private func noteCoded(_ head: CurlHead) {

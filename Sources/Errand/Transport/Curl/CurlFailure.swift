@@ -15,7 +15,7 @@ struct CurlFailure {
     private let head: ccurl_head_lines
 
     /// Reads what is known of the transfer, whose handle may not be given back while this is in use.
-    init(_ code: ccurl_code?, of handle: CurlExchange.Handle) {
+    init(_ code: ccurl_code?, of handle: CurlHandle) {
         self.code = code
         facts = ccurl_transfer_failure(handle.transfer)
         request = ccurl_transfer_request(handle.transfer)

@@ -1,6 +1,5 @@
 #if os(Linux)
-/// The jobs for the thread of a `CurlLoop`, how far that thread has come, and who waits for a turn: what is behind the
-/// loop's lock.
+/// The jobs for the thread of a loop, and how far that thread has come: what is behind the loop's lock.
 struct CurlInbox {
     enum Job {
         case start(CurlExchange)
@@ -28,9 +27,7 @@ struct CurlInbox {
         case lingering
     }
 
-    var queues: CurlQueues
     private var jobs: [Job] = []
-    private var idle: [CurlExchange.Handle] = []
     private var ended: [Promise<Void, ServiceError>] = []
     private var thread = Thread.absent
     private var isClosed = false
@@ -38,10 +35,6 @@ struct CurlInbox {
     private var isWaiting = false
     /// Whether somebody checks that the thread comes back to its jobs.
     private var isWatched = false
-
-    init(_ queues: CurlQueues) {
-        self.queues = queues
-    }
 
     // MARK: For callers
 
@@ -56,8 +49,8 @@ struct CurlInbox {
         return add(.start(exchange))
     }
 
-    /// Whether the thread waits, and no exchange is active but that of the caller.
-    var isQuiet: Bool { isWaiting && !isClosed && thread == .running && queues.active == 1 }
+    /// Whether the thread waits, and nothing has been left for it.
+    var isQuiet: Bool { isWaiting && !isClosed && thread == .running }
 
     /// Adds a job for an exchange that was started. Without a thread it has ended.
     mutating func add(_ job: Job) -> Notice {
@@ -82,29 +75,10 @@ struct CurlInbox {
         return isWatched
     }
 
-    /// Takes a handle that was kept for the next request, if it is the turn of a request in that queue.
-    mutating func borrow(for key: CurlQueues.Key) -> (isAdmitted: Bool, handle: CurlExchange.Handle?) {
-        queues.enter(key) ? (true, idle.popLast()) : (false, nil)
-    }
-
-    /// Takes a handle that was kept for a request whose turn it is.
-    mutating func borrow() -> CurlExchange.Handle? {
-        idle.popLast()
-    }
-
-    /// Keeps a handle for the next request, unless there are enough.
-    mutating func keep(_ handle: CurlExchange.Handle, atMost most: Int) -> Bool {
-        guard !isClosed, idle.count < most else { return false }
-        idle.append(handle)
-        return true
-    }
-
-    /// Lets nothing more begin. Returns the handles, which have to be freed, those who wait for their turn, and what
-    /// the thread is doing.
-    mutating func close() -> (idle: [CurlExchange.Handle], waiters: [CurlQueues.Waiter], thread: Thread) {
+    /// Lets nothing more begin. Returns what the thread is doing.
+    mutating func close() -> Thread {
         isClosed = true
-        defer { idle = [] }
-        return (idle, queues.clear(), thread)
+        return thread
     }
 
     /// Adds the job to end all exchanges of a client; `nil` if there is no thread, and so no exchange.

@@ -15,99 +15,6 @@ import Foundation
 /// no netrc, keeps no cookies, and never repeats a request that is not safe to repeat. The thread and all connections
 /// end with `shutdown()`, or when the transport is released.
 public final class CurlTransport: StoppableTransport {
-    /// How connections are made.
-    public struct Options: Sendable, Hashable {
-        /// The proxy that requests go through.
-        public struct Proxy: Sendable, Hashable {
-            package enum Kind: Sendable, Hashable {
-                case environment, none
-                case url(String)
-            }
-
-            package let kind: Kind
-
-            /// The proxy that `https_proxy`, `http_proxy` and `no_proxy` name, if they do; none for requests to this
-            /// machine.
-            public static let environment = Proxy(kind: .environment)
-            /// No proxy, whatever the environment says.
-            public static let none = Proxy(kind: .none)
-            /// This proxy, for all hosts: `http://proxy.example.com:3128`, with `user:password@` before the host if the
-            /// proxy asks for credentials.
-            public static func url(_ url: String) -> Proxy { Proxy(kind: .url(url)) }
-        }
-
-        /// When requests go over HTTP/3, which runs over UDP.
-        ///
-        /// It needs libcurl 8.23 or later that was built with it, TLS, and no proxy: one that the environment names for
-        /// `https` counts too, whatever it names as exceptions. Without these, every choice means `never`. Older
-        /// versions of libcurl have faults over HTTP/3 that a server can exploit, and before 7.88 they cannot fall back
-        /// to TCP.
-        ///
-        /// A request that tries HTTP/3 is sent once: libcurl opens a connection of each kind if the first is slow, and
-        /// chooses before anything of the request is sent. After a failure, requests to that origin go over TCP for
-        /// five minutes, and for twice as long after each further one, up to a day.
-        public struct HTTP3: Sendable, Hashable {
-            package enum Kind: Sendable, Hashable { case never, whenAnnounced, assumed }
-
-            package let kind: Kind
-
-            /// Never.
-            public static let never = HTTP3(kind: .never)
-            /// When a response has announced it with `Alt-Svc`, for the same host and port, and for as long as that
-            /// says. The next request tries it; once it has had a response, the others follow.
-            public static let whenAnnounced = HTTP3(kind: .whenAnnounced)
-            /// From the first request on, for servers that are known to support it. With another server, the first
-            /// connection, and one after each pause, takes up to a fifth of a second longer.
-            public static let assumed = HTTP3(kind: .assumed)
-        }
-
-        /// A client certificate and its private key, as PEM files.
-        public struct ClientCertificate: Sendable, Hashable {
-            /// The path of the certificate.
-            public var certificate: String
-            /// The path of the key.
-            public var key: String
-
-            /// Creates an identity from the paths of its files.
-            public init(certificate: String, key: String) {
-                self.certificate = certificate
-                self.key = key
-            }
-        }
-
-        /// The path of a PEM file with the certificates to trust instead of the system's.
-        public var certificateAuthorities: String?
-        /// SHA-256 hashes of public keys, in base64 and without `sha256/` in front. A server with any other key is
-        /// refused, even if its certificate is valid.
-        public var pinnedPublicKeys: [String] = []
-        /// The certificate for servers that ask the client for one.
-        public var clientCertificate: ClientCertificate?
-        /// The proxy.
-        public var proxy = Proxy.environment
-        /// Whether requests to this machine also go through a proxy named by `Proxy.url(_:)`; by default they do not.
-        ///
-        /// A proxy for debugging may need that. Plain http goes through it only if the proxy runs on this machine too:
-        /// a token that may travel unencrypted here must not leave the machine.
-        public var proxiesLoopback = false
-        /// The greatest number of a client's requests to one origin at once over HTTP/1.1, where each has a connection
-        /// of its own; 64 by default. Clients that share the transport do not wait for each other.
-        ///
-        /// Further requests wait for their turn, in the order they came, in the phase ``Phase/waitingForConnection``:
-        /// their timeouts begin when that ends, their deadlines apply as always. A stream holds its connection until it
-        /// has been read or dropped, so 64 streams that are not read leave no turn to other requests of their client.
-        /// Raise the number for an origin with many long streams.
-        public var connectionsPerOrigin = 64
-        /// The greatest number of a client's requests to one origin at once over HTTP/2 or HTTP/3, where they share a
-        /// connection as far as the server allows; 100 by default. Whether an origin speaks one of them shows with the
-        /// first connection to it.
-        public var streamsPerOrigin = 100
-        /// When requests go over HTTP/3; never by default. ``Timings/httpVersion`` is the version of a response.
-        public var http3 = HTTP3.never
-
-        /// Creates options that trust the system's roots and take the proxy from the environment.
-        public init() {}
-    }
-
     private let options: Options
     private let files: CurlFiles
     private let loop: Result<CurlLoop, ServiceError>
@@ -122,7 +29,11 @@ public final class CurlTransport: StoppableTransport {
         }
         let queues = CurlQueues(connections: options.connectionsPerOrigin, streams: options.streamsPerOrigin)
         let http3 = options.http3 == .never ? nil : CurlHTTP3(isAssumed: options.http3 == .assumed)
-        loop = CurlLoop(queues, http3).map(Result.success) ?? .failure(.curlHasNoMemory)
+        guard let core = CurlCore() else {
+            loop = .failure(.curlHasNoMemory)
+            return
+        }
+        loop = .success(CurlLoop(core, turns: CurlTurns(queues, of: core, http3)))
     }
 
     /// A request may wait for a connection, so its permit counts from the end of that wait.
@@ -163,7 +74,7 @@ public final class CurlTransport: StoppableTransport {
 
     @inline(never)
     private func exchange(
-        _ request: HTTPRequest, with handle: CurlExchange.Handle, of key: CurlQueues.Key, on loop: CurlLoop,
+        _ request: HTTPRequest, with handle: CurlHandle, of key: CurlQueues.Key, on loop: CurlLoop,
         _ context: TransportContext
     ) async throws(ServiceError) -> HTTPResponse {
         try prepare(handle, for: request, of: key, on: loop, context)
@@ -184,7 +95,7 @@ public final class CurlTransport: StoppableTransport {
     /// Sends the request with a handle that is prepared for it, and returns the response when it is complete.
     @inline(never)
     private func response(
-        to request: HTTPRequest, with handle: CurlExchange.Handle, of key: CurlQueues.Key, on loop: CurlLoop,
+        to request: HTTPRequest, with handle: CurlHandle, of key: CurlQueues.Key, on loop: CurlLoop,
         _ context: TransportContext
     ) async throws(ServiceError) -> HTTPResponse {
         let exchange = makeExchange(of: request, with: handle, on: loop, context)
@@ -196,10 +107,10 @@ public final class CurlTransport: StoppableTransport {
     /// Sends the request with a handle that is prepared for it, and returns the response when its head is complete.
     @inline(never)
     private func streamedResponse(
-        to request: HTTPRequest, with handle: CurlExchange.Handle, of key: CurlQueues.Key, on loop: CurlLoop,
+        to request: HTTPRequest, with handle: CurlHandle, of key: CurlQueues.Key, on loop: CurlLoop,
         _ context: TransportContext
     ) async throws(ServiceError) -> HTTPResponse {
-        let download = CurlDownload { loop.giveBack($0, from: key) }
+        let download = CurlDownload { loop.turns.giveBack($0, from: key) }
         let exchange = makeExchange(of: request, with: handle, on: loop, context, download)
         let reader = CurlReader(download, of: exchange, on: loop, keeping: self)
         await run(exchange, on: loop, until: download.head)
@@ -208,12 +119,12 @@ public final class CurlTransport: StoppableTransport {
 
     @inline(never)
     private func makeExchange(
-        of request: HTTPRequest, with handle: CurlExchange.Handle, on loop: CurlLoop, _ context: TransportContext,
+        of request: HTTPRequest, with handle: CurlHandle, on loop: CurlLoop, _ context: TransportContext,
         _ download: CurlDownload? = nil
     ) -> CurlExchange {
         let upload = request.body.flatMap { $0.bytes == nil ? CurlUpload($0) : nil }
         return CurlExchange(
-            handle, to: request.url.origin, on: loop, context: context, upload: upload, download: download)
+            handle, to: request.url.origin, in: loop.turns, context: context, upload: upload, download: download)
     }
 
     /// Sends the request after its stream, which promises to be empty, has been read to its end: with its head, the
@@ -242,14 +153,14 @@ public final class CurlTransport: StoppableTransport {
 
     @inline(never)
     private func prepare(
-        _ handle: CurlExchange.Handle, for request: HTTPRequest, of key: CurlQueues.Key, on loop: CurlLoop,
+        _ handle: CurlHandle, for request: HTTPRequest, of key: CurlQueues.Key, on loop: CurlLoop,
         _ context: TransportContext
     ) throws(ServiceError) {
         do throws(ServiceError) {
             try files.require()
             try CurlRequest(request, to: key.origin, options: options).prepare(handle.transfer, context: context)
         } catch {
-            loop.giveBack(handle, from: key)
+            loop.turns.giveBack(handle, from: key)
             throw error
         }
     }
@@ -260,7 +171,7 @@ public final class CurlTransport: StoppableTransport {
         of exchange: CurlExchange, from key: CurlQueues.Key, on loop: CurlLoop
     ) throws(ServiceError) -> HTTPResponse {
         let handle = exchange.handle
-        defer { loop.giveBack(handle, from: key) }
+        defer { loop.turns.giveBack(handle, from: key) }
         // The lock of the exchange hands the C side back from the loop's thread to this one.
         guard let result = exchange.result else {
             throw exchange.context.scope.isStopped ? .cancelled : CurlFailure(nil, of: handle).error
@@ -290,7 +201,7 @@ public final class CurlTransport: StoppableTransport {
         } onStop: {
             loop.cancel(exchange, isOutOfTime: scope.isOutOfTime)
         }
-        defer { loop.giveBack(handle, from: key) }
+        defer { loop.turns.giveBack(handle, from: key) }
         if case .failure = body, scope.isStopped { throw .cancelled }
         return try CurlAnswer(handle, head).response(with: .bytes(body.get()))
     }
@@ -315,22 +226,22 @@ public final class CurlTransport: StoppableTransport {
     @inline(never)
     private func borrow(
         from loop: CurlLoop, for key: CurlQueues.Key, _ context: TransportContext
-    ) async throws(ServiceError) -> CurlExchange.Handle {
-        if let free = try loop.borrowAtOnce(for: key) { return free }
-        let waiter = loop.join(key)
+    ) async throws(ServiceError) -> CurlHandle {
+        if let free = try loop.turns.borrowAtOnce(for: key) { return free }
+        let waiter = loop.turns.join(key)
         // Noted by one that is in the queue already, so that the notes have the order of the queue.
         context.note(.waitingForConnection)
-        return try await loop.borrow(as: waiter, for: key, in: context.scope)
+        return try await loop.turns.borrow(as: waiter, for: key, in: context.scope)
     }
 
     @inline(never)
     private func waitForPermit(
-        holding handle: CurlExchange.Handle, of key: CurlQueues.Key, on loop: CurlLoop, _ context: TransportContext
+        holding handle: CurlHandle, of key: CurlQueues.Key, on loop: CurlLoop, _ context: TransportContext
     ) async throws(ServiceError) {
         do throws(ServiceError) {
             try await context.takePermit()
         } catch {
-            loop.giveBack(handle, from: key)
+            loop.turns.giveBack(handle, from: key)
             throw error
         }
     }
@@ -339,7 +250,7 @@ public final class CurlTransport: StoppableTransport {
     public func shutdown() async {
         // Without libcurl there is nothing to end.
         guard let loop = try? loop.get() else { return }
-        loop.close()
+        Self.close(loop)
         await loop.closed()
     }
 
@@ -349,10 +260,10 @@ public final class CurlTransport: StoppableTransport {
     }
 
     /// Whether no exchange is active, and none waits for its turn.
-    var isIdle: Bool { (try? loop.get())?.isIdle ?? true }
+    var isIdle: Bool { ((try? loop.get())?.turns.active ?? 0) == 0 }
 
     /// The number of requests that wait for their turn.
-    var waiting: Int { (try? loop.get())?.waiting ?? 0 }
+    var waiting: Int { (try? loop.get())?.turns.waiting ?? 0 }
 
     @inline(never)
     private func start(_ exchange: CurlExchange, on loop: CurlLoop) {
@@ -377,8 +288,13 @@ public final class CurlTransport: StoppableTransport {
         }
     }
 
+    private static func close(_ loop: CurlLoop) {
+        loop.close()
+        loop.turns.close()
+    }
+
     deinit {
-        if case .success(let loop) = loop { loop.close() }
+        if case .success(let loop) = loop { Self.close(loop) }
     }
 }
 

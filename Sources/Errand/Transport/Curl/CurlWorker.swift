@@ -6,7 +6,7 @@ import Glibc
 import Musl
 #endif
 
-/// What the thread of a `CurlLoop` does: turn after turn, until the loop is closed. In between, a caller's thread can
+/// What the thread of a loop does: turn after turn, until the loop is closed. In between, a caller's thread can
 /// send a request.
 ///
 /// It is safe to send because it is behind the loop's lock, and so is the C side, which only it uses.
@@ -18,8 +18,8 @@ struct CurlWorker: @unchecked Sendable {
     /// itself libcurl keeps four times as many as there are at the moment: between two waves of calls, none.
     private static let fewestConnections = 512
 
-    private let owner: CurlLoop
-    private let loop: OpaquePointer
+    private let core: CurlCore
+    private let turns: CurlTurns
     private var running: Exchanges = [:]
     /// Those of them whose readers are told of what has come after each turn.
     private var streamed: Exchanges = [:]
@@ -29,10 +29,12 @@ struct CurlWorker: @unchecked Sendable {
     /// Empty between two turns, but for its memory.
     private var jobs: [CurlInbox.Job] = []
 
-    init(of owner: CurlLoop) {
-        self.owner = owner
-        loop = owner.core.loop
+    init(_ core: CurlCore, _ turns: CurlTurns) {
+        self.core = core
+        self.turns = turns
     }
+
+    private var loop: OpaquePointer { core.loop }
 
     /// Prepares the thread of a loop.
     static func prepareThread() {
@@ -42,8 +44,8 @@ struct CurlWorker: @unchecked Sendable {
 
     /// Does what there is to do. Returns for how many milliseconds the thread may wait then; `nil` if the loop is
     /// closed: then no exchange is left.
-    mutating func turn() -> CInt? {
-        let isClosed = owner.takeJobs(for: &jobs)
+    mutating func turn(_ inbox: borrowing Lock<CurlInbox>) -> CInt? {
+        let isClosed = inbox.withLock { $0.takeJobs(for: &jobs) }
         for job in jobs { perform(job) }
         jobs.removeAll(keepingCapacity: true)
         guard !isClosed else {
@@ -55,7 +57,7 @@ struct CurlWorker: @unchecked Sendable {
         resumeRested()
         endTurn()
         ccurl_loop_renew_handles(loop)
-        return ccurl_loop_prepare_wait(loop, owner.mayWait())
+        return ccurl_loop_prepare_wait(loop, inbox.withLock { $0.mayWait() })
     }
 
     /// For a caller's thread, while the loop's waits: starts the exchange and sends its request, if that is all that it
@@ -64,13 +66,13 @@ struct CurlWorker: @unchecked Sendable {
     /// The caller has asked whether it is quiet, but without the lock that this and a turn are behind. In between, the
     /// loop may have been closed and have had its last turn, after which nothing would end the exchange. So it is asked
     /// here again: a loop that is not closed by now has its last turn later, and that ends the exchange.
-    mutating func send(_ exchange: CurlExchange) -> Bool {
-        guard running.isEmpty, !owner.usesHTTP3, owner.isQuiet else { return false }
+    mutating func send(_ exchange: CurlExchange, _ inbox: borrowing Lock<CurlInbox>) -> Bool {
+        guard running.isEmpty, !turns.usesHTTP3, turns.active == 1, inbox.withLock({ $0.isQuiet }) else { return false }
         guard ccurl_loop_can_send_at_once(loop, exchange.handle.transfer) else { return false }
         start(exchange)
         ccurl_loop_send_here(loop)
         endTurn()
-        if ccurl_loop_waits_too_long(loop) { owner.wake() }
+        if ccurl_loop_waits_too_long(loop) { core.wake() }
         return true
     }
 
@@ -237,16 +239,16 @@ struct CurlWorker: @unchecked Sendable {
 
     /// Chooses the way of an exchange that is about to begin, and returns it.
     private func chooseHTTP3(for exchange: CurlExchange, again isAgain: Bool = false) -> CurlHTTP3.Way {
-        guard owner.usesHTTP3 else { return .usual }
-        let (core, origin) = (owner.core, exchange.origin)
+        guard turns.usesHTTP3 else { return .usual }
+        let (loop, origin) = (loop, exchange.origin)
         guard ccurl_loop_may_use_http3(loop, exchange.handle.transfer) else {
             // It may have had another way, if its server has asked for HTTP/1.1 since.
             exchange.choose(.usual)
             return .usual
         }
-        let way = owner.http3.withLock { http3 in
+        let way = turns.http3.withLock { http3 in
             http3.way(to: origin, at: SystemTime.shared.now) {
-                !isAgain && ccurl_loop_has_http3(core.loop, origin)
+                !isAgain && ccurl_loop_has_http3(loop, origin)
             }
         }
         exchange.choose(way)

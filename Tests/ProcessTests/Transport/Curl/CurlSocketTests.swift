@@ -9,7 +9,8 @@ struct CurlSocketTests {
     /// Runs a program that consists of these lines, and returns what it prints.
     private func run(_ lines: String) async throws -> String {
         let main = Self.beginning + "\nint main(void) {\nstart();\n\(lines)\n}\n"
-        return try await ShimProgram.run(main, with: ["sockets.c", "watches.c", "ports.c", "flood.c", "system.c", "decisions.c"])
+        let files = ["sockets.c", "watches.c", "ports.c", "flood.c", "system.c", "decisions.c"]
+        return try await ShimProgram.run(main, with: files)
     }
 
     @Test("a flood never ends a socket of the program, under a descriptor that libcurl has closed by itself")

@@ -1,0 +1,56 @@
+#if os(Linux)
+import CCurl
+
+/// The C side of a loop, until it is freed: then there is nothing to wake, to watch or to create a handle for.
+final class CurlCore: Sendable {
+    /// Only the thread of the loop uses it, or a caller's in its place, but for what is here.
+    private struct Pointer: @unchecked Sendable {
+        let loop: OpaquePointer
+    }
+
+    private let pointer: Pointer
+    private let isGone = Lock(false)
+
+    var loop: OpaquePointer { pointer.loop }
+
+    /// Creates the C side; `nil` if there is no memory for it, or no descriptor left.
+    init?() {
+        guard let loop = ccurl_loop_new() else { return nil }
+        pointer = Pointer(loop: loop)
+        // Streams of HTTP/2 and HTTP/3 share a connection.
+        ccurl_loop_set_long(loop, CCURLMOPT_PIPELINING, CCURLPIPE_MULTIPLEX)
+    }
+
+    /// Returns a new handle, which gets a share of what the loop has.
+    func newHandle() throws(ServiceError) -> CurlHandle {
+        let (handle, isGone) = isGone.withLock { isGone in
+            (isGone ? nil : ccurl_transfer_new(loop).map { CurlHandle(transfer: $0) }, isGone)
+        }
+        if let handle { return handle }
+        throw isGone ? .transportShutDown(mayHaveReachedServer: false) : .curlHasNoMemory
+    }
+
+    /// Ends the wait of the thread.
+    func wake() {
+        isGone.withLock { isGone in
+            if !isGone { ccurl_loop_wake(loop) }
+        }
+    }
+
+    /// Shuts down the connection that has kept a thread for too long. Returns whether a thread is working.
+    func watch() -> Bool {
+        isGone.withLock { !$0 && ccurl_loop_watch(loop) }
+    }
+
+    func free() {
+        isGone.withLock { isGone in
+            if !isGone { ccurl_loop_free(loop) }
+            isGone = true
+        }
+    }
+
+    deinit {
+        free()
+    }
+}
+#endif

@@ -1,0 +1,96 @@
+#if os(Linux)
+extension CurlTransport {
+    /// How connections are made.
+    public struct Options: Sendable, Hashable {
+        /// The proxy that requests go through.
+        public struct Proxy: Sendable, Hashable {
+            package enum Kind: Sendable, Hashable {
+                case environment, none
+                case url(String)
+            }
+
+            package let kind: Kind
+
+            /// The proxy that `https_proxy`, `http_proxy` and `no_proxy` name, if they do; none for requests to this
+            /// machine.
+            public static let environment = Proxy(kind: .environment)
+            /// No proxy, whatever the environment says.
+            public static let none = Proxy(kind: .none)
+            /// This proxy, for all hosts: `http://proxy.example.com:3128`, with `user:password@` before the host if the
+            /// proxy asks for credentials.
+            public static func url(_ url: String) -> Proxy { Proxy(kind: .url(url)) }
+        }
+
+        /// When requests go over HTTP/3, which runs over UDP.
+        ///
+        /// It needs libcurl 8.23 or later that was built with it, TLS, and no proxy: one that the environment names for
+        /// `https` counts too, whatever it names as exceptions. Without these, every choice means `never`. Older
+        /// versions of libcurl have faults over HTTP/3 that a server can exploit, and before 7.88 they cannot fall back
+        /// to TCP.
+        ///
+        /// A request that tries HTTP/3 is sent once: libcurl opens a connection of each kind if the first is slow, and
+        /// chooses before anything of the request is sent. After a failure, requests to that origin go over TCP for
+        /// five minutes, and for twice as long after each further one, up to a day.
+        public struct HTTP3: Sendable, Hashable {
+            package enum Kind: Sendable, Hashable { case never, whenAnnounced, assumed }
+
+            package let kind: Kind
+
+            /// Never.
+            public static let never = HTTP3(kind: .never)
+            /// When a response has announced it with `Alt-Svc`, for the same host and port, and for as long as that
+            /// says. The next request tries it; once it has had a response, the others follow.
+            public static let whenAnnounced = HTTP3(kind: .whenAnnounced)
+            /// From the first request on, for servers that are known to support it. With another server, the first
+            /// connection, and one after each pause, takes up to a fifth of a second longer.
+            public static let assumed = HTTP3(kind: .assumed)
+        }
+
+        /// A client certificate and its private key, as PEM files.
+        public struct ClientCertificate: Sendable, Hashable {
+            /// The path of the certificate.
+            public var certificate: String
+            /// The path of the key.
+            public var key: String
+
+            /// Creates an identity from the paths of its files.
+            public init(certificate: String, key: String) {
+                self.certificate = certificate
+                self.key = key
+            }
+        }
+
+        /// The path of a PEM file with the certificates to trust instead of the system's.
+        public var certificateAuthorities: String?
+        /// SHA-256 hashes of public keys, in base64 and without `sha256/` in front. A server with any other key is
+        /// refused, even if its certificate is valid.
+        public var pinnedPublicKeys: [String] = []
+        /// The certificate for servers that ask the client for one.
+        public var clientCertificate: ClientCertificate?
+        /// The proxy.
+        public var proxy = Proxy.environment
+        /// Whether requests to this machine also go through a proxy named by `Proxy.url(_:)`; by default they do not.
+        ///
+        /// A proxy for debugging may need that. Plain http goes through it only if the proxy runs on this machine too:
+        /// a token that may travel unencrypted here must not leave the machine.
+        public var proxiesLoopback = false
+        /// The greatest number of a client's requests to one origin at once over HTTP/1.1, where each has a connection
+        /// of its own; 64 by default. Clients that share the transport do not wait for each other.
+        ///
+        /// Further requests wait for their turn, in the order they came, in the phase ``Phase/waitingForConnection``:
+        /// their timeouts begin when that ends, their deadlines apply as always. A stream holds its connection until it
+        /// has been read or dropped, so 64 streams that are not read leave no turn to other requests of their client.
+        /// Raise the number for an origin with many long streams.
+        public var connectionsPerOrigin = 64
+        /// The greatest number of a client's requests to one origin at once over HTTP/2 or HTTP/3, where they share a
+        /// connection as far as the server allows; 100 by default. Whether an origin speaks one of them shows with the
+        /// first connection to it.
+        public var streamsPerOrigin = 100
+        /// When requests go over HTTP/3; never by default. ``Timings/httpVersion`` is the version of a response.
+        public var http3 = HTTP3.never
+
+        /// Creates options that trust the system's roots and take the proxy from the environment.
+        public init() {}
+    }
+}
+#endif

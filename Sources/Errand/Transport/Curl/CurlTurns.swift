@@ -1,0 +1,145 @@
+#if os(Linux)
+import CCurl
+
+/// What the requests of a transport share, whichever loop they are on: whose turn it is, the handles that are kept for
+/// the next ones, and what is known about HTTP/3.
+final class CurlTurns: Sendable {
+    /// The queues, and the handles that are kept.
+    struct State {
+        /// How many handles are kept. Each is a few kilobytes.
+        static let mostIdle = 64
+
+        var queues: CurlQueues
+        private var idle: [CurlHandle] = []
+        private var isClosed = false
+
+        init(_ queues: CurlQueues) {
+            self.queues = queues
+        }
+
+        /// Takes a handle that was kept.
+        mutating func borrow() -> CurlHandle? {
+            idle.popLast()
+        }
+
+        /// Keeps a handle for the next request, unless there are enough.
+        mutating func keep(_ handle: CurlHandle) -> Bool {
+            guard !isClosed, idle.count < Self.mostIdle else { return false }
+            idle.append(handle)
+            return true
+        }
+
+        /// Keeps no more handles. Returns those that were kept, which have to be freed, and those who wait.
+        mutating func close() -> (idle: [CurlHandle], waiters: [CurlQueues.Waiter]) {
+            isClosed = true
+            defer { idle = [] }
+            return (idle, queues.clear())
+        }
+    }
+
+    private let core: CurlCore
+    private let state: Lock<State>
+    /// What is known about HTTP/3, and whether that is used. Only the thread of the loop reads and changes it; behind a
+    /// lock, because libcurl calls back while that thread works.
+    let http3: Lock<CurlHTTP3>
+    let usesHTTP3: Bool
+
+    /// Creates the queues of requests whose handles are those of that loop.
+    init(_ queues: CurlQueues, of core: CurlCore, _ http3: CurlHTTP3? = nil) {
+        self.core = core
+        state = Lock(State(queues))
+        usesHTTP3 = http3 != nil && ccurl_speaks_http3()
+        self.http3 = Lock(http3 ?? CurlHTTP3())
+    }
+
+    // MARK: Before a request
+
+    /// Returns a handle to prepare a request with, if it is its turn in that queue; otherwise `nil`.
+    func borrowAtOnce(for key: CurlQueues.Key) throws(ServiceError) -> CurlHandle? {
+        let (isAdmitted, idle) = state.withLock { state in
+            state.queues.enter(key) ? (true, state.borrow()) : (false, nil)
+        }
+        guard isAdmitted else { return nil }
+        if let idle { return idle }
+        return try newHandle(for: key)
+    }
+
+    /// Joins that queue; `nil` if it is the request's turn already.
+    func join(_ key: CurlQueues.Key) -> CurlQueues.Waiter? {
+        state.withLock { $0.queues.join(key) }
+    }
+
+    /// Waits for the turn of a request that has joined the queue. Throws `.cancelled` when its scope is stopped.
+    func borrow(
+        as waiter: CurlQueues.Waiter?, for key: CurlQueues.Key, in scope: CallScope
+    ) async throws(ServiceError) -> CurlHandle {
+        if let waiter { try await turn(of: waiter, in: scope) }
+        if let idle = state.withLock({ $0.borrow() }) { return idle }
+        return try newHandle(for: key)
+    }
+
+    private func turn(of waiter: CurlQueues.Waiter, in scope: CallScope) async throws(ServiceError) {
+        // Everything that ends the wait completes the promise, so its outcome alone says whose turn it is.
+        await scope.wait {
+            await waiter.turn.completion()
+        } onStop: {
+            waiter.turn.complete(.failure(.cancelled))
+        }
+        do throws(ServiceError) {
+            try (waiter.turn.outcome ?? .failure(.cancelled)).get()
+        } catch {
+            state.withLock { $0.queues.leave(waiter) }
+            throw error
+        }
+    }
+
+    private func newHandle(for key: CurlQueues.Key) throws(ServiceError) -> CurlHandle {
+        do throws(ServiceError) {
+            return try core.newHandle()
+        } catch {
+            admit(state.withLock { $0.queues.end(key) })
+            throw error
+        }
+    }
+
+    // MARK: After a request
+
+    /// Takes a handle back whose transfer has ended, or was never started. It was the turn of a request in that queue;
+    /// now it is the next one's.
+    func giveBack(_ handle: CurlHandle, from key: CurlQueues.Key) {
+        let version = ccurl_transfer_http_version(handle.transfer)
+        let hasStreams: Bool? = version == 0 ? nil : version >= CCURL_HTTP_VERSION_2_0
+        let isUsable = ccurl_transfer_reset(handle.transfer)
+        let (isKept, next) = state.withLock { state in
+            (isUsable && state.keep(handle), state.queues.end(key, hasStreams: hasStreams))
+        }
+        if !isKept { ccurl_transfer_free(handle.transfer) }
+        admit(next)
+    }
+
+    /// For the thread: more requests to that origin make sense at once, because they share a connection.
+    func noteStreams(of origin: UInt64) {
+        admit(state.withLock { $0.queues.noteStreams(of: origin) })
+    }
+
+    /// Lets those continue whose turn it is. The turn of one that has been stopped goes to the next.
+    private func admit(_ waiters: [CurlQueues.Waiter]) {
+        var waiters = waiters[...]
+        while let waiter = waiters.popFirst() {
+            guard waiter.turn.complete(.success(())) == nil else { continue }
+            waiters += state.withLock { $0.queues.end(waiter.key) }
+        }
+    }
+
+    /// Frees the handles that are kept, and fails those who wait.
+    func close() {
+        let (idle, waiters) = state.withLock { $0.close() }
+        for handle in idle { ccurl_transfer_free(handle.transfer) }
+        for waiter in waiters { waiter.turn.complete(.failure(.transportShutDown(mayHaveReachedServer: false))) }
+    }
+
+    /// The number of requests whose turn it is, and of those that wait for theirs.
+    var active: Int { state.withLock { $0.queues.active } }
+    var waiting: Int { state.withLock { $0.queues.waiting } }
+}
+#endif
