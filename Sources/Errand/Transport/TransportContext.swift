@@ -1,0 +1,132 @@
+/// The settings and the reporting of one send.
+public struct TransportContext: Sendable {
+    /// How the caller wants to receive the body.
+    public struct Delivery: Sendable, Hashable, CustomStringConvertible {
+        package enum Kind: Sendable, Hashable { case whole, stream }
+
+        package let kind: Kind
+
+        /// Completely: the transport may collect up to `bodyLimit` bytes itself.
+        public static let whole = Delivery(kind: .whole)
+        /// In pieces: the transport returns the response as soon as its head is complete.
+        public static let stream = Delivery(kind: .stream)
+
+        /// The delivery's name.
+        public var description: String { "\(kind)" }
+    }
+
+    /// How the caller wants to receive the body.
+    public var delivery: Delivery
+    /// The limit on the body in decompressed bytes. A larger body is `.transport` of the kind `.tooLarge`.
+    public var bodyLimit: Int
+    /// The limit on the silence of this send; `nil` if there is none. The client stops a send that exceeds it, so a
+    /// transport need not.
+    public var timeout: Duration? { send.timeout }
+    /// The client's time source.
+    public var time: any TimeSource { send.time }
+    private let send: Send
+    /// The client that has created the context, and limits the time of the send; `nil` for a send without a client.
+    let client: ObjectIdentifier?
+    /// The scope of the send. A send without a client has a scope of its own, which only its timeout stops.
+    package var scope: CallScope { send.scope }
+
+    /// Creates a context. A client creates one for each send; your own code needs this only to call a transport itself.
+    public init(
+        delivery: Delivery = .whole, bodyLimit: Int = 64 << 20, timeout: Duration? = .seconds(30),
+        time: any TimeSource = .system, report: @escaping @Sendable (Phase) -> Void = { _ in }
+    ) {
+        self.delivery = delivery
+        self.bodyLimit = bodyLimit
+        send = Send(timeout: timeout, time: time, reporter: PhaseClosure(timeout: timeout, report: report))
+        client = nil
+    }
+
+    init(delivery: Delivery, bodyLimit: Int, send: Send, client: ObjectIdentifier) {
+        self.delivery = delivery
+        self.bodyLimit = bodyLimit
+        self.send = send
+        self.client = client
+    }
+
+    /// Runs a send, and stops it at its timeout if no client does.
+    package func bounded<Value>(_ operation: () async throws -> Value) async throws -> Value {
+        guard client == nil else { return try await operation() }
+        try send.begin()
+        defer { send.end() }
+        do {
+            return try await operation()
+        } catch {
+            throw scope.reason ?? error
+        }
+    }
+
+    /// Notes that the request has waited for something before its first byte, outside of the phases that mean a wait:
+    /// its permit counts from the end of that.
+    func noteWait() {
+        send.noteWait()
+    }
+
+    /// Uses the permit of the send: the last act before the first byte. Returns `false` if its time is over, because
+    /// the request has waited since the permit was taken; then `takePermit()` takes another one.
+    package func usePermit() -> Bool {
+        send.usePermit()
+    }
+
+    /// Returns how long the permit may still be used from the moment of the call; `nil` if it has no end.
+    package var permitEnd: (() -> Duration)? { send.permitEnd }
+
+    /// Takes another permit, ahead of the calls that wait for theirs, and uses it.
+    package func takePermit() async throws(ServiceError) {
+        try await send.takePermit()
+    }
+
+    /// Reports the current phase, so that a timeout can say what it interrupted.
+    ///
+    /// The timeout does not run during the phase ``Phase/waitingForConnection``, and begins anew with each phase after
+    /// that and with ``Phase/receiving``.
+    public func note(_ phase: Phase) {
+        send.note(phase)
+    }
+
+    /// Begins to report how much of a body of that length has been sent, for a transport that counts that itself.
+    /// Returns a closure to call with the size of each piece; `nil` if the caller has no handler for it.
+    func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? {
+        send.reporter.beginUpload(of: length)
+    }
+
+    /// Begins to read the stream of the request's body, until `end` completes. Returns the end of the reading before: a
+    /// call that sends its body again must not read it twice at once.
+    func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? {
+        send.reporter.beginReading(until: end)
+    }
+
+    /// Reports that bytes of a body have arrived or left. The timeout begins anew.
+    public func noteProgress() {
+        send.noteProgress()
+    }
+}
+
+private final class PhaseClosure: PhaseReporter {
+    private let timeout: Duration?
+    private let report: @Sendable (Phase) -> Void
+    private let phase = Lock(Phase.preparing)
+
+    init(timeout: Duration?, report: @escaping @Sendable (Phase) -> Void) {
+        self.timeout = timeout
+        self.report = report
+    }
+
+    func note(_ phase: Phase) {
+        self.phase.withLock { $0 = phase }
+        report(phase)
+    }
+
+    func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? { nil }
+    func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? { nil }
+
+    func noteWait(forPermit wait: Duration) {}
+
+    func timedOut(_ bound: Timeout.Bound) -> ServiceError {
+        .timedOut(Timeout(bound, limit: timeout ?? .zero, phase: phase.withLock { $0 }))
+    }
+}
