@@ -26,7 +26,8 @@ int ccurl_sockets_close(ccurl_sockets *sockets, int socket);
 // Ends a connection that cannot be watched, so that libcurl finds it ended.
 void ccurl_sockets_give_up(ccurl_sockets *sockets, int socket);
 
-// Notes which new connection of that origin a request is about to be sent on, and whether it is certainly one of HTTP/1.
+// Notes which new connection of that origin a request is about to be sent on, and whether it is certainly one of
+// HTTP/1.
 void ccurl_sockets_note_made(
     ccurl_sockets *sockets, ccurl_connection *connection, uint64_t origin, bool is_http1);
 // Notes that libcurl has given another request the connection with these ports, which was made for an earlier one.

@@ -4,8 +4,8 @@
 
 #include "transfer.h"
 
-// Whether unread bytes of the other side are sure to be noticed on the transfer's connection. Under TLS they may be with
-// its library, which cannot be asked for them if it names no session, if it is linked into libcurl, so that its
+// Whether unread bytes of the other side are sure to be noticed on the transfer's connection. Under TLS they may be
+// with its library, which cannot be asked for them if it names no session, if it is linked into libcurl, so that its
 // functions are not found, and if it is one that the shim does not know. Plain http has a session if its proxy is
 // reached over TLS; where libcurl may hide that, any proxy may be.
 bool ccurl_tls_shows_unread(const ccurl_transfer *transfer);

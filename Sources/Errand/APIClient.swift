@@ -199,7 +199,9 @@ public actor APIClient {
         let closing = Promise<Void, Never>()
         self.closing = closing
         await calls.close()
-        await defaultTransport?.end(for: ObjectIdentifier(hub))
+        let client = TransportContext.Client(hub)
+        if let defaultTransport { await defaultTransport.end(for: client) }
+        await configuration.transport?.endSends(of: client)
         hub.finish()
         closing.complete(.success(()))
     }

@@ -59,7 +59,7 @@ import Testing
     @Test("the catalog contains every case that needs no encryption, and none twice")
     func complete() {
         let numbers = Set(TransportConformance.all.map(\.number))
-        let wanted = [11] + Array(20...25) + Array(30...43) + Array(45...48) + Array(50...53) + [60, 61]
+        let wanted = [1, 11] + Array(20...25) + Array(30...43) + Array(45...48) + Array(50...53) + [60, 61]
         let uploads = ["D10", "D11", "D13", "D14", "D17"]
         #expect(numbers == Set(wanted.map { "C\($0)" } + uploads))
         #expect(Set(TransportConformance.all.map(\.description)).count == TransportConformance.all.count)

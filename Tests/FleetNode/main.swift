@@ -33,20 +33,19 @@ func now() -> Instant {
 func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
 /// Stamps each send where its permit is used.
-final class Stamper: StoppableTransport {
+final class Stamper: Transport {
     private let file: FileHandle
 
     init(file: FileHandle) {
         self.file = file
     }
 
-    var notice: Notice? { nil }
-    var usesPermits: Bool { true }
+    let features: TransportFeatures = [.observesStops, .usesPermits]
 
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         let before = now()
         // Another permit is used somewhere in the wait for it: the stamp covers all of that.
-        if !context.usePermit() { try await context.takePermit() }
+        try await context.usePermit()
         let after = now()
         // At once: a process that is killed cannot flush a buffer.
         try file.write(contentsOf: Data("\(before.nanoseconds) \(after.nanoseconds)\n".utf8))

@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
         ccurl_open();
         loop = ccurl_loop_new();
     }
-    ccurl_transfer transfer = {.state = CCURL_SENDING, .loop = loop, .request = {.head_limit = 512, .body_limit = 1024}};
+    const ccurl_request request = {.head_limit = 512, .body_limit = 1024};
+    ccurl_transfer transfer = {.state = CCURL_SENDING, .loop = loop, .request = request};
     if (count > 0 && bytes[0] & 1) transfer.hooks.on_body = take;
     size_t upload = 0;
     while (count > 2) {

@@ -9,6 +9,27 @@ import FoundationEssentials
 import Foundation
 #endif
 
+#if os(Linux)
+/// Adds the name of the program to each request.
+final class NamingTransport: Transport {
+    private let inner = CurlTransport()
+
+    func send(
+        _ request: HTTPRequest, context: TransportContext
+    ) async throws -> HTTPResponse {
+        var request = request
+        request.headers["User-Agent"] = "photos/2.1"
+        return try await inner.send(request, context: context)
+    }
+
+    func shutdown() async { await inner.shutdown() }
+    func endSends(of client: TransportContext.Client) async { await inner.endSends(of: client) }
+    var connectivity: Connectivity { inner.connectivity }
+    var features: TransportFeatures { inner.features }
+    var warning: String? { inner.warning }
+}
+#endif
+
 /// Returns a fixed response for each path.
 struct FixtureTransport: Transport {
     var responses: [String: String]

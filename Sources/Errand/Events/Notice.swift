@@ -18,6 +18,17 @@ package final class Notice: Sendable {
         self.console = console
     }
 
+    private static let known = Lock<[String: Notice]>([:])
+
+    /// Returns the notice with that text, which is the same for all who ask for it.
+    static func shared(_ text: String) -> Notice {
+        known.withLock { known in
+            let notice = known[text] ?? Notice(text)
+            known[text] = notice
+            return notice
+        }
+    }
+
     package func take() -> String? {
         // The load keeps a cache line from bouncing between the callers that come later.
         guard !isTaken.load(ordering: .relaxed), !isTaken.exchange(true, ordering: .relaxed) else { return nil }

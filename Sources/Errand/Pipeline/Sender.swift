@@ -4,10 +4,8 @@
 /// A class, because what waits in it would copy each of its many fields.
 final class Sender: Sendable {
     let transport: any Transport
-    private let hearsOfStops: Bool
+    private let features: TransportFeatures
     private let notice: Notice?
-    private let countsUploads: Bool
-    private let usesPermits: Bool
     let limiter: RateLimiter
     let origin: Origin
     let bodyLimit: Int
@@ -21,11 +19,8 @@ final class Sender: Sendable {
         longestPause: Duration, secretNames: SecretNames?
     ) {
         self.transport = transport
-        let stoppable = transport as? any StoppableTransport
-        hearsOfStops = stoppable != nil
-        notice = stoppable?.notice
-        countsUploads = stoppable?.countsUploads ?? false
-        usesPermits = stoppable?.usesPermits ?? false
+        features = transport.features
+        notice = transport.warning.map(Notice.shared)
         self.limiter = limiter
         self.origin = origin
         self.bodyLimit = bodyLimit
@@ -44,7 +39,8 @@ final class Sender: Sendable {
             let response = try await transmission.run(in: send.scope, at: start) {
                 (_: CallScope) async throws(ServiceError) in
                 try send.begin(at: start)
-                guard hearsOfStops else { return try await exchangeInChild(request, context, send) }
+                let observesStops = features.contains(.observesStops)
+                guard observesStops else { return try await exchangeInChild(request, context, send) }
                 return try await exchange(request, context, send)
             }
             noteAnswer(response, to: request, in: transmission, since: start)
@@ -117,7 +113,7 @@ final class Sender: Sendable {
         _ request: HTTPRequest, _ context: CallContext, _ send: Send
     ) async throws(ServiceError) -> HTTPResponse {
         let transmission = context.transmission
-        if !usesPermits, !send.usePermit() { try await send.takePermit() }
+        if !features.contains(.usesPermits) { try await send.usePermitAhead() }
         // As late as possible: the process may have been stopped, or the call may have waited for a permit.
         try send.checkLock()
         do {
@@ -136,7 +132,7 @@ final class Sender: Sendable {
         let settings = transmission.settings
         return TransportContext(
             delivery: settings.delivery, bodyLimit: settings.delivery == .stream ? .max : bodyLimit, send: send,
-            client: ObjectIdentifier(settings.events))
+            client: TransportContext.Client(settings.events))
     }
 
     @inline(never)
@@ -180,7 +176,8 @@ final class Sender: Sendable {
         }
         transmission.report(.sent(request.redacted, attempt: transmission.attempts))
         transmission.noteSent(request, signedWith: context.accessToken)
-        if !countsUploads, let upload = transmission.settings.upload, let body = request.body, body.length != 0 {
+        let counts = features.contains(.countsUploads)
+        if !counts, let upload = transmission.settings.upload, let body = request.body, body.length != 0 {
             request.body = upload.watching(body)
         }
         return request

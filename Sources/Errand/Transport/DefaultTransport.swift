@@ -34,8 +34,8 @@ final class DefaultTransport: Sendable {
 
     /// Ends what is left of the client's own calls, which have all ended themselves; with the last client, ends the
     /// transport.
-    func end(for client: ObjectIdentifier) async {
-        await shared.endAll(of: client)
+    func end(for client: TransportContext.Client) async {
+        await shared.endSends(of: client)
         // A stream of a client that is gone may still be read. Then the transport ends with that stream.
         if leave(), shared.isIdle { await shared.shutdown() }
     }
@@ -62,7 +62,7 @@ final class DefaultTransport: Sendable {
     }
 
     /// Ends the transport.
-    func end(for client: ObjectIdentifier) async {
+    func end(for client: TransportContext.Client) async {
         await transport.shutdown()
     }
 

@@ -18,6 +18,8 @@ final class Send: Sendable {
         var isQueued = false
         /// Whether it has waited since it began, so that its permit counts from later.
         var hasWaited = false
+        /// Whether the permit was used for a transport that does not do so itself, or does not say that it does.
+        var isPermitUsed = false
         var isOver = false
     }
 
@@ -85,8 +87,18 @@ final class Send: Sendable {
     func usePermit() -> Bool {
         if lock?.isLost == true { return false }
         guard let permit else { return true }
-        let (start, hasWaited) = state.withLock { ($0.start, $0.hasWaited) }
-        return permit.use(at: hasWaited || permit.hasEnd ? time.now : start)
+        let (start, hasWaited, isUsed) = state.withLock { state in
+            defer { state.isPermitUsed = false }
+            return (state.start, state.hasWaited, state.isPermitUsed)
+        }
+        return isUsed || permit.use(at: hasWaited || permit.hasEnd ? time.now : start)
+    }
+
+    /// Uses a permit for a transport that may not do so. If the transport passes the request on to one that does, that
+    /// one uses the same.
+    func usePermitAhead() async throws(ServiceError) {
+        if !usePermit() { try await takePermit() }
+        if permit != nil { state.withLock { $0.isPermitUsed = true } }
     }
 
     /// Returns how long the first byte may still be sent from the moment of the call, because the permit ends then, or

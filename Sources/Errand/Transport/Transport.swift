@@ -4,32 +4,57 @@
 /// repeat. It ends promptly when its task is canceled, which is also how the client stops a send whose time is up. It
 /// may throw a `ServiceError`; any other error becomes `.transport` of the kind `.other`, including a
 /// `CancellationError` that it throws although the send was not stopped.
+///
+/// Two methods are enough. A transport that queues requests or shares connections does better with ``features``, and a
+/// transport that passes requests on to another one passes on these as well; see <doc:Transports#Your-own-transport>.
 public protocol Transport: Sendable {
     /// Sends the request and returns the response, whatever its status.
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse
     /// Closes all connections. Sends in progress fail.
     func shutdown() async
+    /// Ends what is left of the sends of a client that has shut down, such as streams that were not read to their end.
+    /// Does nothing by default.
+    func endSends(of client: TransportContext.Client) async
     /// How a client with this transport checks for a network, unless its configuration says otherwise.
     var connectivity: Connectivity { get }
+    /// What the transport does by itself; nothing by default. The client does the rest.
+    var features: TransportFeatures { get }
+    /// A warning about the transport for the program's developer; `nil`, none, by default. The first client that uses
+    /// it reports it, as ``ClientEvent/Kind/warned(_:)``.
+    var warning: String? { get }
 }
 
 extension Transport {
+    /// Does nothing.
+    public func endSends(of client: TransportContext.Client) async {}
+
     /// The system's view of the network.
     public var connectivity: Connectivity { .system }
+    /// None.
+    public var features: TransportFeatures { [] }
+    /// None.
+    public var warning: String? { nil }
 }
 
-/// A transport that observes stops through the scope of its context, so that its sends need no child task.
-package protocol StoppableTransport: Transport {
-    /// A warning about the transport for a person; `nil` if there is none.
-    var notice: Notice? { get }
-    /// Whether the transport itself reports how much of a body it has sent.
-    var countsUploads: Bool { get }
-    /// Whether the transport itself uses the permit of a send, because it may let requests wait.
-    var usesPermits: Bool { get }
-}
+/// What a transport does by itself, because it can do it better than its client.
+public struct TransportFeatures: OptionSet, Sendable, Hashable {
+    /// The features as bits.
+    public let rawValue: Int
 
-extension StoppableTransport {
-    package var notice: Notice? { nil }
-    package var countsUploads: Bool { false }
-    package var usesPermits: Bool { false }
+    /// Creates a set of features from their bits.
+    public init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    /// It ends its waits itself when a send is stopped, with
+    /// ``TransportContext/withStopHandler(_:onStop:)``. Otherwise the client runs each send in a child task, which it
+    /// cancels.
+    public static let observesStops = TransportFeatures(rawValue: 1)
+    /// It calls ``TransportContext/usePermit()`` as its last act before the first byte, because requests may wait in
+    /// it. Otherwise the client does so before it calls the transport, and requests that have waited there can leave in
+    /// a bunch.
+    public static let usesPermits = TransportFeatures(rawValue: 2)
+    /// It reports with ``TransportContext/uploadProgress(of:)`` how much of a body it has sent. Otherwise the client
+    /// reports how much of the body the transport has read.
+    public static let countsUploads = TransportFeatures(rawValue: 4)
 }

@@ -15,6 +15,16 @@ public struct TransportContext: Sendable {
         public var description: String { "\(kind)" }
     }
 
+    /// The identity of a client, for a transport that several clients share.
+    public struct Client: Sendable, Hashable {
+        private let id: ObjectIdentifier
+
+        /// Creates the identity of the client that has that object.
+        init(_ object: AnyObject) {
+            id = ObjectIdentifier(object)
+        }
+    }
+
     /// How the caller wants to receive the body.
     public var delivery: Delivery
     /// The limit on the body in decompressed bytes. A larger body is `.transport` of the kind `.tooLarge`.
@@ -26,7 +36,7 @@ public struct TransportContext: Sendable {
     public var time: any TimeSource { send.time }
     private let send: Send
     /// The client that has created the context, and limits the time of the send; `nil` for a send without a client.
-    let client: ObjectIdentifier?
+    public let client: Client?
     /// The scope of the send. A send without a client has a scope of its own, which only its timeout stops.
     package var scope: CallScope { send.scope }
 
@@ -41,7 +51,7 @@ public struct TransportContext: Sendable {
         client = nil
     }
 
-    init(delivery: Delivery, bodyLimit: Int, send: Send, client: ObjectIdentifier) {
+    init(delivery: Delivery, bodyLimit: Int, send: Send, client: Client) {
         self.delivery = delivery
         self.bodyLimit = bodyLimit
         self.send = send
@@ -60,25 +70,57 @@ public struct TransportContext: Sendable {
         }
     }
 
+    // MARK: Stops
+
+    /// Whether the send has to end: its time is up, its call was canceled, or its client has shut down.
+    public var isStopped: Bool { scope.isStopped }
+
+    /// Runs an operation, and calls `onStop` as soon as the send is stopped.
+    ///
+    /// `onStop` has to end the operation. It may be called twice, on any thread, and after the operation has ended.
+    /// What the transport returns or throws after a stop does not matter: the client throws the reason of the stop.
+    public func withStopHandler<Value: Sendable>(
+        _ operation: () async -> Value, onStop: @escaping @Sendable () -> Void
+    ) async -> Value {
+        await scope.wait(during: operation, onStop: onStop)
+    }
+
+    // MARK: Permits
+
+    /// Uses the permit of the rate limit for this send: the last act before the first byte, for a transport with
+    /// ``TransportFeatures/usesPermits``.
+    ///
+    /// If the request has waited for so long that its permit has come back to the limiter, this takes another one,
+    /// ahead of the calls that wait for theirs. Throws if nothing may be sent any more.
+    public func usePermit() async throws(ServiceError) {
+        if !usePermitAtOnce() { try await takePermit() }
+    }
+
+    /// How long the first byte may still be sent after ``usePermit()``; `nil` if that has no end. It has one if the
+    /// permit is shared with other nodes, which get it when that time is over.
+    public var permitTimeLeft: Duration? { permitEnd?() }
+
     /// Notes that the request has waited for something before its first byte, outside of the phases that mean a wait:
     /// its permit counts from the end of that.
     func noteWait() {
         send.noteWait()
     }
 
-    /// Uses the permit of the send: the last act before the first byte. Returns `false` if its time is over, because
-    /// the request has waited since the permit was taken; then `takePermit()` takes another one.
-    package func usePermit() -> Bool {
+    /// Uses the permit of the send. Returns `false` if its time is over, because the request has waited since the
+    /// permit was taken; then `takePermit()` takes another one.
+    func usePermitAtOnce() -> Bool {
         send.usePermit()
     }
 
     /// Returns how long the permit may still be used from the moment of the call; `nil` if it has no end.
-    package var permitEnd: (() -> Duration)? { send.permitEnd }
+    var permitEnd: (() -> Duration)? { send.permitEnd }
 
     /// Takes another permit, ahead of the calls that wait for theirs, and uses it.
-    package func takePermit() async throws(ServiceError) {
+    func takePermit() async throws(ServiceError) {
         try await send.takePermit()
     }
+
+    // MARK: Phases and progress
 
     /// Reports the current phase, so that a timeout can say what it interrupted.
     ///
@@ -88,14 +130,23 @@ public struct TransportContext: Sendable {
         send.note(phase)
     }
 
-    /// Begins to report how much of a body of that length has been sent, for a transport that counts that itself.
-    /// Returns a closure to call with the size of each piece; `nil` if the caller has no handler for it.
-    func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? {
+    /// Begins to report how much of a body of that length has been sent, for a transport with
+    /// ``TransportFeatures/countsUploads``. Returns a closure to call with the size of each piece that was sent; `nil`
+    /// if the caller has no handler for it.
+    public func uploadProgress(of length: Int?) -> (@Sendable (Int) -> Void)? {
         send.reporter.beginUpload(of: length)
     }
 
-    /// Begins to read the stream of the request's body, until `end` completes. Returns the end of the reading before: a
-    /// call that sends its body again must not read it twice at once.
+    /// Reads the stream of the request's body in that operation, after an earlier send of the same call has stopped
+    /// reading it: a stream must not be read twice at once.
+    public func readingBody<Value>(_ operation: () async throws -> Value) async rethrows -> Value {
+        let end = Promise<Void, Never>()
+        await beginReading(until: end)?.completion()
+        defer { end.complete(.success(())) }
+        return try await operation()
+    }
+
+    /// Begins to read the stream of the request's body, until `end` completes. Returns the end of the reading before.
     func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? {
         send.reporter.beginReading(until: end)
     }

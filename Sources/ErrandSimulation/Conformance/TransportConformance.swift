@@ -14,13 +14,17 @@ public import Errand
 /// transport that does not stream bodies, run only `whole`.
 public enum TransportConformance {
     /// All cases.
-    public static let all: [Case] = whole + streamed
+    public static let all: [Case] = whole + streamed + features
 
     /// The cases about whole bodies: calls of a client that decodes responses.
     public static let whole: [Case] = cancellation + failures + framing + answers + connections + requests + redirects
 
     /// The cases about streamed bodies, in requests and in responses.
     public static let streamed: [Case] = streams + uploads
+
+    /// The cases about what a transport says that it does by itself, in ``Transport/features``. They pass for one that
+    /// says nothing.
+    public static let features: [Case] = stops + permits + progress
 
     /// One requirement.
     public struct Case: Sendable, CustomStringConvertible {

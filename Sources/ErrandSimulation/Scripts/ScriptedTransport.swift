@@ -27,7 +27,7 @@ public import Foundation
 /// Of several scripts that expect a request, the first with a reply left responds. A script without a query, headers or
 /// a body accepts any. Delays pass in the client's time. Nothing is global, so tests that run in parallel do not affect
 /// each other.
-public final class ScriptedTransport: StoppableTransport {
+public final class ScriptedTransport: Transport {
     /// One request as it was sent.
     public struct Sent: Sendable {
         /// The request.
@@ -92,6 +92,9 @@ public final class ScriptedTransport: StoppableTransport {
         guard let first = failures.first else { return }
         throw TestFailure(failures.map(\.description).joined(separator: "\n"), at: first.location)
     }
+
+    /// It ends its waits itself.
+    public var features: TransportFeatures { .observesStops }
 
     /// Responds to the request from the script.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {

@@ -96,7 +96,7 @@ struct LimitEtcdScene {
 }
 
 /// A transport that notes the instants directly before and after the use of each permit.
-private final class Stamper: StoppableTransport {
+private final class Stamper: Transport {
     struct Use: Sendable {
         let before, after: Instant
     }
@@ -105,13 +105,13 @@ private final class Stamper: StoppableTransport {
 
     var uses: [Use] { noted.value }
     var count: Int { noted.value.count }
-    var usesPermits: Bool { true }
+    let features: TransportFeatures = [.observesStops, .usesPermits]
 
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         let time: any TimeSource = .system
         let before = time.now
         // Another permit is used somewhere in the wait for it: the stamp covers all of that.
-        if !context.usePermit() { try await context.takePermit() }
+        try await context.usePermit()
         let use = Use(before: before, after: time.now)
         noted.update { $0.append(use) }
         return HTTPResponse(status: 204)

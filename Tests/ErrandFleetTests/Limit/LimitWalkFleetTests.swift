@@ -151,14 +151,14 @@ private final class RefusingServer: Sendable {
 }
 
 /// Passes requests to the server at the instant at which they use their permits.
-private struct StampingTransport: StoppableTransport {
+private struct StampingTransport: Transport {
     let server: RefusingServer
     let process: Int
 
-    var usesPermits: Bool { true }
+    let features: TransportFeatures = [.observesStops, .usesPermits]
 
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
-        if !context.usePermit() { try await context.takePermit() }
+        try await context.usePermit()
         return server.response(to: request.url.path == "/5" ? 5 : 1, from: process)
     }
 

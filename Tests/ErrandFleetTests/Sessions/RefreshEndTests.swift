@@ -173,18 +173,18 @@ private struct CountingTransport: Transport {
 }
 
 /// A transport whose process is stopped for 28 seconds directly before it uses the permit of a send.
-private struct StoppedTransport: StoppableTransport {
+private struct StoppedTransport: Transport {
     let clock: TestClock
     let sends = Noted(0)
     /// How long it had when it was stopped.
     let timeLeft = Noted<Duration?>(nil)
 
-    var usesPermits: Bool { true }
+    let features: TransportFeatures = [.observesStops, .usesPermits]
 
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
-        timeLeft.value = context.permitEnd?()
+        timeLeft.value = context.permitTimeLeft
         clock.advanceAtOnce(by: .seconds(28))
-        if !context.usePermit() { try await context.takePermit() }
+        try await context.usePermit()
         sends.update { $0 += 1 }
         return HTTPResponse(status: 200, body: .bytes(Data("token".utf8)))
     }

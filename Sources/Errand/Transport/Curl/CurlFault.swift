@@ -66,7 +66,7 @@ struct CurlVersion: Comparable, Sendable {
 }
 
 extension CurlTransport {
-    private static let warning = libraryVersion.flatMap(CurlFault.warning).map(Notice.init)
+    private static let faultWarning = libraryVersion.flatMap(CurlFault.warning)
 
     /// The known faults of the libcurl that is used, by its version: those that a server can exploit and this transport
     /// cannot avoid, each in a sentence. A distribution may have fixed them without a new version.
@@ -76,6 +76,7 @@ extension CurlTransport {
         libraryVersion.map { version in CurlFault.all(of: version).map { "\($0.name): \($0.harm)" } } ?? []
     }
 
-    package var notice: Notice? { Self.warning }
+    /// A warning about the libcurl that is used, if it is known for such faults.
+    public var warning: String? { Self.faultWarning }
 }
 #endif

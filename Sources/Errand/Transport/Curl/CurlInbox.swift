@@ -6,7 +6,7 @@ struct CurlInbox {
         case resume(CurlExchange)
         case cancel(CurlExchange, isOutOfTime: Bool)
         /// End all exchanges of a client, then complete this.
-        case endAll(of: ObjectIdentifier, then: Promise<Void, ServiceError>)
+        case endAll(of: TransportContext.Client, then: Promise<Void, ServiceError>)
     }
 
     /// What has to be done so that the thread sees a new job.
@@ -82,7 +82,7 @@ struct CurlInbox {
     }
 
     /// Adds the job to end all exchanges of a client; `nil` if there is no thread, and so no exchange.
-    mutating func endAll(of client: ObjectIdentifier, then promise: Promise<Void, ServiceError>) -> Notice? {
+    mutating func endAll(of client: TransportContext.Client, then promise: Promise<Void, ServiceError>) -> Notice? {
         thread == .running ? add(.endAll(of: client, then: promise)) : nil
     }
 

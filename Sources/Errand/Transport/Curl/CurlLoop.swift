@@ -58,7 +58,7 @@ final class CurlLoop: Sendable {
     }
 
     /// Ends all exchanges of a client, and waits until they have ended.
-    func endAll(of client: ObjectIdentifier) async {
+    func endAll(of client: TransportContext.Client) async {
         let promise = Promise<Void, ServiceError>()
         guard let notice = inbox.withLock({ $0.endAll(of: client, then: promise) }) else { return }
         act(on: notice)

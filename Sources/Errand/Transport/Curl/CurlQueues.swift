@@ -10,7 +10,7 @@ struct CurlQueues {
     /// One client's requests to one origin. Requests without a client are those of one more.
     struct Key: Hashable, Sendable {
         let origin: UInt64
-        let client: ObjectIdentifier?
+        let client: TransportContext.Client?
     }
 
     /// An exchange in a queue.

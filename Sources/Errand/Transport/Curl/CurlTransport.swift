@@ -14,7 +14,7 @@ import Foundation
 /// decompressed bytes. Certificates are verified against the system's roots. The transport follows no redirects, reads
 /// no netrc, keeps no cookies, and never repeats a request that is not safe to repeat. The thread and all connections
 /// end with `shutdown()`, or when the transport is released.
-public final class CurlTransport: StoppableTransport {
+public final class CurlTransport: Transport {
     private let options: Options
     private let files: CurlFiles
     private let loop: Result<CurlLoop, ServiceError>
@@ -36,8 +36,8 @@ public final class CurlTransport: StoppableTransport {
         loop = .success(CurlLoop(core, turns: CurlTurns(queues, of: core, http3)))
     }
 
-    /// A request may wait for a connection, so its permit counts from the end of that wait.
-    package var usesPermits: Bool { true }
+    /// It ends its waits itself, and uses permits: a request may wait for a connection.
+    public var features: TransportFeatures { [.observesStops, .usesPermits] }
 
     /// The version of libcurl that is used; `nil` if there is none.
     public static var libraryVersion: String? {
@@ -79,7 +79,7 @@ public final class CurlTransport: StoppableTransport {
     ) async throws(ServiceError) -> HTTPResponse {
         try prepare(handle, for: request, of: key, on: loop, context)
         // After all that may fail by itself: a request that is not sent uses no permit.
-        if !context.usePermit() { try await waitForPermit(holding: handle, of: key, on: loop, context) }
+        if !context.usePermitAtOnce() { try await waitForPermit(holding: handle, of: key, on: loop, context) }
         CurlRequest.setPermitEnd(of: handle.transfer, context)
         do throws(ServiceError) {
             switch context.delivery.kind {
@@ -254,8 +254,8 @@ public final class CurlTransport: StoppableTransport {
         await loop.closed()
     }
 
-    /// Ends all exchanges of a client, and waits until they have ended.
-    func endAll(of client: ObjectIdentifier) async {
+    /// Ends all sends of a client, and waits until they have ended.
+    public func endSends(of client: TransportContext.Client) async {
         await (try? loop.get())?.endAll(of: client)
     }
 

@@ -17,7 +17,7 @@ import FoundationNetworking
 /// A streamed response is returned when its head has arrived. On Apple's platforms the request is suspended while
 /// no reader takes and `Options.readAhead` bytes wait; on Linux, where a suspended request would be sent again, only
 /// the limit on the whole body applies.
-public final class URLSessionTransport: StoppableTransport {
+public final class URLSessionTransport: Transport {
     /// The settings of the transport.
     public struct Options: Sendable {
         /// The greatest number of connections to one host, 1024 by default. Further requests wait.
@@ -40,7 +40,8 @@ public final class URLSessionTransport: StoppableTransport {
         public init() {}
     }
 
-    package var countsUploads: Bool { true }
+    /// It ends its waits itself, and counts what the system has sent.
+    public var features: TransportFeatures { [.observesStops, .countsUploads] }
 
     private let options: Options
     private let exchanges: URLSessionExchanges
@@ -59,7 +60,7 @@ public final class URLSessionTransport: StoppableTransport {
     private func respond(to request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
         let body = try await URLSessionBody(request.body, context)
         let length = request.body?.length
-        let noteSent = length == 0 ? nil : request.body.flatMap { _ in context.beginUpload(of: length) }
+        let noteSent = length == 0 ? nil : request.body.flatMap { _ in context.uploadProgress(of: length) }
         let exchange = URLSessionExchange(context, readAhead: options.readAhead, noteSent: noteSent)
         let outgoing = try self.outgoing(request, body)
         let isKept = Self.suitsKeptConnection(request, body)

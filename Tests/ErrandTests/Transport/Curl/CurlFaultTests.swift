@@ -37,7 +37,7 @@ import Testing
 
     @Test("it is reported once, to the first client with a listener, before its request")
     func told() async throws {
-        let transport = NoticingTransport(notice: Notice("an old library"))
+        let transport = WarningTransport(warning: "an old library")
         func lines(isHeard: Bool) async throws -> [String] {
             let client = APIClient("https://api.test") { $0.transport = transport }
             let events = isHeard ? client.diagnostics : nil
@@ -65,8 +65,8 @@ import Testing
     }
 }
 
-private struct NoticingTransport: StoppableTransport {
-    let notice: Notice?
+private struct WarningTransport: Transport {
+    let warning: String?
 
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: .bytes(Data("[1]".utf8)))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Queues of requests to an origin") struct CurlQueuesTests {
     private func key(_ origin: UInt64, of client: AnyObject? = nil) -> CurlQueues.Key {
-        CurlQueues.Key(origin: origin, client: client.map(ObjectIdentifier.init))
+        CurlQueues.Key(origin: origin, client: client.map(TransportContext.Client.init))
     }
 
     /// Queues whose first places are taken, and the waiters that came after.

@@ -90,7 +90,7 @@ import Testing
         let request = HTTPRequest(
             method: .put, url: try HTTPURL(server.baseURL + "/x"), body: .stream(length: 0, body))
         let context = TransportContext(
-            delivery: .whole, bodyLimit: 1000, send: send, client: ObjectIdentifier(transmission))
+            delivery: .whole, bodyLimit: 1000, send: send, client: TransportContext.Client(transmission))
         #expect(try await transport.send(request, context: context).status == 200)
         #expect(permit.uses.value == [begin.advanced(by: .seconds(9))])
     }
