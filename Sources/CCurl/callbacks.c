@@ -81,7 +81,7 @@ static void refuse_repetition(ccurl_transfer *transfer) {
         .is_safe = transfer->request.is_safe,
     };
     transfer->reason = CCURL_REPEATED;
-    transfer->repetition = ccurl_judge_repetition(&send);
+    transfer->repetition = ccurl_repetition_of(&send);
 }
 
 static int note_connected(void *context, char *to, char *from, int to_port, int from_port) {

@@ -1,4 +1,4 @@
-// What is known of the connection of a transfer. It is a part of the transfer, and sockets.c writes it.
+// What is known of the connection of a transfer. It is a part of the transfer; the records of sockets point to it.
 #ifndef CCURL_CONNECTION_H
 #define CCURL_CONNECTION_H
 

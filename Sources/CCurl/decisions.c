@@ -10,7 +10,7 @@ static bool is_known_silent(const ccurl_kept_connection *kept) {
     return has_waited && kept->looked == kept->waits && kept->is_watched && !kept->is_on_callers_thread;
 }
 
-ccurl_fitness ccurl_judge_connection(const ccurl_kept_connection *kept) {
+ccurl_fitness ccurl_connection_fitness(const ccurl_kept_connection *kept) {
     if (kept->is_excluded || kept->has_ended) return CCURL_UNFIT;
     return kept->is_http1 && !is_known_silent(kept) ? CCURL_FIT_IF_SILENT : CCURL_FIT;
 }
@@ -49,7 +49,7 @@ static bool is_refusal(const ccurl_second_send *send) {
     return send->is_encrypted && send->is_safe && !send->was_on_kept_http1;
 }
 
-ccurl_repetition ccurl_judge_repetition(const ccurl_second_send *send) {
+ccurl_repetition ccurl_repetition_of(const ccurl_second_send *send) {
     if (send->asks_for_http1) return CCURL_DOWNGRADED;
     return is_refusal(send) ? CCURL_REFUSED : CCURL_DIED;
 }
@@ -73,7 +73,7 @@ bool ccurl_is_whole_response(const ccurl_early_end *end) {
     return end->result == CCURLE_HTTP2_STREAM && !end->has_words && end->has_whole_head && !end->is_paused;
 }
 
-// MARK: Whose turn it is
+// MARK: Who is served next
 
 int ccurl_longest_waiting(const int64_t *served, int count) {
     int found = 0;
@@ -98,7 +98,7 @@ bool ccurl_has_used_share(size_t pieces, size_t bytes, int64_t alone, int64_t to
 #define LONGEST_TURN 50000
 #define LONGEST_PLAIN_TURN 2000000
 
-ccurl_flood_verdict ccurl_judge_flood(int64_t spent, bool is_beginning, bool has_asked) {
+ccurl_flood_stage ccurl_flood_stage_of(int64_t spent, bool is_beginning, bool has_asked) {
     if (spent < (is_beginning ? LONGEST_PLAIN_TURN : LONGEST_TURN)) return CCURL_NO_FLOOD;
     return has_asked ? CCURL_FLOOD : CCURL_SUSPECTED_FLOOD;
 }

@@ -15,7 +15,7 @@
 #define TIMERS CCURL_SOCKET_TIMEOUT
 #define NOTHING -2
 #define BEGINNING -3
-// So many bytes of a body are no flood.
+// A turn that has brought so many bytes of a body was no flood until then.
 #define ENOUGH_BYTES (1 << 20)
 // A connection that floods is read faster: this is one record of TLS.
 #define FEW_BYTES 16384
@@ -106,13 +106,13 @@ bool ccurl_flood_watch(ccurl_flood *flood, ccurl_sockets *sockets) {
         return true;
     }
     int64_t spent = now - flood->watched_from;
-    ccurl_flood_verdict verdict = ccurl_judge_flood(spent, worked_on == BEGINNING, flood->has_asked);
-    if (verdict == CCURL_NO_FLOOD) return true;
+    ccurl_flood_stage stage = ccurl_flood_stage_of(spent, worked_on == BEGINNING, flood->has_asked);
+    if (stage == CCURL_NO_FLOOD) return true;
     pthread_mutex_lock(&sockets->guard);
     // In the same turn libcurl also works on the connections whose timers are due. What it reads all the time floods.
     int socket = most_read(sockets);
     bool is_same = atomic_load(&flood->turn) == turn && atomic_load(&flood->worked_on) == worked_on;
-    if (verdict == CCURL_FLOOD && is_same) {
+    if (stage == CCURL_FLOOD && is_same) {
         if (socket < 0) socket = worked_on < 0 ? fullest(sockets) : worked_on;
         if (socket >= 0 && ccurl_may_end_flood(spent, sockets->watches[socket].is_encrypted)) {
             shutdown(socket, SHUT_RDWR);

@@ -92,7 +92,7 @@ bool ccurl_has_header_fault(void);
 bool ccurl_hides_proxy_sessions(void);
 
 // Whether the transfers of a multi handle share their TLS sessions without being asked to (8.12 and later).
-bool ccurl_fairness_sessions(void);
+bool ccurl_shares_sessions(void);
 
 // Whether libcurl can remove a transfer without waiting for the thread that looks up its host (7.87 and later).
 bool ccurl_leaves_lookups(void);

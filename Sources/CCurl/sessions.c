@@ -27,7 +27,7 @@ static void unlock(void *easy, int data, void *context) {
 }
 
 ccurl_sessions *ccurl_sessions_new(void) {
-    if (ccurl_fairness_sessions()) return NULL;
+    if (ccurl_shares_sessions()) return NULL;
     ccurl_sessions *sessions = calloc(1, sizeof *sessions);
     if (!sessions) return NULL;
     sessions->share = ccurl_api.share_init();

@@ -116,7 +116,7 @@ void ccurl_sockets_note_joined(ccurl_sockets *sockets, int to_port, int from_por
     }
 }
 
-static ccurl_fitness judge(const ccurl_sockets *sockets, const ccurl_watch *watch, bool is_on_callers_thread) {
+static ccurl_fitness fitness_of(const ccurl_sockets *sockets, const ccurl_watch *watch, bool is_on_callers_thread) {
     const ccurl_kept_connection kept = {
         .is_http1 = watch->is_http1,
         .is_excluded = watch->is_excluded,
@@ -127,7 +127,7 @@ static ccurl_fitness judge(const ccurl_sockets *sockets, const ccurl_watch *watc
         .waits = sockets->waits,
         .looked = sockets->looked,
     };
-    return ccurl_judge_connection(&kept);
+    return ccurl_connection_fitness(&kept);
 }
 
 static bool is_silent(int socket) {
@@ -142,7 +142,7 @@ bool ccurl_sockets_is_stale(
         ccurl_watch *watch = &sockets->watches[i];
         connection->may_be_http1 |= watch->is_http1;
         // Of two candidates, surplus bytes or the end of either count.
-        ccurl_fitness fitness = judge(sockets, watch, is_on_callers_thread);
+        ccurl_fitness fitness = fitness_of(sockets, watch, is_on_callers_thread);
         if (fitness == CCURL_UNFIT || (fitness == CCURL_FIT_IF_SILENT && !is_silent(i))) return true;
         watch->idle_since = 0;
         watch->used_in = sockets->waits;

@@ -16,7 +16,7 @@ typedef struct {
 
 // Notes that the shim has opened a socket. Returns false if there is no memory: then the socket is not known.
 bool ccurl_sockets_add(ccurl_sockets *sockets, int socket, const ccurl_purpose *purpose);
-// Returns what belongs to the request under which a kept connection dies, if it is closed now; NULL if there is none.
+// Returns the record of the request that uses the kept connection; NULL if none does.
 ccurl_connection *ccurl_sockets_user(const ccurl_sockets *sockets, int socket);
 // Notes that a kept connection has died under its request: with another error than EPIPE, and after so many bytes of
 // the request were sent.
@@ -38,7 +38,7 @@ bool ccurl_sockets_is_stale(
     ccurl_sockets *sockets, ccurl_connection *connection, bool can_ask_later, bool is_on_callers_thread);
 // Whether the connection on which a request is about to be sent is one of HTTP/3.
 bool ccurl_sockets_is_http3(ccurl_sockets *sockets, const ccurl_connection *connection);
-// Notes that the connection of HTTP/3 has ended. libcurl may keep it nevertheless.
+// Notes that the connection has ended. It must be one of HTTP/3, which libcurl may keep nevertheless.
 void ccurl_sockets_note_end(ccurl_sockets *sockets, const ccurl_connection *connection);
 // Notes that a response over HTTP/1 has ended on that socket, and leaves it for the next request.
 void ccurl_sockets_keep(ccurl_sockets *sockets, const ccurl_connection *connection, int socket);

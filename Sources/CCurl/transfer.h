@@ -1,4 +1,5 @@
-// A transfer: one request and its response, and libcurl's handle for them. It knows no sockets and no other transfers.
+// A transfer: one request and its response, and libcurl's handle for them. It knows no sockets, and looks into no other
+// transfer.
 //
 // It is in one of these states:
 //

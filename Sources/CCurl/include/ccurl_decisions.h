@@ -32,7 +32,7 @@ typedef enum {
 } ccurl_fitness;
 
 // Returns whether a kept connection is fit for another request.
-ccurl_fitness ccurl_judge_connection(const ccurl_kept_connection *kept);
+ccurl_fitness ccurl_connection_fitness(const ccurl_kept_connection *kept);
 
 // Returns whether a connection takes no more requests because the time of one was up on it: no bytes of a response have
 // come in the second half of the wait. Times are microseconds: now, the start of the request, when such bytes came last
@@ -69,7 +69,7 @@ typedef struct {
 } ccurl_second_send;
 
 // Returns why it is about to do so.
-ccurl_repetition ccurl_judge_repetition(const ccurl_second_send *send);
+ccurl_repetition ccurl_repetition_of(const ccurl_second_send *send);
 
 // What is known of a transfer that has failed after its response had begun, with a body that was not sent completely.
 typedef struct {
@@ -84,13 +84,13 @@ typedef struct {
 // Returns whether what has come is the whole response.
 bool ccurl_is_whole_response(const ccurl_early_end *end);
 
-// MARK: Whose turn it is
+// MARK: Who is served next
 
 // Returns the index of the connection that has waited for longest; there is one at least.
 int ccurl_longest_waiting(const int64_t *served, int count);
 
-// Returns whether a transfer has used up its share of a turn. The pieces of bodies are all that came in the turn; the
-// times, in microseconds, are those since the first piece of the transfer and since the first of all.
+// Returns whether a transfer has used up its share of a turn. The pieces of bodies, one at least, are all that came in
+// the turn; the times, in microseconds, are those since the first piece of the transfer and since the first of all.
 bool ccurl_has_used_share(size_t pieces, size_t bytes, int64_t alone, int64_t together);
 
 typedef enum {
@@ -98,11 +98,11 @@ typedef enum {
     // If it goes on: what is read has to be asked for first.
     CCURL_SUSPECTED_FLOOD,
     CCURL_FLOOD,
-} ccurl_flood_verdict;
+} ccurl_flood_stage;
 
 // Returns whether the thread has been kept for too long by what it works on, in microseconds of its own time: a
 // connection, over TLS or not, or the beginning of one for which certificates may have to be read.
-ccurl_flood_verdict ccurl_judge_flood(int64_t spent, bool is_beginning, bool has_asked);
+ccurl_flood_stage ccurl_flood_stage_of(int64_t spent, bool is_beginning, bool has_asked);
 // Returns whether a connection that was read all that time may be ended.
 bool ccurl_may_end_flood(int64_t spent, bool is_encrypted);
 

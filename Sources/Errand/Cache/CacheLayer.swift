@@ -41,16 +41,16 @@ struct CacheLayer: Layer {
             stored = await cache.store.read(key, in: context.transmission.scope) { matches($0, request) }
             try context.transmission.throwIfStopped()
         }
-        let visit = Visit(
+        let finding = Finding(
             inquiry: inquiry, key: key, cookies: cookies, stored: stored, position: cache.position)
-        if let response = answer(to: request, context, visit) { return response }
+        if let response = answer(to: request, context, finding) { return response }
         // A body that is not decoded as a whole belongs to its reader (K16).
         if settings.delivery == .stream { return try await pass(request, context, inquiry, next: next) }
         if inquiry.prefersNetwork {
-            if let response = try await answerInTime(to: request, context, visit) { return response }
+            if let response = try await answerInTime(to: request, context, finding) { return response }
             context.transmission.follow(nil)
         }
-        return try await fetch(request, context, visit, next: next)
+        return try await fetch(request, context, finding, next: next)
     }
 
     /// Says what the cache would do with a request now, for people. It waits for the disk.
@@ -103,8 +103,8 @@ struct CacheLayer: Layer {
         }
     }
 
-    /// What is known about a request when it is sent on.
-    struct Visit: Sendable {
+    /// What was found for a request before it is sent on.
+    struct Finding: Sendable {
         let inquiry: CacheInquiry
         let key: CacheKey
         /// The `Cookie` header that would be added to it.
@@ -127,29 +127,29 @@ struct CacheLayer: Layer {
 
     /// Returns what is stored, if it may be used now; `nil` if the request has to be sent.
     @inline(never)
-    private func answer(to request: HTTPRequest, _ context: CallContext, _ visit: Visit) -> HTTPResponse? {
-        if visit.inquiry.prefersNetwork { return nil }
+    private func answer(to request: HTTPRequest, _ context: CallContext, _ finding: Finding) -> HTTPResponse? {
+        if finding.inquiry.prefersNetwork { return nil }
         // The usual miss does not read the clock.
-        guard let stored = visit.stored else { return visit.inquiry.isLocal ? .notCached : nil }
-        switch visit.inquiry.decision(on: stored, at: CacheMoment(of: context.time)) {
-        case .serve(let age): return serve(stored, request, context, visit, .hit, age: age)
+        guard let stored = finding.stored else { return finding.inquiry.isLocal ? .notCached : nil }
+        switch finding.inquiry.decision(on: stored, at: CacheMoment(of: context.time)) {
+        case .serve(let age): return serve(stored, request, context, finding, .hit, age: age)
         case .serveStale(let age, let reason, let isRefreshing):
-            if isRefreshing { refresh(request, context, visit) }
-            return serve(stored, request, context, visit, .stale, age: age, because: reason)
+            if isRefreshing { refresh(request, context, finding) }
+            return serve(stored, request, context, finding, .stale, age: age, because: reason)
         case .refuse: return .notCached
         case .revalidate, .fetch: return nil
         }
     }
 
     func serve(
-        _ stored: StoredResponse, _ request: HTTPRequest, _ context: CallContext, _ visit: Visit,
+        _ stored: StoredResponse, _ request: HTTPRequest, _ context: CallContext, _ finding: Finding,
         _ kind: CacheStatus.Kind, age: Double, because reason: CacheStatus.Reason? = nil
     ) -> HTTPResponse {
         cache.count(kind)
         let status = CacheStatus(kind, age: .seconds(Int64(wholeSeconds: age)), reason: reason)
         context.transmission.report(.answeredFromCache(status))
         // A server that has just failed is not asked again at once.
-        let isReplaceable = !visit.inquiry.isLocal && reason != .serverFailed
+        let isReplaceable = !finding.inquiry.isLocal && reason != .serverFailed
         return stored.response(
             withBody: request.method != .head, age: age, as: status, isReplaceable: isReplaceable)
     }
@@ -177,31 +177,31 @@ struct CacheLayer: Layer {
     /// Sends a request, with the conditions by which the server can confirm what is stored, and stores the response.
     @inline(never)
     private func fetch(
-        _ request: HTTPRequest, _ context: CallContext, _ visit: Visit, next: Next
+        _ request: HTTPRequest, _ context: CallContext, _ finding: Finding, next: Next
     ) async throws(ServiceError) -> HTTPResponse {
         let transmission = context.transmission
         var context = context
-        var condition = visit.inquiry.condition(for: visit.stored)
+        var condition = finding.inquiry.condition(for: finding.stored)
         while true {
             let (start, sends) = (context.time.now, transmission.sends)
-            let sent = condition.map(request.confirming) ?? (visit.inquiry.isReload ? request.reloading : request)
+            let sent = condition.map(request.confirming) ?? (finding.inquiry.isReload ? request.reloading : request)
             var response: HTTPResponse
             do throws(ServiceError) {
                 response = try await next(sent, context)
             } catch {
-                if let stale = answer(insteadOf: error, request, context, visit) { return stale }
+                if let stale = answer(insteadOf: error, request, context, finding) { return stale }
                 throw error
             }
-            if let stale = answer(insteadOf: response, request, context, visit) { return stale }
+            if let stale = answer(insteadOf: response, request, context, finding) { return stale }
             let exchange = CacheExchange(
                 request: request, sent: transmission.sent(after: sends).map { withoutConditions($0, condition) },
-                rules: context.rules.cache, earlierTags: visit.stored?.tags ?? [], cookies: visit.cookies,
+                rules: context.rules.cache, earlierTags: finding.stored?.tags ?? [], cookies: finding.cookies,
                 isSigned: response.provenance.accessToken != nil,
                 received: CacheMoment(of: context.time),
                 delay: response.timings?.total ?? start.duration(to: context.time.now), constants: constants,
                 isSecret: secrets.contains)
             guard response.status == 304, let stored = condition else {
-                response.provenance.cache = await keep(response, exchange, visit)
+                response.provenance.cache = await keep(response, exchange, finding)
                 return response
             }
             guard let (updated, problem) = exchange.confirmed(stored, by: response) else {
@@ -210,7 +210,7 @@ struct CacheLayer: Layer {
                 context.isUrgent = true
                 continue
             }
-            return await confirm(stored, updated, problem, response, visit)
+            return await confirm(stored, updated, problem, response, finding)
         }
     }
 
@@ -224,21 +224,23 @@ struct CacheLayer: Layer {
 
     /// Stores a response, or removes what it has made obsolete. Returns what became of it.
     @inline(never)
-    private func keep(_ response: HTTPResponse, _ exchange: CacheExchange, _ visit: Visit) async -> CacheStatus {
+    private func keep(_ response: HTTPResponse, _ exchange: CacheExchange, _ finding: Finding) async -> CacheStatus {
         cache.count(.miss)
-        guard visit.inquiry.allowsStoring else {
-            await removeContradicted(by: response, visit)
+        guard finding.inquiry.allowsStoring else {
+            await removeContradicted(by: response, finding)
             return CacheStatus(.miss, reason: .bypassed)
         }
         switch exchange.outcome(of: response) {
         case .store(let stored):
             // An insertion replaces only what depends on the same fields.
-            if let old = visit.stored, old.variant != stored.variant { await cache.store.remove(old, at: visit.key) }
-            return CacheStatus(.miss, reason: await cache.insert(stored, at: visit.key, since: visit.position))
+            if let old = finding.stored, old.variant != stored.variant {
+                await cache.store.remove(old, at: finding.key)
+            }
+            return CacheStatus(.miss, reason: await cache.insert(stored, at: finding.key, since: finding.position))
         case .leave(let reason):
             // What the server gives now is not what is stored; a failure says nothing about that.
-            if response.isSuccess || [404, 410].contains(response.status), let old = visit.stored {
-                await cache.store.remove(old, at: visit.key)
+            if response.isSuccess || [404, 410].contains(response.status), let old = finding.stored {
+                await cache.store.remove(old, at: finding.key)
             }
             return CacheStatus(.miss, reason: reason)
         }
@@ -248,12 +250,12 @@ struct CacheLayer: Layer {
     @inline(never)
     private func confirm(
         _ stored: StoredResponse, _ updated: StoredResponse, _ problem: CacheStatus.Reason?, _ answer: HTTPResponse,
-        _ visit: Visit
+        _ finding: Finding
     ) async -> HTTPResponse {
         cache.count(.revalidated)
-        if updated.variant != stored.variant || problem != nil { await cache.store.remove(stored, at: visit.key) }
+        if updated.variant != stored.variant || problem != nil { await cache.store.remove(stored, at: finding.key) }
         var problem = problem
-        if problem == nil { problem = await cache.insert(updated, at: visit.key, since: visit.position) }
+        if problem == nil { problem = await cache.insert(updated, at: finding.key, since: finding.position) }
         var response = updated.response(
             withBody: true, age: nil, as: CacheStatus(.revalidated, age: .zero, reason: problem))
         var provenance = answer.provenance
@@ -263,13 +265,13 @@ struct CacheLayer: Layer {
     }
 
     /// A HEAD says what a GET would have brought: if that is something else, what is stored has changed.
-    private func removeContradicted(by response: HTTPResponse, _ visit: Visit) async {
-        guard let stored = visit.stored, response.status == 200 else { return }
+    private func removeContradicted(by response: HTTPResponse, _ finding: Finding) async {
+        guard let stored = finding.stored, response.status == 200 else { return }
         let contradicts = ["ETag", "Last-Modified"].contains { name in
             guard let new = response.headers[name], let old = stored.headers[name] else { return false }
             return new != old
         }
-        if contradicts { await cache.store.remove(stored, at: visit.key) }
+        if contradicts { await cache.store.remove(stored, at: finding.key) }
     }
 }
 

@@ -11,55 +11,57 @@ extension CacheLayer {
     /// if none has begun.
     @discardableResult
     func refresh(
-        _ request: HTTPRequest, _ context: CallContext, _ visit: Visit, after pause: Duration = .zero,
+        _ request: HTTPRequest, _ context: CallContext, _ finding: Finding, after pause: Duration = .zero,
         isNeeded: Bool = false, then ended: @escaping BackgroundSends.Ended = { _ in }
     ) -> Transmission? {
         guard request.method == .get else { return nil }
-        let isOnly = cache.beginRefresh(of: visit.key)
+        let isOnly = cache.beginRefresh(of: finding.key)
         guard isOnly || isNeeded else { return nil }
         let transmission = background.start(request, like: context, after: pause) { [cache] result in
-            if isOnly { cache.endRefresh(of: visit.key) }
+            if isOnly { cache.endRefresh(of: finding.key) }
             ended(result)
         }
-        if transmission == nil, isOnly { cache.endRefresh(of: visit.key) }
+        if transmission == nil, isOnly { cache.endRefresh(of: finding.key) }
         return transmission
     }
 
     /// Returns what is stored if the first attempt has failed and it may be used (K5). The retries continue beside.
     @inline(never)
     func answer(
-        insteadOf error: ServiceError, _ request: HTTPRequest, _ context: CallContext, _ visit: Visit
+        insteadOf error: ServiceError, _ request: HTTPRequest, _ context: CallContext, _ finding: Finding
     ) -> HTTPResponse? {
         // A call that was stopped gets no answer.
-        guard visit.stored != nil, error.isServersFailure, context.transmission.scope.reason == nil else { return nil }
-        return answerAfterFailure(request, context, visit)
+        guard finding.stored != nil, error.isServersFailure, context.transmission.scope.reason == nil else {
+            return nil
+        }
+        return answerAfterFailure(request, context, finding)
     }
 
     @inline(never)
     func answer(
-        insteadOf response: HTTPResponse, _ request: HTTPRequest, _ context: CallContext, _ visit: Visit
+        insteadOf response: HTTPResponse, _ request: HTTPRequest, _ context: CallContext, _ finding: Finding
     ) -> HTTPResponse? {
-        guard [500, 502, 503, 504].contains(response.status), visit.stored != nil, !response.isFromCache else {
+        guard [500, 502, 503, 504].contains(response.status), finding.stored != nil, !response.isFromCache else {
             return nil
         }
-        return answerAfterFailure(request, context, visit)
+        return answerAfterFailure(request, context, finding)
     }
 
     private func answerAfterFailure(
-        _ request: HTTPRequest, _ context: CallContext, _ visit: Visit
+        _ request: HTTPRequest, _ context: CallContext, _ finding: Finding
     ) -> HTTPResponse? {
-        guard let stored = visit.stored, let age = ageIfUsable(stored, visit, at: context.time) else { return nil }
+        guard let stored = finding.stored, let age = ageIfUsable(stored, finding, at: context.time) else { return nil }
         if let pause = context.transmission.pause(after: context.attempts) {
-            refresh(request, context, visit, after: pause)
+            refresh(request, context, finding, after: pause)
         }
-        return serve(stored, request, context, visit, .stale, age: age, because: .serverFailed)
+        return serve(stored, request, context, finding, .stale, age: age, because: .serverFailed)
     }
 
     /// Returns the age of what is stored if it may be used although the server has not answered; otherwise `nil`. What
     /// was removed while the request was on its way is not used.
-    private func ageIfUsable(_ stored: StoredResponse, _ visit: Visit, at time: any TimeSource) -> Double? {
-        guard !cache.hasRemoved(stored, at: visit.key, since: visit.position) else { return nil }
-        return visit.inquiry.ageIfUsableOnFailure(stored, at: CacheMoment(of: time))
+    private func ageIfUsable(_ stored: StoredResponse, _ finding: Finding, at time: any TimeSource) -> Double? {
+        guard !cache.hasRemoved(stored, at: finding.key, since: finding.position) else { return nil }
+        return finding.inquiry.ageIfUsableOnFailure(stored, at: CacheMoment(of: time))
     }
 
     /// Sends the request beside the call, and waits for its response as long as the call wants to. Then, or if it
@@ -68,14 +70,14 @@ extension CacheLayer {
     /// Returns `nil` if nothing is stored that may be used: then the call sends its request itself.
     @inline(never)
     func answerInTime(
-        to request: HTTPRequest, _ context: CallContext, _ visit: Visit
+        to request: HTTPRequest, _ context: CallContext, _ finding: Finding
     ) async throws(ServiceError) -> HTTPResponse? {
         let (transmission, time) = (context.transmission, context.time)
-        guard let limit = context.rules.cache.networkFirst, let stored = visit.stored, request.method == .get,
-            ageIfUsable(stored, visit, at: time) != nil
+        guard let limit = context.rules.cache.networkFirst, let stored = finding.stored, request.method == .get,
+            ageIfUsable(stored, finding, at: time) != nil
         else { return nil }
         let promise = Promise<HTTPResponse?, ServiceError>()
-        let beside = refresh(request, context, visit, isNeeded: true) { promise.complete($0.map(Optional.some)) }
+        let beside = refresh(request, context, finding, isNeeded: true) { promise.complete($0.map(Optional.some)) }
         guard let beside else { return nil }
         // What it sends, the call has sent: its errors hide those secrets, and count those attempts (C90).
         transmission.follow(beside)
@@ -100,9 +102,9 @@ extension CacheLayer {
             guard error.isServersFailure else { throw error }
             reason = .serverFailed
         }
-        guard let age = ageIfUsable(stored, visit, at: time) else { return nil }
+        guard let age = ageIfUsable(stored, finding, at: time) else { return nil }
         let kind = age < stored.freshness.lifetime ? CacheStatus.Kind.hit : .stale
-        return serve(stored, request, context, visit, kind, age: age, because: reason)
+        return serve(stored, request, context, finding, kind, age: age, because: reason)
     }
 }
 

@@ -11,10 +11,10 @@ import Foundation
 /// - What cannot be read is a miss.
 /// - No call waits for the disk longer than `waitLimits` allows. When a read took longer, lookups are misses at once
 ///   until that read is over; when a write took longer, responses are written without a wait.
-/// - What is removed is found no more from that moment on: the removal is a *debt* until the folder has carried it out,
-///   and whatever a debt covers is a miss. A response that could not be replaced is a debt too. Debts are settled, in
-///   order, before the next response is written, so nothing in the folder is newer than a debt. If too many wait,
-///   everything is removed.
+/// - What is removed is found no more from that moment on: the removal is *pending* until the folder has carried it
+///   out, and whatever a pending one covers is a miss. A response that could not be replaced is removed, too. The folder
+///   carries removals out in order, before the next response is written, so nothing in it is newer than one. If too
+///   many wait, everything is removed.
 /// - A response whose successor waits to be written is a miss.
 ///
 /// Changes are made one after the other, in the order in which they were asked for. Reads run beside them.
@@ -38,7 +38,7 @@ final class DiskCacheStore: CacheStore {
     /// More bytes than this do not wait to be written: 32 MiB.
     private static let queueLimit = 32 << 20
     /// A folder in which so many removals wait is emptied as soon as that is possible.
-    private static let mostDebts = 64
+    private static let mostPending = 64
     /// More bits than this are not kept: about 2 MiB.
     private static let mostBits = 1 << 16
 
@@ -46,10 +46,10 @@ final class DiskCacheStore: CacheStore {
         var removals = CacheRemovals()
         /// The resources of the last responses that were inserted.
         var insertions = CacheRemovals()
-        var debts: [(id: Int, debt: CacheDebt)] = []
-        var lastDebt = 0
-        /// The last debts that were settled: a read that began before may have found what they covered.
-        var settled = CacheRemovals()
+        var pending: [(id: Int, removal: PendingRemoval)] = []
+        var lastPending = 0
+        /// The last removals that were carried out: a read that began before may have found what they covered.
+        var carriedOut = CacheRemovals()
         /// What the folder holds, since it was counted.
         var extent: CacheFolder.Extent?
         /// The number of bytes written since then.
@@ -71,10 +71,10 @@ final class DiskCacheStore: CacheStore {
 
         init(frontEnd: Instant) { self.frontEnd = frontEnd }
 
-        mutating func add(_ debt: CacheDebt) {
-            lastDebt += 1
-            if debts.count >= DiskCacheStore.mostDebts { debts = [(lastDebt, .removal(.everything))] }
-            debts.append((lastDebt, debt))
+        mutating func add(_ removal: PendingRemoval) {
+            lastPending += 1
+            if pending.count >= DiskCacheStore.mostPending { pending = [(lastPending, .removal(.everything))] }
+            pending.append((lastPending, removal))
         }
 
         /// Notes that a response at that place waits no longer.
@@ -87,12 +87,12 @@ final class DiskCacheStore: CacheStore {
     /// What had happened to the store when a read began.
     private struct Moment: Sendable {
         let removals: Int
-        let settled: Int
+        let carriedOut: Int
         let insertions: Int
 
         init(_ state: State) {
             removals = state.removals.position
-            settled = state.settled.position
+            carriedOut = state.carriedOut.position
             insertions = state.insertions.position
         }
     }
@@ -192,13 +192,13 @@ final class DiskCacheStore: CacheStore {
     /// Whether what was read at a place is not to be found there any more, or has a successor.
     private func isRemoved(_ response: StoredResponse, at key: CacheKey, since start: Moment) -> Bool {
         state.withLock { state in
-            if state.unwritten[key] != nil || state.debts.contains(where: { $0.debt.covers(response, at: key) }) {
+            if state.unwritten[key] != nil || state.pending.contains(where: { $0.removal.covers(response, at: key) }) {
                 return true
             }
             let now = Moment(state)
-            guard (now.removals, now.settled) != (start.removals, start.settled) else { return false }
+            guard (now.removals, now.carriedOut) != (start.removals, start.carriedOut) else { return false }
             return key.resource.isNamed || state.removals.overtook(response, at: key, since: start.removals)
-                || state.settled.overtook(response, at: key, since: start.settled)
+                || state.carriedOut.overtook(response, at: key, since: start.carriedOut)
         }
     }
 
@@ -226,7 +226,7 @@ final class DiskCacheStore: CacheStore {
             return .overtaken
         }
         guard size <= limit / Self.largestShare else {
-            await owe(.variant(response.variant, key, nil), then: giveUp)
+            await enqueue(.variant(response.variant, key, nil), then: giveUp)
             return .tooLarge
         }
         let (isAccepted, isSlow) = state.withLock { state in
@@ -236,7 +236,7 @@ final class DiskCacheStore: CacheStore {
         }
         guard isAccepted else {
             state.withLock { $0.failures += 1 }
-            await owe(.variant(response.variant, key, nil), then: giveUp)
+            await enqueue(.variant(response.variant, key, nil), then: giveUp)
             return .notWritten
         }
         let outcome = await change(isAwaited: !isSlow) {
@@ -254,14 +254,14 @@ final class DiskCacheStore: CacheStore {
     private func write(
         _ response: StoredResponse, at key: CacheKey, size: Int, unless isRemoved: () -> Bool
     ) -> CacheStatus.Reason? {
-        settle()
-        let (mustCount, isInDebt) = state.withLock { state in
+        removePending()
+        let (mustCount, hasPending) = state.withLock { state in
             let isFull = state.extent.map { $0.bytes + size > limit } ?? false
-            return (isFull || state.written > limit / CacheFolder.spare, !state.debts.isEmpty)
+            return (isFull || state.written > limit / CacheFolder.spare, !state.pending.isEmpty)
         }
         if mustCount { count(leaving: size) }
         do throws(SystemError) {
-            guard !isInDebt else { throw .readOnlyFileSystem }
+            guard !hasPending else { throw .readOnlyFileSystem }
             guard let grown = try folder.write(response, at: key, unless: isRemoved) else { return .overtaken }
             state.withLock { state in
                 state.extent? += grown
@@ -274,7 +274,7 @@ final class DiskCacheStore: CacheStore {
                 state.failures += 1
                 for variant in Set([response.variant, .none]) { state.add(.variant(variant, key, nil)) }
             }
-            settle()
+            removePending()
             return .notWritten
         }
     }
@@ -282,14 +282,14 @@ final class DiskCacheStore: CacheStore {
     // MARK: Removing
 
     func remove(_ response: StoredResponse, at key: CacheKey) async {
-        await owe(.variant(response.variant, key, response)) {
+        await enqueue(.variant(response.variant, key, response)) {
             let present = front.lookup(key) { $0 == response.variant }
             if case .found(let present) = present, present.isSame(as: response) { front.remove(present, at: key) }
         }
     }
 
     func remove(_ removal: CacheRemoval) async {
-        await owe(.removal(removal)) { front.remove(removal) }
+        await enqueue(.removal(removal)) { front.remove(removal) }
     }
 
     func forget(_ session: UUID) {
@@ -301,7 +301,7 @@ final class DiskCacheStore: CacheStore {
         }
         front.remove(.session(session))
         DiskThreads.submit(at: writer) {
-            self.settle()
+            self.removePending()
             forgetting.complete(.success(()))
         }
     }
@@ -312,30 +312,30 @@ final class DiskCacheStore: CacheStore {
         return last
     }
 
-    /// Notes a debt and has it settled. `update` changes the rest after the debt is noted: what a read finds until then
-    /// may come into the store in memory, and what it finds later may not.
-    private func owe(_ debt: CacheDebt, then update: () -> Void) async {
+    /// Notes a removal and has it carried out. `update` changes the rest after the removal is noted: what a read finds
+    /// until then may come into the store in memory, and what it finds later may not.
+    private func enqueue(_ pending: PendingRemoval, then update: () -> Void) async {
         let isSlow = state.withLock { state in
-            if case .removal(let removal) = debt { state.removals.note(removal) }
-            state.add(debt)
+            if case .removal(let removal) = pending { state.removals.note(removal) }
+            state.add(pending)
             return state.slowWrites > 0
         }
         update()
-        await change(isAwaited: !isSlow) { self.settle() }
+        await change(isAwaited: !isSlow) { self.removePending() }
     }
 
-    /// Carries out what is owed, as far as that is possible. Called only where all changes are made.
-    private func settle() {
-        for (id, debt) in state.withLock({ $0.debts }) {
+    /// Carries out what is pending, as far as that is possible. Called only where all changes are made.
+    private func removePending() {
+        for (id, pending) in state.withLock({ $0.pending }) {
             do throws(SystemError) {
                 let grown =
-                    switch debt {
+                    switch pending {
                     case .removal(let removal): try folder.remove(removal)
                     case .variant(let variant, let key, let only): try folder.remove(variant, at: key, only: only)
                     }
                 state.withLock { state in
-                    state.debts.removeAll { $0.id == id }
-                    state.settled.note(debt.removal)
+                    state.pending.removeAll { $0.id == id }
+                    state.carriedOut.note(pending.removal)
                     state.extent? += grown
                 }
             } catch {

@@ -91,7 +91,9 @@ final class Send: Sendable {
             defer { state.isPermitUsed = false }
             return (state.start, state.hasWaited, state.isPermitUsed)
         }
-        return isUsed || permit.use(at: hasWaited || permit.hasEnd ? time.now : start)
+        // One that was used ahead may have ended in the wait since.
+        if isUsed, !permit.hasEnd || time.now < permit.end { return true }
+        return permit.use(at: hasWaited || permit.hasEnd ? time.now : start)
     }
 
     /// Uses a permit for a transport that may not do so. If the transport passes the request on to one that does, that

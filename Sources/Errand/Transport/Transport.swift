@@ -13,14 +13,15 @@ public protocol Transport: Sendable {
     /// Closes all connections. Sends in progress fail.
     func shutdown() async
     /// Ends what is left of the sends of a client that has shut down, such as streams that were not read to their end.
-    /// Does nothing by default.
+    /// Does nothing by default. The shutdown of the client waits for this, so it must not wait for the client.
     func endSends(of client: TransportContext.Client) async
     /// How a client with this transport checks for a network, unless its configuration says otherwise.
     var connectivity: Connectivity { get }
-    /// What the transport does by itself; nothing by default. The client does the rest.
+    /// What the transport does by itself; nothing by default. The client does the rest. It asks once, when it is
+    /// created.
     var features: TransportFeatures { get }
-    /// A warning about the transport for the program's developer; `nil`, none, by default. The first client that uses
-    /// it reports it, as ``ClientEvent/Kind/warned(_:)``.
+    /// A warning about the transport for the program's developer, always the same; `nil`, none, by default. It is
+    /// reported once in a process, as ``ClientEvent/Kind/warned(_:)``, by the first client with a listener.
     var warning: String? { get }
 }
 

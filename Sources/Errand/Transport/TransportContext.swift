@@ -15,7 +15,8 @@ public struct TransportContext: Sendable {
         public var description: String { "\(kind)" }
     }
 
-    /// The identity of a client, for a transport that several clients share.
+    /// The identity of a client, for a transport that several clients share. A client that is created after this one is
+    /// released may have the same.
     public struct Client: Sendable, Hashable {
         private let id: ObjectIdentifier
 
@@ -72,13 +73,15 @@ public struct TransportContext: Sendable {
 
     // MARK: Stops
 
-    /// Whether the send has to end: its time is up, its call was canceled, or its client has shut down.
+    /// Whether the send has to end: its time is up, its call was canceled, or its client has shut down. Ask in the task
+    /// of the send; another task does not know whether that was canceled.
     public var isStopped: Bool { scope.isStopped }
 
-    /// Runs an operation, and calls `onStop` as soon as the send is stopped.
+    /// Runs an operation in the task of the send, and calls `onStop` as soon as the send is stopped.
     ///
-    /// `onStop` has to end the operation. It may be called twice, on any thread, and after the operation has ended.
-    /// What the transport returns or throws after a stop does not matter: the client throws the reason of the stop.
+    /// `onStop` has to end the operation. It may be called twice, on any thread, before the operation begins, and after
+    /// it has ended: an operation that begins something asks ``isStopped`` afterwards. What the transport returns or
+    /// throws after a stop does not matter: the client throws the reason of the stop.
     public func withStopHandler<Value: Sendable>(
         _ operation: () async -> Value, onStop: @escaping @Sendable () -> Void
     ) async -> Value {
@@ -139,6 +142,9 @@ public struct TransportContext: Sendable {
 
     /// Reads the stream of the request's body in that operation, after an earlier send of the same call has stopped
     /// reading it: a stream must not be read twice at once.
+    ///
+    /// A stop does not end the operation by itself. Do not use this around the `send` of another transport, which waits
+    /// for the end of the reading before.
     public func readingBody<Value>(_ operation: () async throws -> Value) async rethrows -> Value {
         let end = Promise<Void, Never>()
         await beginReading(until: end)?.completion()

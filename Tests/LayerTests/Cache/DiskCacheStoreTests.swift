@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test("K9: what cannot be removed is found no more all the same, and is removed as soon as that is possible")
-    func debts() async throws {
+    func pendingRemovals() async throws {
         try await withoutDiskThreads {
             let session = UUID()
             let named = CacheSample.named("n")
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test("K9: a response that cannot replace the one before it removes that, and many debts remove everything")
+    @Test("K9: a response that cannot replace the one before it removes that; many removals remove everything")
     func obsolete() async throws {
         try await withoutDiskThreads {
             let store = store()

@@ -97,6 +97,55 @@ import Testing
         }
     }
 
+    @Test("C1: a permit that the client used ahead is that of the first send beneath it; a second send takes another")
+    func usedAhead() async throws {
+        let limiter = RateLimiter(.requests(2, per: .seconds(100)), time: clock)
+        try await clock.run {
+            let send = try send(with: try permit(of: limiter))
+            try await send.usePermitAhead()
+            #expect(send.usePermit() && limiter.snapshot.available == 1)
+            #expect(!send.usePermit())
+            try await send.takePermit()
+            #expect(limiter.snapshot.available == 0)
+            send.end()
+        }
+    }
+
+    @Test("F4: a permit that was used ahead is not used after its end")
+    func usedAheadUntilItsEnd() async throws {
+        try await clock.run {
+            for (wait, isUsable) in [(Duration.seconds(4), true), (.seconds(5), false)] {
+                let permit = EndingPermit(end: clock.now.advanced(by: .seconds(5)))
+                let send = Send(
+                    timeout: nil, time: clock, reporter: CallContext(time: clock).transmission, permit: permit)
+                try await send.usePermitAhead()
+                try await clock.sleep(for: wait)
+                #expect(send.usePermit() == isUsable)
+                send.end()
+            }
+        }
+    }
+
+    /// A permit that others get at its end.
+    private final class EndingPermit: SendPermit {
+        let hasEnd = true
+        let end: Instant
+        private let isUsed = Lock(false)
+
+        init(end: Instant) {
+            self.end = end
+        }
+
+        func use(at instant: Instant) -> Bool {
+            isUsed.withLock { isUsed in
+                defer { isUsed = true }
+                return !isUsed
+            }
+        }
+
+        func takeAnother(in scope: CallScope) async throws(ServiceError) -> Duration { .zero }
+    }
+
     @Test("a send whose call ends while it waits for another permit leaves the queue at once")
     func leaves() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(100)), time: clock)

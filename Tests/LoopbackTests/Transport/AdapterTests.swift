@@ -114,7 +114,14 @@ private final class PlainAdapter: Transport {
             let report = context.uploadProgress(of: request.body?.length)
             if let body = request.body {
                 try await context.readingBody {
-                    for try await chunk in body.chunks { report?(chunk.count) }
+                    let reading = Task { for try await chunk in body.chunks { report?(chunk.count) } }
+                    // A stop does not end the stream of a body by itself.
+                    let result = await context.withStopHandler {
+                        await reading.result
+                    } onStop: {
+                        reading.cancel()
+                    }
+                    try result.get()
                 }
             }
             sends.update { $0.append(context.time.now) }

@@ -50,8 +50,11 @@ final class PythonServer: Sendable {
                 server.close()
                 if not \(isAbrupt ? "True" : "False"): end(connection)
                 if \(notesEnds ? "True" : "False"):
-                    connection.shutdown(socket.SHUT_WR)
-                    settle(connection)
+                    try:
+                        connection.shutdown(socket.SHUT_WR)
+                        settle(connection)
+                    # The client may have closed it before.
+                    except OSError: pass
                     note("ended")
             """)
     }

@@ -32,13 +32,13 @@ final class CurlExchange: Sendable {
     /// Whether its host has a name that has to be looked up.
     let hasName: Bool
     let isEncrypted: Bool
-    private let turns: CurlTurns
+    private let pool: CurlPool
     let upload: CurlUpload?
     private let download: CurlDownload?
 
     /// Creates the exchange of a request to that origin, whose turn it is.
     init(
-        _ handle: CurlHandle, to origin: Origin, in turns: CurlTurns, context: TransportContext,
+        _ handle: CurlHandle, to origin: Origin, in pool: CurlPool, context: TransportContext,
         upload: CurlUpload? = nil, download: CurlDownload? = nil
     ) {
         self.handle = handle
@@ -46,7 +46,7 @@ final class CurlExchange: Sendable {
         self.origin = origin.number
         hasName = !origin.isLoopback && !origin.isAddress
         isEncrypted = origin.scheme == "https"
-        self.turns = turns
+        self.pool = pool
         self.context = context
         self.upload = upload
         self.download = download
@@ -78,7 +78,7 @@ final class CurlExchange: Sendable {
     /// Notes what the request shows about HTTP/3, unless that was noted before. `hasFailed` is whether it shows a
     /// failure if nothing of a response has come.
     func noteHTTP3(hasFailed: Bool) {
-        guard turns.usesHTTP3 else { return }
+        guard pool.usesHTTP3 else { return }
         let way = state.withLock { state in
             defer { state.way = .usual }
             return state.way
@@ -91,7 +91,7 @@ final class CurlExchange: Sendable {
             // It has fallen back to TCP, unless it had no need to try.
             default: ccurl_transfer_is_on_kept_connection(handle.transfer) ? .unknown : .failed
             }
-        turns.http3.withLock { $0.end(way, outcome, of: origin, at: SystemTime.shared.now) }
+        pool.http3.withLock { $0.end(way, outcome, of: origin, at: SystemTime.shared.now) }
     }
 
     /// Whether the exchange, which has ended without a response, shows that connections to its origin fail. A request
@@ -163,7 +163,7 @@ final class CurlExchange: Sendable {
 
     private func note(_ step: ccurl_step) {
         switch step {
-        case CCURL_SHARED: turns.noteStreams(of: origin)
+        case CCURL_SHARED: pool.noteStreams(of: origin)
         case CCURL_CONNECTED: context.note(.waitingForResponse)
         case CCURL_PROGRESS: context.noteProgress()
         case CCURL_HEAD_COMPLETE:
@@ -176,7 +176,7 @@ final class CurlExchange: Sendable {
     private func noteHead() {
         noteHTTP3(hasFailed: false)
         let mayBeCoded = ccurl_transfer_may_be_coded(handle.transfer)
-        let hasAlternatives = turns.usesHTTP3 && ccurl_transfer_has_alternatives(handle.transfer)
+        let hasAlternatives = pool.usesHTTP3 && ccurl_transfer_has_alternatives(handle.transfer)
         // In the usual case, the caller of a whole response reads the head later, in its own task.
         guard mayBeCoded || hasAlternatives || download != nil else { return }
         let head = CurlHead(ccurl_transfer_head(handle.transfer))
@@ -188,7 +188,7 @@ final class CurlExchange: Sendable {
     private func noteAlternatives(_ head: CurlHead) {
         guard ccurl_transfer_request(handle.transfer).may_use_http3 else { return }
         guard let alternatives = CurlAlternatives(head.headers.values("Alt-Svc"), of: server) else { return }
-        turns.http3.withLock { $0.note(alternatives, of: origin, at: SystemTime.shared.now) }
+        pool.http3.withLock { $0.note(alternatives, of: origin, at: SystemTime.shared.now) }
     }
 
     private func noteCoded(_ head: CurlHead) {

@@ -91,7 +91,7 @@ struct CurlFailure {
         case CCURLE_BAD_FUNCTION_ARGUMENT where isWithinHead:
             return failure(.malformed, Self.badLine)
         case CCURLE_BAD_FUNCTION_ARGUMENT where hasAnswer: return failure(.malformed, Self.badChunks)
-        // The shim refuses bytes without an reason only if it has no memory for them.
+        // The shim refuses bytes without a reason only if it has no memory for them.
         case CCURLE_WRITE_ERROR where hasAnswer: return failure(.outOfResources, "there is no memory left")
         // Content codings are nothing to libcurl, so this is about a transfer coding. Newer versions refuse it before
         // the shim sees its line.

@@ -13,7 +13,7 @@ final class CurlLoop: Sendable {
     /// How often to check that the thread comes back to its jobs.
     private static let watchInterval = Duration.milliseconds(60)
 
-    let turns: CurlTurns
+    let pool: CurlPool
     private let core: CurlCore
     private let inbox = Lock(CurlInbox())
     /// What works on the exchanges, while there is a thread. The thread has it but for its waits, in which a caller can
@@ -21,9 +21,9 @@ final class CurlLoop: Sendable {
     private let worker = Lock<CurlWorker?>(nil)
 
     /// Creates a loop for the requests of these queues.
-    init(_ core: CurlCore, turns: CurlTurns) {
+    init(_ core: CurlCore, pool: CurlPool) {
         self.core = core
-        self.turns = turns
+        self.pool = pool
     }
 
     // MARK: Jobs
@@ -39,7 +39,7 @@ final class CurlLoop: Sendable {
     /// Starts the exchange on the thread of its caller, if that only has to send the request: to hand a single request
     /// to the other thread takes longer than to send it. With more of them that thread is awake anyway.
     private func send(_ exchange: CurlExchange) -> Bool {
-        guard turns.active == 1, inbox.withLock({ $0.isQuiet }) else { return false }
+        guard pool.active == 1, inbox.withLock({ $0.isQuiet }) else { return false }
         return worker.withLockIfAvailable { $0?.send(exchange, inbox) ?? false } ?? false
     }
 
@@ -106,7 +106,7 @@ final class CurlLoop: Sendable {
 
     private func run() {
         CurlWorker.prepareThread()
-        worker.withLock { $0 = CurlWorker(core, turns) }
+        worker.withLock { $0 = CurlWorker(core, pool) }
         while let wait = turn() { ccurl_loop_wait(core.loop, wait) }
         let rest = worker.withLock { worker in
             defer { worker = nil }

@@ -33,7 +33,7 @@ public final class CurlTransport: Transport {
             loop = .failure(.curlHasNoMemory)
             return
         }
-        loop = .success(CurlLoop(core, turns: CurlTurns(queues, of: core, http3)))
+        loop = .success(CurlLoop(core, pool: CurlPool(queues, of: core, http3)))
     }
 
     /// It ends its waits itself, and uses permits: a request may wait for a connection.
@@ -110,7 +110,7 @@ public final class CurlTransport: Transport {
         to request: HTTPRequest, with handle: CurlHandle, of key: CurlQueues.Key, on loop: CurlLoop,
         _ context: TransportContext
     ) async throws(ServiceError) -> HTTPResponse {
-        let download = CurlDownload { loop.turns.giveBack($0, from: key) }
+        let download = CurlDownload { loop.pool.giveBack($0, from: key) }
         let exchange = makeExchange(of: request, with: handle, on: loop, context, download)
         let reader = CurlReader(download, of: exchange, on: loop, keeping: self)
         await run(exchange, on: loop, until: download.head)
@@ -124,7 +124,7 @@ public final class CurlTransport: Transport {
     ) -> CurlExchange {
         let upload = request.body.flatMap { $0.bytes == nil ? CurlUpload($0) : nil }
         return CurlExchange(
-            handle, to: request.url.origin, in: loop.turns, context: context, upload: upload, download: download)
+            handle, to: request.url.origin, in: loop.pool, context: context, upload: upload, download: download)
     }
 
     /// Sends the request after its stream, which promises to be empty, has been read to its end: with its head, the
@@ -160,7 +160,7 @@ public final class CurlTransport: Transport {
             try files.require()
             try CurlRequest(request, to: key.origin, options: options).prepare(handle.transfer, context: context)
         } catch {
-            loop.turns.giveBack(handle, from: key)
+            loop.pool.giveBack(handle, from: key)
             throw error
         }
     }
@@ -171,7 +171,7 @@ public final class CurlTransport: Transport {
         of exchange: CurlExchange, from key: CurlQueues.Key, on loop: CurlLoop
     ) throws(ServiceError) -> HTTPResponse {
         let handle = exchange.handle
-        defer { loop.turns.giveBack(handle, from: key) }
+        defer { loop.pool.giveBack(handle, from: key) }
         // The lock of the exchange hands the C side back from the loop's thread to this one.
         guard let result = exchange.result else {
             throw exchange.context.scope.isStopped ? .cancelled : CurlFailure(nil, of: handle).error
@@ -201,7 +201,7 @@ public final class CurlTransport: Transport {
         } onStop: {
             loop.cancel(exchange, isOutOfTime: scope.isOutOfTime)
         }
-        defer { loop.turns.giveBack(handle, from: key) }
+        defer { loop.pool.giveBack(handle, from: key) }
         if case .failure = body, scope.isStopped { throw .cancelled }
         return try CurlAnswer(handle, head).response(with: .bytes(body.get()))
     }
@@ -227,11 +227,11 @@ public final class CurlTransport: Transport {
     private func borrow(
         from loop: CurlLoop, for key: CurlQueues.Key, _ context: TransportContext
     ) async throws(ServiceError) -> CurlHandle {
-        if let free = try loop.turns.borrowAtOnce(for: key) { return free }
-        let waiter = loop.turns.join(key)
+        if let free = try loop.pool.borrowAtOnce(for: key) { return free }
+        let waiter = loop.pool.join(key)
         // Noted by one that is in the queue already, so that the notes have the order of the queue.
         context.note(.waitingForConnection)
-        return try await loop.turns.borrow(as: waiter, for: key, in: context.scope)
+        return try await loop.pool.borrow(as: waiter, for: key, in: context.scope)
     }
 
     @inline(never)
@@ -241,7 +241,7 @@ public final class CurlTransport: Transport {
         do throws(ServiceError) {
             try await context.takePermit()
         } catch {
-            loop.turns.giveBack(handle, from: key)
+            loop.pool.giveBack(handle, from: key)
             throw error
         }
     }
@@ -260,10 +260,10 @@ public final class CurlTransport: Transport {
     }
 
     /// Whether no exchange is active, and none waits for its turn.
-    var isIdle: Bool { ((try? loop.get())?.turns.active ?? 0) == 0 }
+    var isIdle: Bool { ((try? loop.get())?.pool.active ?? 0) == 0 }
 
     /// The number of requests that wait for their turn.
-    var waiting: Int { (try? loop.get())?.turns.waiting ?? 0 }
+    var waiting: Int { (try? loop.get())?.pool.waiting ?? 0 }
 
     @inline(never)
     private func start(_ exchange: CurlExchange, on loop: CurlLoop) {
@@ -289,8 +289,8 @@ public final class CurlTransport: Transport {
     }
 
     private static func close(_ loop: CurlLoop) {
+        loop.pool.close()
         loop.close()
-        loop.turns.close()
     }
 
     deinit {

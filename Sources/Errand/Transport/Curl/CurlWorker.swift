@@ -19,7 +19,7 @@ struct CurlWorker: @unchecked Sendable {
     private static let fewestConnections = 512
 
     private let core: CurlCore
-    private let turns: CurlTurns
+    private let pool: CurlPool
     private var running: Exchanges = [:]
     /// Those of them whose readers are told of what has come after each turn.
     private var streamed: Exchanges = [:]
@@ -29,9 +29,9 @@ struct CurlWorker: @unchecked Sendable {
     /// Empty between two turns, but for its memory.
     private var jobs: [CurlInbox.Job] = []
 
-    init(_ core: CurlCore, _ turns: CurlTurns) {
+    init(_ core: CurlCore, _ pool: CurlPool) {
         self.core = core
-        self.turns = turns
+        self.pool = pool
     }
 
     private var loop: OpaquePointer { core.loop }
@@ -67,7 +67,7 @@ struct CurlWorker: @unchecked Sendable {
     /// loop may have been closed and have had its last turn, after which nothing would end the exchange. So it is asked
     /// here again: a loop that is not closed by now has its last turn later, and that ends the exchange.
     mutating func send(_ exchange: CurlExchange, _ inbox: borrowing Lock<CurlInbox>) -> Bool {
-        guard running.isEmpty, !turns.usesHTTP3, turns.active == 1, inbox.withLock({ $0.isQuiet }) else { return false }
+        guard running.isEmpty, !pool.usesHTTP3, pool.active == 1, inbox.withLock({ $0.isQuiet }) else { return false }
         guard ccurl_loop_can_send_at_once(loop, exchange.handle.transfer) else { return false }
         start(exchange)
         ccurl_loop_send_here(loop)
@@ -239,14 +239,14 @@ struct CurlWorker: @unchecked Sendable {
 
     /// Chooses the way of an exchange that is about to begin, and returns it.
     private func chooseHTTP3(for exchange: CurlExchange, again isAgain: Bool = false) -> CurlHTTP3.Way {
-        guard turns.usesHTTP3 else { return .usual }
+        guard pool.usesHTTP3 else { return .usual }
         let (loop, origin) = (loop, exchange.origin)
         guard ccurl_loop_may_use_http3(loop, exchange.handle.transfer) else {
             // It may have had another way, if its server has asked for HTTP/1.1 since.
             exchange.choose(.usual)
             return .usual
         }
-        let way = turns.http3.withLock { http3 in
+        let way = pool.http3.withLock { http3 in
             http3.way(to: origin, at: SystemTime.shared.now) {
                 !isAgain && ccurl_loop_has_http3(loop, origin)
             }

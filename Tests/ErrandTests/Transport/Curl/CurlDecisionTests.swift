@@ -10,7 +10,7 @@ import Testing
         // It has been silent: a wait that has reported all began after its last response.
         (kept.is_http1, kept.is_watched, kept.idle_since, kept.waits, kept.looked) = (true, true, 4, 5, 5)
         configure(&kept)
-        return ccurl_judge_connection(&kept)
+        return ccurl_connection_fitness(&kept)
     }
 
     @Test("C34: a kept connection is fit if it is known to be silent, or if the system says so")
@@ -66,7 +66,7 @@ import Testing
         var send = ccurl_second_send()
         send.is_encrypted = true
         configure(&send)
-        return ccurl_judge_repetition(&send)
+        return ccurl_repetition_of(&send)
     }
 
     @Test("C42: a request that acts was refused only if no other request had joined its new connection")
@@ -128,11 +128,11 @@ import Testing
 
     @Test("a connection floods if it keeps the thread for fifty milliseconds, and for two seconds where it may be slow")
     func floods() {
-        #expect(ccurl_judge_flood(49_999, false, true) == CCURL_NO_FLOOD)
-        #expect(ccurl_judge_flood(50_000, false, false) == CCURL_SUSPECTED_FLOOD)
-        #expect(ccurl_judge_flood(50_000, false, true) == CCURL_FLOOD)
-        #expect(ccurl_judge_flood(1_999_999, true, true) == CCURL_NO_FLOOD)
-        #expect(ccurl_judge_flood(2_000_000, true, true) == CCURL_FLOOD)
+        #expect(ccurl_flood_stage_of(49_999, false, true) == CCURL_NO_FLOOD)
+        #expect(ccurl_flood_stage_of(50_000, false, false) == CCURL_SUSPECTED_FLOOD)
+        #expect(ccurl_flood_stage_of(50_000, false, true) == CCURL_FLOOD)
+        #expect(ccurl_flood_stage_of(1_999_999, true, true) == CCURL_NO_FLOOD)
+        #expect(ccurl_flood_stage_of(2_000_000, true, true) == CCURL_FLOOD)
         #expect(ccurl_may_end_flood(50_000, true) && !ccurl_may_end_flood(2_000_000, false))
         #expect(ccurl_may_end_flood(2_000_001, false))
     }

@@ -37,7 +37,9 @@ import Testing
 
     @Test("it is reported once, to the first client with a listener, before its request")
     func told() async throws {
-        let transport = WarningTransport(warning: "an old library")
+        // Another one each time that this runs in a process.
+        let warning = "an old library, \(UUID())"
+        let transport = WarningTransport(warning: warning)
         func lines(isHeard: Bool) async throws -> [String] {
             let client = APIClient("https://api.test") { $0.transport = transport }
             let events = isHeard ? client.diagnostics : nil
@@ -49,7 +51,7 @@ import Testing
         }
         #expect(try await lines(isHeard: false) == [])
         let first = try await lines(isHeard: true)
-        #expect(first.prefix(2) == ["#1 GET x  began", "#1 GET x  warning: an old library"])
+        #expect(first.prefix(2) == ["#1 GET x  began", "#1 GET x  warning: \(warning)"])
         let second = try await lines(isHeard: true)
         #expect(!second.contains { $0.contains("warning") })
     }

@@ -17,17 +17,17 @@ import Testing
 
     /// Returns an exchange that can be started.
     private func exchange(_ loop: CurlLoop, _ key: CurlQueues.Key, _ url: HTTPURL) throws -> CurlExchange {
-        let handle = try #require(try loop.turns.borrowAtOnce(for: key))
+        let handle = try #require(try loop.pool.borrowAtOnce(for: key))
         let context = TransportContext()
         try CurlRequest(HTTPRequest(method: .get, url: url), to: key.origin, options: CurlTransport.Options())
             .prepare(handle.transfer, context: context)
-        return CurlExchange(handle, to: url.origin, in: loop.turns, context: context)
+        return CurlExchange(handle, to: url.origin, in: loop.pool, context: context)
     }
 
     @Test("an exchange that is cancelled before it is started does not begin", arguments: [false, true])
     func early(isThreadRunning: Bool) async throws {
         let core = try #require(CurlCore())
-        let loop = CurlLoop(core, turns: CurlTurns(CurlQueues(connections: 64, streams: 64), of: core))
+        let loop = CurlLoop(core, pool: CurlPool(CurlQueues(connections: 64, streams: 64), of: core))
         let url = try HTTPURL(server.baseURL + "/x")
         let key = CurlQueues.Key(origin: url.origin.number, client: nil)
         func run(isCancelled: Bool) async throws -> ccurl_code? {
@@ -35,7 +35,7 @@ import Testing
             if isCancelled { loop.cancel(exchange) }
             #expect(loop.start(exchange))
             await exchange.ready.completion()
-            loop.turns.giveBack(exchange.handle, from: key)
+            loop.pool.giveBack(exchange.handle, from: key)
             return exchange.result
         }
         if isThreadRunning { #expect(try await run(isCancelled: false) == CCURLE_OK) }
@@ -46,7 +46,7 @@ import Testing
         #expect(try await run(isCancelled: false) == CCURLE_OK)
         #expect(server.received.count == before + 1)
         loop.close()
-        loop.turns.close()
+        loop.pool.close()
         await loop.closed()
     }
 }

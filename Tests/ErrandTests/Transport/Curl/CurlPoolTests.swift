@@ -3,7 +3,7 @@
 import ErrandTestSupport
 import Testing
 
-@Suite("What the requests of a transport share") struct CurlTurnsTests {
+@Suite("What the requests of a transport share") struct CurlPoolTests {
     private func handle(_ number: Int) throws -> CurlHandle {
         // Nothing here looks behind it.
         CurlHandle(transfer: try #require(OpaquePointer(bitPattern: number)))
@@ -11,8 +11,8 @@ import Testing
 
     @Test("handles are kept for the next requests while there are few, and none after the end")
     func keeping() throws {
-        var state = CurlTurns.State(CurlQueues(connections: 8, streams: 8))
-        let most = CurlTurns.State.mostIdle
+        var state = CurlPool.State(CurlQueues(connections: 8, streams: 8))
+        let most = CurlPool.State.mostIdle
         let kept = try (1...most + 1).map { number in state.keep(try handle(number)) }
         #expect(kept == Array(repeating: true, count: most) + [false])
         let (borrowed, ended) = (state.borrow(), state.close().idle)

@@ -1,9 +1,9 @@
 #if os(Linux)
 import CCurl
 
-/// What the requests of a transport share, whichever loop they are on: whose turn it is, the handles that are kept for
-/// the next ones, and what is known about HTTP/3.
-final class CurlTurns: Sendable {
+/// What the requests of a transport share, whichever loop they are on: the queues in which they wait, the handles that
+/// are kept for the next ones, and what is known about HTTP/3.
+final class CurlPool: Sendable {
     /// The queues, and the handles that are kept.
     struct State {
         /// How many handles are kept. Each is a few kilobytes.

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// A removal that the folder of a cache has not carried out yet.
-enum CacheDebt: Sendable {
+enum PendingRemoval: Sendable {
     case removal(CacheRemoval)
     /// What is stored of that variant; only that response, if there is one.
     case variant(CacheVariant, CacheKey, StoredResponse?)
@@ -20,7 +20,7 @@ enum CacheDebt: Sendable {
         }
     }
 
-    /// The removal of all that the debt covers, or more.
+    /// The removal of all that this covers, or more.
     var removal: CacheRemoval {
         switch self {
         case .variant(_, let key, _): .resource(key.resource)
