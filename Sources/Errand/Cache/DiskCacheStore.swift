@@ -12,9 +12,9 @@ import Foundation
 /// - No call waits for the disk longer than `waitLimits` allows. When a read took longer, lookups are misses at once
 ///   until that read is over; when a write took longer, responses are written without a wait.
 /// - What is removed is found no more from that moment on: the removal is *pending* until the folder has carried it
-///   out, and whatever a pending one covers is a miss. A response that could not be replaced is removed, too. The folder
-///   carries removals out in order, before the next response is written, so nothing in it is newer than one. If too
-///   many wait, everything is removed.
+///   out, and whatever a pending one covers is a miss. A response that could not be replaced is removed, too. The
+///   folder carries removals out in order, before the next response is written, so nothing in it is newer than one.
+///   If too many wait, everything is removed.
 /// - A response whose successor waits to be written is a miss.
 ///
 /// Changes are made one after the other, in the order in which they were asked for. Reads run beside them.
