@@ -6,7 +6,8 @@
 /// `CancellationError` that it throws although the send was not stopped.
 ///
 /// Two methods are enough. A transport that queues requests or shares connections does better with ``features``, and a
-/// transport that passes requests on to another one passes on these as well; see <doc:Transports#Your-own-transport>.
+/// transport that passes requests on to another one passes on these as well; see
+/// <doc:Transports#A-transport-of-your-own>.
 public protocol Transport: Sendable {
     /// Sends the request and returns the response, whatever its status.
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse

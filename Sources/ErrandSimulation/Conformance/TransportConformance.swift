@@ -22,8 +22,8 @@ public enum TransportConformance {
     /// The cases about streamed bodies, in requests and in responses.
     public static let streamed: [Case] = streams + uploads
 
-    /// The cases about what a transport says that it does by itself, in ``Transport/features``. They pass for one that
-    /// says nothing.
+    /// The cases about what a transport says that it does by itself, in its `features`. They pass for one that says
+    /// nothing.
     public static let features: [Case] = stops + permits + progress
 
     /// One requirement.
