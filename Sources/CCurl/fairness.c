@@ -19,6 +19,7 @@ void ccurl_fairness_begin(ccurl_fairness *fairness) {
 void ccurl_fairness_begin_turn(ccurl_fairness *fairness) { fairness->left = RESUMED; }
 
 static void rest(ccurl_fairness *fairness, ccurl_rest *place) {
+    if (place->is_resting) return;
     place->is_resting = true;
     place->previous = fairness->last;
     place->next = NULL;
