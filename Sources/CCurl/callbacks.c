@@ -29,8 +29,7 @@ static bool shows_sharing(ccurl_transfer *transfer, bool is_new) {
     if (!transfer->request.is_encrypted) return false;
     if (is_new && ccurl_sockets_is_http3(&transfer->loop->sockets, &transfer->connection)) return true;
     if (is_new) return ccurl_tls_has_agreed_on_http2(transfer);
-    bool is_silent = ccurl_tls_has_session(transfer) && !ccurl_tls_shows_unread(transfer);
-    return is_silent && !transfer->connection.may_be_http1;
+    return !transfer->connection.may_be_http1 && ccurl_tls_hides_unread(transfer);
 }
 
 // Whether a new connection is certainly one of HTTP/1.
@@ -184,13 +183,6 @@ static int close_socket(void *context, int socket) {
     return ccurl_sockets_close(&loop->sockets, socket);
 }
 
-void ccurl_callbacks_note_end(ccurl_transfer *transfer) {
-    ccurl_sockets *sockets = &transfer->loop->sockets;
-    if (!ccurl_sockets_is_http3(sockets, &transfer->connection)) return;
-    ccurl_sockets_note_end(sockets, &transfer->connection);
-    if (ccurl_transfer_can_begin_again(transfer)) ccurl_transfer_give_reason(transfer, CCURL_LACKING_HTTP3);
-}
-
 // MARK: The response
 
 // To return fewer bytes than there are ends the transfer.
@@ -231,6 +223,7 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
     return length;
 }
 
+// Makes room for more bytes of the body.
 static bool reserve_body(ccurl_transfer *transfer, size_t more) {
     size_t wanted = transfer->body_length + more;
     if (wanted <= transfer->body_capacity) return true;

@@ -6,7 +6,5 @@
 
 // Has libcurl call the functions of callbacks.c for the transfer's handle.
 void ccurl_callbacks_install(ccurl_transfer *transfer);
-// Notes that the transfer has ended with its connection. libcurl may keep one of HTTP/3 nevertheless.
-void ccurl_callbacks_note_end(ccurl_transfer *transfer);
 
 #endif

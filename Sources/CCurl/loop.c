@@ -233,10 +233,17 @@ static void keep_connection(ccurl_loop *loop, ccurl_transfer *transfer) {
     ccurl_sockets_keep(&loop->sockets, &transfer->connection, socket);
 }
 
+// Notes that a transfer has ended with its connection. libcurl may keep one of HTTP/3 nevertheless.
+static void note_end(ccurl_loop *loop, ccurl_transfer *transfer) {
+    if (!ccurl_sockets_is_http3(&loop->sockets, &transfer->connection)) return;
+    ccurl_sockets_note_end(&loop->sockets, &transfer->connection);
+    if (ccurl_transfer_can_begin_again(transfer)) ccurl_transfer_give_reason(transfer, CCURL_LACKING_HTTP3);
+}
+
 // Has libcurl let go of a transfer that it has ended with `result`. Returns what the result is to the caller.
 static ccurl_code finish(ccurl_loop *loop, ccurl_transfer *transfer, ccurl_code result) {
     note_size(loop, transfer);
-    if (result == CCURLE_RECV_ERROR || result == CCURLE_SEND_ERROR) ccurl_callbacks_note_end(transfer);
+    if (result == CCURLE_RECV_ERROR || result == CCURLE_SEND_ERROR) note_end(loop, transfer);
     keep_connection(loop, transfer);
     detach(loop, transfer);
     bool is_settled = transfer->reason == CCURL_SETTLED;

@@ -36,7 +36,10 @@ bool ccurl_tls_may_have_unread(const ccurl_transfer *transfer) {
     return ccurl_api.gnutls_pending(session->connection) > 0;
 }
 
-bool ccurl_tls_has_session(const ccurl_transfer *transfer) { return session_of(transfer); }
+bool ccurl_tls_hides_unread(const ccurl_transfer *transfer) {
+    const session *session = session_of(transfer);
+    return session && !shows_unread(transfer, session);
+}
 
 bool ccurl_tls_has_agreed_on_http2(const ccurl_transfer *transfer) {
     const session *session = session_of(transfer);

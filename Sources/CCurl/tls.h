@@ -11,8 +11,8 @@
 bool ccurl_tls_shows_unread(const ccurl_transfer *transfer);
 // Whether the TLS library may hold unread bytes of the other side.
 bool ccurl_tls_may_have_unread(const ccurl_transfer *transfer);
-// Whether the connection has a session of a TLS library at all.
-bool ccurl_tls_has_session(const ccurl_transfer *transfer);
+// Whether the connection has a session of a TLS library that cannot be asked for them.
+bool ccurl_tls_hides_unread(const ccurl_transfer *transfer);
 // Whether client and server have agreed on HTTP/2.
 bool ccurl_tls_has_agreed_on_http2(const ccurl_transfer *transfer);
 

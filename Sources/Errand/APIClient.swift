@@ -200,7 +200,7 @@ public actor APIClient {
         self.closing = closing
         await calls.close()
         let client = TransportContext.Client(hub)
-        if let defaultTransport { await defaultTransport.end(for: client) }
+        await defaultTransport?.end(for: client)
         await configuration.transport?.endSends(of: client)
         hub.finish()
         closing.complete(.success(()))

@@ -62,6 +62,13 @@ struct WayOfACallSamples {
         #expect(try await client.run(.friends).isEmpty)
     }
 
+    #if os(Linux)
+    @Test("a transport that passes everything on meets every requirement", arguments: TransportConformance.all)
+    func adapter(_ rule: TransportConformance.Case) async throws {
+        try await rule.check { NamingTransport() }
+    }
+    #endif
+
     @Test("a reply says what it took")
     func reply() async throws {
         let network = scripted()

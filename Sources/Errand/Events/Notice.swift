@@ -18,13 +18,16 @@ package final class Notice: Sendable {
         self.console = console
     }
 
+    /// More texts than these are not known: a program has a few transports, and each always warns of the same.
+    private static let mostKnown = 16
     private static let known = Lock<[String: Notice]>([:])
 
     /// Returns the notice with that text, which is the same for all who ask for it.
     static func shared(_ text: String) -> Notice {
         known.withLock { known in
-            let notice = known[text] ?? Notice(text)
-            known[text] = notice
+            if let notice = known[text] { return notice }
+            let notice = Notice(text)
+            if known.count < mostKnown { known[text] = notice }
             return notice
         }
     }

@@ -60,7 +60,7 @@ final class Sender: Sendable {
             ?? Permit(of: limiter, cost: transmission.rules.permits, taken: nil, before: transmission.deadline)
         return Send(
             timeout: transmission.rules.timeout, until: transmission.deadline, time: transmission.time,
-            reporter: transmission, permit: permit, under: TokenStore.refreshing)
+            reporter: transmission, permit: permit, under: TokenStore.refreshing, features: features)
     }
 
     @inline(never)
@@ -113,7 +113,7 @@ final class Sender: Sendable {
         _ request: HTTPRequest, _ context: CallContext, _ send: Send
     ) async throws(ServiceError) -> HTTPResponse {
         let transmission = context.transmission
-        if !features.contains(.usesPermits) { try await send.usePermitAhead() }
+        if !features.contains(.usesPermits), !send.usePermit() { try await send.takePermit() }
         // As late as possible: the process may have been stopped, or the call may have waited for a permit.
         try send.checkLock()
         do {
@@ -176,8 +176,8 @@ final class Sender: Sendable {
         }
         transmission.report(.sent(request.redacted, attempt: transmission.attempts))
         transmission.noteSent(request, signedWith: context.accessToken)
-        let counts = features.contains(.countsUploads)
-        if !counts, let upload = transmission.settings.upload, let body = request.body, body.length != 0 {
+        let countsUploads = features.contains(.countsUploads)
+        if !countsUploads, let upload = transmission.settings.upload, let body = request.body, body.length != 0 {
             request.body = upload.watching(body)
         }
         return request

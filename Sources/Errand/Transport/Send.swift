@@ -18,8 +18,8 @@ final class Send: Sendable {
         var isQueued = false
         /// Whether it has waited since it began, so that its permit counts from later.
         var hasWaited = false
-        /// Whether the permit was used for a transport that does not do so itself, or does not say that it does.
-        var isPermitUsed = false
+        /// Whether the transport is still to get the permit that its client has used.
+        var hasUsedPermit: Bool
         var isOver = false
     }
 
@@ -31,11 +31,14 @@ final class Send: Sendable {
     private let permit: (any SendPermit)?
     /// The lock of the refresh that sends; `nil` if none does. Nothing is sent when the lock is lost.
     private let lock: (any SendLock)?
-    private let state = Lock(State())
+    /// What the transport does by itself; its client has done the rest, or does it.
+    let features: TransportFeatures
+    private let state: Lock<State>
 
     init(
         timeout: Duration?, until deadline: Instant = .distantFuture, time: any TimeSource, reporter: any PhaseReporter,
-        permit: (any SendPermit)? = nil, under lock: (any SendLock)? = nil
+        permit: (any SendPermit)? = nil, under lock: (any SendLock)? = nil,
+        features: TransportFeatures = [.usesPermits, .countsUploads]
     ) {
         self.timeout = timeout
         self.deadline = deadline
@@ -43,6 +46,8 @@ final class Send: Sendable {
         self.reporter = reporter
         self.permit = permit
         self.lock = lock
+        self.features = features
+        state = Lock(State(hasUsedPermit: !features.contains(.usesPermits)))
     }
 
     /// Begins the timeout. Throws if it is zero.
@@ -87,20 +92,19 @@ final class Send: Sendable {
     func usePermit() -> Bool {
         if lock?.isLost == true { return false }
         guard let permit else { return true }
-        let (start, hasWaited, isUsed) = state.withLock { state in
-            defer { state.isPermitUsed = false }
-            return (state.start, state.hasWaited, state.isPermitUsed)
-        }
-        // One that was used ahead may have ended in the wait since.
-        if isUsed, !permit.hasEnd || time.now < permit.end { return true }
+        let (start, hasWaited) = state.withLock { ($0.start, $0.hasWaited) }
         return permit.use(at: hasWaited || permit.hasEnd ? time.now : start)
     }
 
-    /// Uses a permit for a transport that may not do so. If the transport passes the request on to one that does, that
-    /// one uses the same.
-    func usePermitAhead() async throws(ServiceError) {
-        if !usePermit() { try await takePermit() }
-        if permit != nil { state.withLock { $0.isPermitUsed = true } }
+    /// Uses the permit for the transport, likewise. If the transport does not say that it does so, the client has used
+    /// the permit before: then the first send beneath it has that one, unless it has ended in the meantime.
+    func usePermitInTransport() -> Bool {
+        let hasUsed = state.withLock { state in
+            defer { state.hasUsedPermit = false }
+            return state.hasUsedPermit
+        }
+        guard hasUsed, let permit, lock?.isLost != true else { return usePermit() }
+        return !permit.hasEnd || time.now < permit.end
     }
 
     /// Returns how long the first byte may still be sent from the moment of the call, because the permit ends then, or

@@ -48,9 +48,9 @@ public struct TransportFeatures: OptionSet, Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// It ends its waits itself when a send is stopped, with
-    /// ``TransportContext/withStopHandler(_:onStop:)``. Otherwise the client runs each send in a child task, which it
-    /// cancels.
+    /// It ends its sends itself: each wait when the send is stopped, with
+    /// ``TransportContext/withStopHandler(_:onStop:)``, and streams of a client that has shut down in
+    /// ``Transport/endSends(of:)``. Otherwise the client runs each send in a child task, which it cancels.
     public static let observesStops = TransportFeatures(rawValue: 1)
     /// It calls ``TransportContext/usePermit()`` as its last act before the first byte, because requests may wait in
     /// it. Otherwise the client does so before it calls the transport, and requests that have waited there can leave in

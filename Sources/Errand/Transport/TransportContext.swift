@@ -112,7 +112,7 @@ public struct TransportContext: Sendable {
     /// Uses the permit of the send. Returns `false` if its time is over, because the request has waited since the
     /// permit was taken; then `takePermit()` takes another one.
     func usePermitAtOnce() -> Bool {
-        send.usePermit()
+        send.usePermitInTransport()
     }
 
     /// Returns how long the permit may still be used from the moment of the call; `nil` if it has no end.
@@ -135,9 +135,9 @@ public struct TransportContext: Sendable {
 
     /// Begins to report how much of a body of that length has been sent, for a transport with
     /// ``TransportFeatures/countsUploads``. Returns a closure to call with the size of each piece that was sent; `nil`
-    /// if the caller has no handler for it.
+    /// if the caller has no handler for it, or if the client counts.
     public func uploadProgress(of length: Int?) -> (@Sendable (Int) -> Void)? {
-        send.reporter.beginUpload(of: length)
+        send.features.contains(.countsUploads) ? send.reporter.beginUpload(of: length) : nil
     }
 
     /// Reads the stream of the request's body in that operation, after an earlier send of the same call has stopped

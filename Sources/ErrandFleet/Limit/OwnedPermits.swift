@@ -75,15 +75,15 @@ struct OwnedPermits: PermitSource {
     // Nanoseconds, because each call asks.
     private func isOwner(at now: Instant) -> Bool { end.nanoseconds > Self.margin + now.nanoseconds }
 
-    /// The permits that others are to have.
-    private var owed: Int { max(0, window.permits - share) }
+    /// The permits that are reserved for others.
+    private var reserved: Int { max(0, window.permits - share) }
 
     func available(at now: Instant) -> Int? {
-        isOwner(at: now) ? max(0, window.available(at: now) - owed) : 0
+        isOwner(at: now) ? max(0, window.available(at: now) - reserved) : 0
     }
 
     func earliest(taking cost: Int, at now: Instant) -> Instant? {
-        isOwner(at: now) ? window.earliest(taking: cost + owed, at: now) : nil
+        isOwner(at: now) ? window.earliest(taking: cost + reserved, at: now) : nil
     }
 
     /// Other nodes may give theirs up at any moment, so the bound is that of the whole limit.
@@ -96,7 +96,7 @@ struct OwnedPermits: PermitSource {
 
     mutating func take(_ cost: Int, at now: Instant) -> Bool {
         guard cost > 0 else { return cost == 0 }
-        guard isOwner(at: now), window.available(at: now) - owed >= cost else { return false }
+        guard isOwner(at: now), window.available(at: now) - reserved >= cost else { return false }
         window.take(cost, at: now)
         return true
     }

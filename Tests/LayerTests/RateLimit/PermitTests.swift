@@ -101,10 +101,12 @@ import Testing
     func usedAhead() async throws {
         let limiter = RateLimiter(.requests(2, per: .seconds(100)), time: clock)
         try await clock.run {
-            let send = try send(with: try permit(of: limiter))
-            try await send.usePermitAhead()
-            #expect(send.usePermit() && limiter.snapshot.available == 1)
-            #expect(!send.usePermit())
+            let send = Send(
+                timeout: nil, time: clock, reporter: CallContext(time: clock).transmission,
+                permit: try permit(of: limiter), features: [])
+            #expect(send.usePermit())
+            #expect(send.usePermitInTransport() && limiter.snapshot.available == 1)
+            #expect(!send.usePermitInTransport())
             try await send.takePermit()
             #expect(limiter.snapshot.available == 0)
             send.end()
@@ -117,10 +119,11 @@ import Testing
             for (wait, isUsable) in [(Duration.seconds(4), true), (.seconds(5), false)] {
                 let permit = EndingPermit(end: clock.now.advanced(by: .seconds(5)))
                 let send = Send(
-                    timeout: nil, time: clock, reporter: CallContext(time: clock).transmission, permit: permit)
-                try await send.usePermitAhead()
+                    timeout: nil, time: clock, reporter: CallContext(time: clock).transmission, permit: permit,
+                    features: [])
+                #expect(send.usePermit())
                 try await clock.sleep(for: wait)
-                #expect(send.usePermit() == isUsable)
+                #expect(send.usePermitInTransport() == isUsable)
                 send.end()
             }
         }

@@ -43,18 +43,19 @@ struct HungDownloadTests {
             return .raw("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 600000\r\n\r\nabc")
         }
         // The first attempt has opened the part; the second one finds that the disk hangs.
-        let disk = Noted<HeldPlace?>(nil)
+        let (places, held) = AsyncStream.makeStream(of: HeldPlace.self)
         let download = Task {
             try await client.download(
                 asking: {
-                    if !breaksOff.value { disk.value = await HeldPlace(target) }
+                    if !breaksOff.value { held.yield(await HeldPlace(target)) }
                     return .get("broken")
                 }, to: target)
         }
-        while disk.value == nil { try await Task.sleep(for: .milliseconds(1)) }
+        var heldPlaces = places.makeAsyncIterator()
+        let disk = await heldPlaces.next()
         download.cancel()
         await #expect(throws: ServiceError.cancelled) { try await download.value }
-        disk.value?.release()
+        disk?.release()
         try await client.download(.get("broken"), to: target)
         #expect(FileManager.default.contents(atPath: target) == content)
         #expect(!scratch.exists("file.part") && !scratch.exists("file.part.json"))

@@ -138,8 +138,9 @@ final class CurlPool: Sendable {
         for waiter in waiters { waiter.turn.complete(.failure(.transportShutDown(mayHaveReachedServer: false))) }
     }
 
-    /// The number of requests whose turn it is, and of those that wait for theirs.
+    /// The number of requests whose turn it is.
     var active: Int { state.withLock { $0.queues.active } }
+    /// The number of requests that wait for their turn.
     var waiting: Int { state.withLock { $0.queues.waiting } }
 }
 #endif

@@ -67,7 +67,7 @@ struct CurlWorker: @unchecked Sendable {
     /// loop may have been closed and have had its last turn, after which nothing would end the exchange. So it is asked
     /// here again: a loop that is not closed by now has its last turn later, and that ends the exchange.
     mutating func send(_ exchange: CurlExchange, _ inbox: borrowing Lock<CurlInbox>) -> Bool {
-        guard running.isEmpty, !pool.usesHTTP3, pool.active == 1, inbox.withLock({ $0.isQuiet }) else { return false }
+        guard running.isEmpty, !pool.usesHTTP3, inbox.withLock({ $0.isQuiet }) else { return false }
         guard ccurl_loop_can_send_at_once(loop, exchange.handle.transfer) else { return false }
         start(exchange)
         ccurl_loop_send_here(loop)
