@@ -182,7 +182,7 @@ public actor APIClient {
 
     /// Shuts down the client: new calls fail with `.invalidRequest` of the subject `.clientShutDown`, running calls are
     /// canceled. When it returns, nothing of the client runs any more. A transport, a limiter or a token store that
-    /// you passed to the client stays as it is; only what is left of this client's sends ends.
+    /// you passed to the client is not shut down.
     ///
     /// A token refresh that makes its calls with this client finishes first, because its token would be lost if the
     /// server has just replaced it. That takes no longer than the `refreshTimeout` of the store. Then wait for the

@@ -13,8 +13,9 @@ public protocol Transport: Sendable {
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse
     /// Closes all connections. Sends in progress fail.
     func shutdown() async
-    /// Ends what is left of the sends of a client that has shut down, such as streams that were not read to their end.
-    /// Does nothing by default. The shutdown of the client waits for this, so it must not wait for the client.
+    /// Ends what is left of the sends of a client that shuts down, and waits for that: the client has stopped them all,
+    /// but the transport may still be closing their connections. Does nothing by default. The shutdown of the client
+    /// waits for this, so it must not wait for the client.
     func endSends(of client: TransportContext.Client) async
     /// How a client with this transport checks for a network, unless its configuration says otherwise.
     var connectivity: Connectivity { get }
@@ -48,9 +49,8 @@ public struct TransportFeatures: OptionSet, Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// It ends its sends itself: each wait when the send is stopped, with
-    /// ``TransportContext/withStopHandler(_:onStop:)``, and streams of a client that has shut down in
-    /// ``Transport/endSends(of:)``. Otherwise the client runs each send in a child task, which it cancels.
+    /// It ends its waits itself when a send is stopped, with ``TransportContext/withStopHandler(_:onStop:)``. Otherwise
+    /// the client runs each send in a child task, which it cancels.
     public static let observesStops = TransportFeatures(rawValue: 1)
     /// It calls ``TransportContext/usePermit()`` as its last act before the first byte, because requests may wait in
     /// it. Otherwise the client does so before it calls the transport, and requests that have waited there can leave in

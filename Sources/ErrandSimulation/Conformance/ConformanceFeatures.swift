@@ -41,11 +41,8 @@ extension TransportConformance {
             let ended = try await scene.within(ConformanceScene.promptly, "the end of the call") { await call.result }
             guard case .failure = ended else { throw Surprise("a failure of the client's call", "\(ended)") }
             try scene.expect("the other client's value", try await kept.value, is: 1)
-            // What has come may still be read; then it ends.
-            if scene.transport.features.contains(.observesStops) {
-                try await scene.within(ConformanceScene.promptly, "the end of the stream") {
-                    do { for try await _ in stream.chunks {} } catch {}
-                }
+            try await scene.within(ConformanceScene.promptly, "the end of the stream") {
+                do { for try await _ in stream.chunks {} } catch {}
             }
         },
     ]

@@ -93,7 +93,7 @@ public final class ScriptedTransport: Transport {
         throw TestFailure(failures.map(\.description).joined(separator: "\n"), at: first.location)
     }
 
-    /// It ends its sends itself.
+    /// It ends its waits itself.
     public var features: TransportFeatures { .observesStops }
 
     /// Responds to the request from the script.

@@ -36,7 +36,7 @@ public final class CurlTransport: Transport {
         loop = .success(CurlLoop(core, pool: CurlPool(queues, of: core, http3)))
     }
 
-    /// It ends its sends itself, and uses permits: a request may wait for a connection.
+    /// It ends its waits itself, and uses permits: a request may wait for a connection.
     public var features: TransportFeatures { [.observesStops, .usesPermits] }
 
     /// The version of libcurl that is used; `nil` if there is none.

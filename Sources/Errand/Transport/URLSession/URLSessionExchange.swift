@@ -51,9 +51,6 @@ final class URLSessionExchange: Sendable {
         start = context.time.now
     }
 
-    /// The client that sends; `nil` if none does.
-    var client: TransportContext.Client? { context.client }
-
     /// Starts the task, or cancels it if the exchange has already been stopped.
     func begin(_ task: URLSessionDataTask) {
         let isStopped = state.withLock { state in

@@ -66,11 +66,6 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         return running
     }
 
-    /// The exchanges of a client that are running.
-    func running(of client: TransportContext.Client) -> [URLSessionExchange] {
-        state.withLock { state in state.running.values.filter { $0.client == client } }
-    }
-
     /// Waits until the last session has been invalidated.
     func closed() async {
         await over.completion()

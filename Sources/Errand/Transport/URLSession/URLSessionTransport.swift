@@ -40,7 +40,7 @@ public final class URLSessionTransport: Transport {
         public init() {}
     }
 
-    /// It ends its sends itself, and counts what the system has sent.
+    /// It ends its waits itself, and counts what the system has sent.
     public var features: TransportFeatures { [.observesStops, .countsUploads] }
 
     private let options: Options
@@ -100,13 +100,6 @@ public final class URLSessionTransport: Transport {
     public func shutdown() async {
         for exchange in exchanges.close() { exchange.stop(.transportShutDown(mayHaveReachedServer: true)) }
         await exchanges.closed()
-    }
-
-    /// Ends all sends of a client, and the streams that it has not read to their end.
-    public func endSends(of client: TransportContext.Client) async {
-        for exchange in exchanges.running(of: client) {
-            exchange.stop(.transportShutDown(mayHaveReachedServer: true))
-        }
     }
 
     /// Whether the request may use a kept connection. A session resends a request by itself if a kept connection turns

@@ -49,5 +49,25 @@ import Testing
         loop.pool.close()
         await loop.closed()
     }
+
+    @Test("when a client has shut down, nothing of it is under way in a transport that stays")
+    func clientShutDown() async throws {
+        server.on(.get, "/endless") { _ in .endless() }
+        let transport = CurlTransport()
+        let client = APIClient(server.baseURL) {
+            $0.transport = transport
+            $0.rateLimit = .unlimited
+        }
+        let streams = try await withThrowingTaskGroup(of: StreamedResponse.self) { group in
+            for _ in 0..<20 { group.addTask { try await client.stream(.get("endless")) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(!transport.isIdle)
+        await client.shutdown()
+        #expect(transport.isIdle)
+        withExtendedLifetime(streams) {}
+        let request = HTTPRequest(method: .get, url: try HTTPURL(server.baseURL + "/x"))
+        #expect(try await transport.send(request, context: TransportContext()).status == 200)
+    }
 }
 #endif
