@@ -30,6 +30,17 @@ struct OAuthShutdownTests {
         #expect(opened.value == 1)
     }
 
+    @Test("a shutdown ends a sign-in whose browser returns an address all the same")
+    func lateAddress() async throws {
+        let scene = try await SignInScene()
+        let browser = ScriptedBrowser { address in
+            await scene.oauth.shutdown()
+            return try scene.server.visit(address)
+        }
+        let error = await failure { () async throws(ServiceError) in try await scene.oauth.signIn(using: browser) }
+        #expect(error == .cancelled)
+    }
+
     @Test("a shutdown ends the wait for another device, and later ones send nothing")
     func device() async throws {
         let scene = try await SignInScene()

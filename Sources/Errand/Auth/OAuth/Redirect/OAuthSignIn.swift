@@ -37,9 +37,10 @@ extension OAuth {
         alarm.cancel()
         let address: String
         switch outcome {
+        // The limit or a shutdown has canceled the browser's task: its failure is no decision of the user, and nobody
+        // waits for an address that it returns all the same.
+        case _ where scope.reason != nil: throw scope.reason ?? .cancelled
         case .success(let found): address = found
-        // The limit or a shutdown has canceled the browser's task, which is no decision of the user.
-        case .failure where scope.reason != nil: throw scope.reason ?? .cancelled
         case .failure(is CancellationError): throw .cancelled
         case .failure(let error):
             throw ServiceError(error) {
