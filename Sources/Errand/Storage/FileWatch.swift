@@ -1,7 +1,7 @@
 /// What has happened in a watched folder.
 enum FolderChange: Sendable, Equatable {
     /// An entry of the folder has come or gone.
-    case entry(String)
+    case entry(String, isGone: Bool)
     /// Entries have come or gone.
     case something
     /// The folder was removed, or has another name.
@@ -52,7 +52,7 @@ package final class FileWatch: Sendable {
         var version: FileStatus.Version??
         /// Whether a look is about to begin, which will see what happens until then.
         var isLookComing = false
-        /// Whether the folder was gone. Then the file counts as changed, whatever it is: a file that is made at once in
+        /// Whether the folder, or one above, was gone. Then the file counts as changed, whatever it is: a file that is made at once in
         /// a new folder can have the identity and the time of the old one.
         var wasGone = false
         var isOver = false
@@ -97,13 +97,16 @@ package final class FileWatch: Sendable {
     }
 
     private func look() {
-        state.withLock { $0.isLookComing = false }
+        let wasGone = state.withLock { state in
+            defer { (state.isLookComing, state.wasGone) = (false, false) }
+            return state.wasGone
+        }
         watchNearest()
         // A file that cannot be looked at counts as gone; whoever reads it next is told why.
         let version = (try? FileSystem.status(of: path, followingLinks: false))?.version
         let isChanged = state.withLock { state in
-            defer { (state.version, state.wasGone) = (.some(version), false) }
-            return !state.isOver && (state.wasGone || state.version.map { $0 != version } ?? false)
+            defer { state.version = .some(version) }
+            return !state.isOver && (wasGone || state.version.map { $0 != version } ?? false)
         }
         if isChanged { changed() }
     }
@@ -134,8 +137,12 @@ package final class FileWatch: Sendable {
 
     private func note(_ change: FolderChange, in place: Place, isFolderOfFile: Bool) {
         switch change {
-        case .entry(place.entry) where isFolderOfFile: changed()
-        case .entry(place.entry), .something: lookSoon()
+        case .entry(place.entry, _) where isFolderOfFile: changed()
+        case .entry(place.entry, let isGone):
+            // With everything in it, which may have come since the last look.
+            if isGone { state.withLock { $0.wasGone = true } }
+            lookSoon()
+        case .something: lookSoon()
         case .entry: return
         case .gone:
             // The path may lead to another folder by now.

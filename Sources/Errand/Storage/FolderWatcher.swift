@@ -190,7 +190,8 @@ final class FolderWatcher: Sendable {
             // A new file may not be complete. One that is comes by a rename.
             let isNoise = kinds & IN_CREATE != 0 && kinds & IN_ISDIR == 0
             if isNoise { continue }
-            for changed in listeners { changed(isGone ? .gone : .entry(event.name)) }
+            let entry = FolderChange.entry(event.name, isGone: kinds & (IN_MOVED_FROM | IN_DELETE) != 0)
+            for changed in listeners { changed(isGone ? .gone : entry) }
         }
     }
 }

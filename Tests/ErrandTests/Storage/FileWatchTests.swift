@@ -85,12 +85,22 @@ struct FileWatchTests {
         await watched.next()
     }
 
+    @Test("T20: a file that comes and goes with its folder between two looks is noticed", .timeLimit(.minutes(1)))
+    func brief() async throws {
+        let watched = await watch("a/b/file")
+        // The looks wait, because work on one file is done in order.
+        await DiskThreads.shared.finish(at: scratch.path("a/b/file")) { [scratch] in
+            try? PrivateFile(path: scratch.path("a/b/file")).write(Data())
+            rename(scratch.path("a"), scratch.path("gone"))
+        }
+        await watched.next()
+    }
+
     @Test("T20: a folder that is removed and made again is watched again", arguments: [1, 2])
     func removed(levels: Int) async throws {
         let noted = Noted(0)
         let watched = await watch("a/b/file", noting: noted)
-        /// Waits for a change after this one, and until there can be no other one: a file that comes and goes before it
-        /// is looked at is not noticed.
+        /// Waits for a change after this one, and until there can be no other one.
         func noticed(_ change: () throws -> Void) async throws {
             let before = noted.value
             try change()
