@@ -19,7 +19,6 @@ struct CacheLayer: Layer {
     let constants: Set<String>
     let background: BackgroundSends
     let time: any TimeSource
-    let sessions = CachedSessions()
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse

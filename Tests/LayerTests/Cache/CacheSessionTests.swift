@@ -241,25 +241,6 @@ import Testing
         }
     }
 
-    @Test("K7: a late call of the session before does not end the watch of the present one")
-    func watches() async throws {
-        let tokens = TokenStore(time: clock)
-        let sessions = CachedSessions()
-        await tokens.signIn(token("ann"))
-        let first = try #require(tokens.presentSession)
-        sessions.watch(first, of: tokens, in: cache)
-        await tokens.signIn(token("ben"))
-        let second = try #require(tokens.presentSession)
-        sessions.watch(second, of: tokens, in: cache)
-        sessions.watch(first, of: tokens, in: cache)
-        let key = CacheKey(resource: .url(CacheSample.url), partition: CacheKey.Partition(session: second))
-        let stored = try #require(CacheSample.stored(["Cache-Control": "max-age=60"]))
-        #expect(await cache.insert(stored, at: key, since: cache.position) == nil)
-        #expect(cache.statistics.responses == 1)
-        await tokens.signOut()
-        #expect(cache.statistics.responses == 0)
-    }
-
     private struct Adding: Middleware {
         let name: String
 

@@ -16,7 +16,6 @@ final class LiveSession: Sendable {
 
     private let time: any TimeSource
     private let state: Lock<State>
-    private let watchers = SessionWatchers()
     private let keepers = SessionKeepers()
 
     init(leeway: Double, revokes: Bool = false, time: any TimeSource) {
@@ -127,19 +126,13 @@ final class LiveSession: Sendable {
             let actions = transition(&state)
             return (actions, state.session?.id == session ? nil : session)
         }
-        if let ended {
-            watchers.notify(except: id, reason(forEndOf:))
-            keepers.notify(endOf: ended, because: reason(forEndOf: ended))
-        }
+        if let ended { notify(endOf: ended) }
         return actions
     }
 
-    /// Calls `ended` when that session ends, or at once if it has, until the watch is canceled. It may be called more
-    /// than once.
-    func watch(_ session: UUID, _ ended: @escaping @Sendable (ServiceError) -> Void) -> SessionWatch {
-        let watch = watchers.add(session, ended)
-        if id != session { ended(reason(forEndOf: session)) }
-        return watch
+    @inline(never)
+    private func notify(endOf ended: UUID) {
+        keepers.notify(endOf: ended, because: reason(forEndOf: ended))
     }
 
     /// Whether something that belongs to a session outlives the process.

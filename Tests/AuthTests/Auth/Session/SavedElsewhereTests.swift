@@ -29,14 +29,13 @@ struct SavedElsewhereTests {
             try await clock.sleep(for: .milliseconds(1))
             let session = try #require(here.presentSession)
             #expect(try await here.token().accessToken == "ann")
-            let ends = Noted<[ServiceError]>([])
-            let watch = here.live.watch(session) { error in ends.update { $0.append(error) } }
+            let listener = SessionListener()
+            here.live.add(listener)
             await there.signOut()
             try await clock.sleep(for: .milliseconds(1))
-            #expect(ends.value == [.sessionExpired(SessionExpiry(.signedOut))])
+            #expect(listener.ends.value == [.init(session, .signedOut)])
             #expect(await here.isSignedIn == false)
             #expect(await first(2, of: events) == [.signedIn, .signedOut])
-            watch.cancel()
         }
     }
 

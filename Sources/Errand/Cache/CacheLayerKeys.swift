@@ -4,24 +4,6 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The session whose responses a client stores. When it ends, they are removed (K7).
-final class CachedSessions: Sendable {
-    private let watched = Lock<(session: UUID, watch: SessionWatch)?>(nil)
-
-    /// Watches the session, unless it is watched already.
-    func watch(_ session: UUID, of tokens: TokenStore, in cache: HTTPCache) {
-        guard watched.withLock({ $0?.session }) != session else { return }
-        let watch = tokens.live.watch(session) { [weak cache] _ in cache?.forget(session) }
-        let obsolete: SessionWatch? = watched.withLock { watched in
-            // A call of the session before must not end the watch of the present one, which does not come back.
-            guard tokens.presentSession == session, watched?.session != session else { return watch }
-            defer { watched = (session, watch) }
-            return watched?.watch
-        }
-        obsolete?.cancel()
-    }
-}
-
 extension CacheLayer {
     /// Returns the `Cookie` header that would be added to a request; `nil` for none.
     @inline(never)
@@ -36,7 +18,6 @@ extension CacheLayer {
     func key(of request: HTTPRequest, _ context: CallContext, _ cookies: String?) -> CacheKey {
         // A hop that has left the origin is not signed, and the name of a call is that of its own URL.
         let session = context.hasLeftOrigin ? nil : context.transmission.session
-        if let session, let tokens { sessions.watch(session, of: tokens, in: cache) }
         let name = context.isRedirected ? nil : context.rules.cache.key
         return key(of: request, name: name, session: session, cookies: cookies)
     }
