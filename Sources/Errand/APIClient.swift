@@ -40,7 +40,10 @@ public actor APIClient {
         if let name = configuration.credentials?.name { configuration.secretNames.insert(name) }
         self.configuration = configuration
         standardRules = BoxedRules(configuration.rules(for: CallOptions()))
-        let limiter = configuration.limiter ?? RateLimiter(configuration.rateLimit, time: configuration.time)
+        let limiter =
+            configuration.limiter
+            ?? RateLimiter(
+                configuration.rateLimit, time: configuration.time, isDefault: configuration.limitNotice != nil)
         let transport: any Transport
         if let given = configuration.transport {
             transport = given

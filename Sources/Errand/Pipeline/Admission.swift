@@ -191,7 +191,6 @@ extension RateLimiter {
         transmission.note(.waitingForPermit)
         guard let notice else { return }
         notice.print()
-        (time as? any DefaultLimitListener)?.noteDefaultLimit()
         if transmission.settings.isHeard, let text = notice.take() { transmission.report(.warned(text)) }
     }
 

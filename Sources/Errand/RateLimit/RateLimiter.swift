@@ -21,6 +21,8 @@ public final class RateLimiter: Sendable {
     let serverPauses: ServerPauses
     /// Whether permits can end before they are used: those of this limiter, or of one that it is within.
     let permitsEnd: Bool
+    /// The purpose of the alarms for the next permit.
+    private let purpose: Alarm.Purpose
     private let problem: String?
     private let largestCost: Int
     /// Called when calls begin to wait, and when a pause begins or ends, for a source that can get more permits.
@@ -31,7 +33,17 @@ public final class RateLimiter: Sendable {
 
     /// Creates a limiter with a full bucket.
     public convenience init(_ limit: RateLimit, time: any TimeSource = .system) {
-        self.init(limit, of: TokenBucket(limit.problem == nil ? limit : .unlimited), time: time)
+        self.init(limit, time: time, isDefault: false)
+    }
+
+    /// Creates the limiter of a client that was given none.
+    ///
+    /// - Parameter isDefault: Whether the limit is the one that every client has. A test's clock reports the time that
+    ///   passes for it.
+    convenience init(_ limit: RateLimit, time: any TimeSource, isDefault: Bool) {
+        self.init(
+            limit, of: TokenBucket(limit.problem == nil ? limit : .unlimited), time: time,
+            purpose: .nextPermit(ofDefaultLimit: isDefault))
     }
 
     /// Creates a limiter with a full bucket, each of whose permits also takes one of a shared limiter.
@@ -62,13 +74,15 @@ public final class RateLimiter: Sendable {
     /// Creates a limiter whose permits come from that source. No call may cost more than the limit.
     package init(
         _ limit: RateLimit, of source: any PermitSource, time: any TimeSource, within shared: RateLimiter? = nil,
-        serverPauses: ServerPauses = .own, onDemand: (@Sendable () -> Void)? = nil,
+        serverPauses: ServerPauses = .own, purpose: Alarm.Purpose = .nextPermit(),
+        onDemand: (@Sendable () -> Void)? = nil,
         onRelease: (@Sendable (any PermitSource, Instant?) -> Void)? = nil
     ) {
         self.limit = limit
         self.time = time
         self.shared = shared
         self.serverPauses = serverPauses
+        self.purpose = purpose
         self.onDemand = onDemand
         self.onRelease = onRelease
         permitsEnd = type(of: source).permitsEnd || shared?.permitsEnd == true
@@ -321,7 +335,7 @@ public final class RateLimiter: Sendable {
         replaced?.cancel()
         guard let instant else { return }
         // The time source may be user code, so it is not called under the lock.
-        let alarm = time.schedule(at: instant, for: .nextPermit) { [weak self] in
+        let alarm = time.schedule(at: instant, for: purpose) { [weak self] in
             self?.alarmFired(for: instant)
         }
         let isWanted = state.withLock { state in

@@ -3,6 +3,7 @@ extension DiskThreads {
     ///
     /// If the scope is stopped or the task canceled, throws `.cancelled` after `grace`: work that has not begun is not
     /// done then, and work that has begun is left behind, which a disk that hangs may never end.
+    @_semantics("optimize.sil.specialize.generic.never")
     func run<Value: Sendable, Failure: CancellationFailure>(
         at path: String, grace: Duration = .zero, in scope: StopScope<Failure> = StopScope(),
         _ work: @escaping @Sendable () throws(Failure) -> Value
@@ -49,11 +50,12 @@ extension DiskThreads {
 /// In virtual time, work runs in the current task: time would pass for a test while it waits for a thread that the
 /// clock does not know.
 extension DiskThreads {
+    @_semantics("optimize.sil.specialize.generic.never")
     static func run<Value: Sendable, Failure: CancellationFailure>(
         by time: any TimeSource = .system, at path: String, grace: Duration = .zero, on threads: DiskThreads = .shared,
         in scope: StopScope<Failure> = StopScope(), _ work: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        guard isReal(time) else { return try work() }
+        guard !time.isVirtual else { return try work() }
         return try await threads.run(at: path, grace: grace, in: scope, work)
     }
 
@@ -61,26 +63,26 @@ extension DiskThreads {
         by time: any TimeSource = .system, at path: String, on threads: DiskThreads = .shared,
         _ work: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        guard isReal(time) else { return try work() }
+        guard !time.isVirtual else { return try work() }
         return try await threads.finish(at: path, work)
     }
 
     static func finish(
         by time: any TimeSource, at path: String, within grace: Duration, _ work: @escaping @Sendable () -> Void
     ) async {
-        guard isReal(time) else { return work() }
+        guard !time.isVirtual else { return work() }
         await shared.finish(at: path, within: grace, work)
     }
 
     /// Hands over `work`, which is done in any case, and does not wait for it.
     package static func submit(by time: any TimeSource, at path: String, _ work: @escaping @Sendable () -> Void) {
-        guard isReal(time) else { return work() }
+        guard !time.isVirtual else { return work() }
         shared.submit(at: DiskPlace(path), work)
     }
 
     /// Hands over `work`, which is done in any case, and does not wait for it.
     static func submit(by time: any TimeSource = .system, at place: DiskPlace, _ work: @escaping @Sendable () -> Void) {
-        guard isReal(time) else { return work() }
+        guard !time.isVirtual else { return work() }
         shared.submit(at: place, work)
     }
 
@@ -94,7 +96,7 @@ extension DiskThreads {
         in scope: StopScope<Failure>, noting noteLate: @escaping @Sendable (Bool) -> Void,
         of work: @escaping @Sendable () -> Value
     ) async -> Value? {
-        guard isReal(time) else { return work() }
+        guard !time.isVirtual else { return work() }
         let result = Promise<Value?, Failure>()
         let state = Lock((isOver: false, isLate: false))
         shared.submit(at: place) {
@@ -120,8 +122,6 @@ extension DiskThreads {
         // A caller that has left needs no result.
         return (try? await result.value(in: scope)) ?? nil
     }
-
-    private static func isReal(_ time: any TimeSource) -> Bool { time.executor == nil && !VirtualTime.isUnderWay }
 }
 
 extension Promise where Value == Void, Failure == Never {

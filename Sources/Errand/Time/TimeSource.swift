@@ -29,6 +29,10 @@ extension TimeSource where Self == SystemTime {
 }
 
 extension TimeSource {
+    /// Whether time passes only when a test says so, and whenever no task has anything left to do. Code that waits for
+    /// a thread of the system has to block instead, because the test's clock does not know that thread.
+    package var isVirtual: Bool { executor != nil || VirtualTime.isUnderWay }
+
     /// Returns a random number that is at least 0 and less than 1.
     func randomFraction() -> Double {
         Double(random() >> 11) / Double(1 << 53)
@@ -81,12 +85,6 @@ extension TimeSource {
     }
 }
 
-/// A test's source of time, which tells the test that its calls wait because no limit was set.
-package protocol DefaultLimitListener: TimeSource {
-    /// Called when a call begins to wait for the rate limit that a client has by default.
-    func noteDefaultLimit()
-}
-
 /// An action that a `TimeSource` calls at an instant.
 public struct Alarm: Sendable {
     /// The purpose of an alarm. A test waits for sleeping tasks, but not for the timeouts of the library.
@@ -98,15 +96,17 @@ public struct Alarm: Sendable {
         package var isAwaited = true
         /// Whether the rate limiter has its next permit then.
         package private(set) var isPermit = false
+        /// Whether that rate limiter has the limit that every client has by default.
+        package private(set) var isDefaultLimit = false
 
         /// A task sleeps until then: in backoff, or in the queue of a limiter.
         public static var sleeper: Purpose { sleeper("a sleep") }
         /// The library checks something then: a timeout, a deadline, the next permit.
         public static var watch: Purpose { watch("a check") }
 
-        package static var nextPermit: Purpose {
+        package static func nextPermit(ofDefaultLimit isDefaultLimit: Bool = false) -> Purpose {
             var purpose = watch("the rate limiter's next permit")
-            purpose.isPermit = true
+            (purpose.isPermit, purpose.isDefaultLimit) = (true, isDefaultLimit)
             return purpose
         }
 
@@ -142,8 +142,7 @@ public struct Alarm: Sendable {
     }
 }
 
-/// Whether the current task runs in virtual time, which passes whenever no task has anything left to do. Code that
-/// waits for a thread of the system there has to block instead.
+/// Virtual time for code that has no time source, such as a `TokenPersistence`.
 package enum VirtualTime {
     @TaskLocal package static var isUnderWay = false
 }

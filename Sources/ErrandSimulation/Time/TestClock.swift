@@ -37,7 +37,7 @@ public final class TestClock: TimeSource {
     struct State {
         var now = Instant.zero
         var elapsedForRateLimit = Duration.zero
-        /// Whether a client with the default limit has made a call wait.
+        /// Whether time has passed for permits of a client with the default limit.
         var hasMetDefaultLimit = false
         /// Whether the clock has reported the time that passed for it.
         var hasReportedLimit = false
@@ -198,11 +198,14 @@ public final class TestClock: TimeSource {
     /// Moves time to that instant and fires the first alarm that is due.
     func fire(at instant: Instant) {
         // An alarm without end has no instant: it fires only in a stall, to let the test end.
-        let isPermit = alarms.withLock { $0.earliestPurpose?.isPermit ?? false }
+        let purpose = alarms.withLock { $0.earliestPurpose }
         if instant < .distantFuture {
             state.withLock { state in
                 let now = max(state.now, instant)
-                if isPermit { state.elapsedForRateLimit += state.now.duration(to: now) }
+                if let purpose, purpose.isPermit {
+                    state.elapsedForRateLimit += state.now.duration(to: now)
+                    if purpose.isDefaultLimit { state.hasMetDefaultLimit = true }
+                }
                 state.now = now
             }
         }
@@ -210,11 +213,7 @@ public final class TestClock: TimeSource {
     }
 }
 
-extension TestClock: DefaultLimitListener {
-    package func noteDefaultLimit() {
-        state.withLock { $0.hasMetDefaultLimit = true }
-    }
-
+extension TestClock {
     /// Reports once, as a warning, that time has passed for permits, and that a client has the default limit.
     private func reportDefaultLimit() {
         let spent: Duration? = state.withLock { state in

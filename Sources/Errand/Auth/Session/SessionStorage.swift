@@ -65,7 +65,7 @@ final class SessionStorage: Sendable {
 
     /// Returns a stream of the changes elsewhere; `nil` if they cannot be known.
     func changes() -> AsyncStream<Void>? {
-        guard time.executor != nil else { return persistence.changes() }
+        guard time.isVirtual else { return persistence.changes() }
         return VirtualTime.$isUnderWay.withValue(true) { persistence.changes() }
     }
 
@@ -89,7 +89,7 @@ final class SessionStorage: Sendable {
         _ body: @Sendable (any TokenPersistence) async throws -> Value
     ) async throws(TokenPersistenceError) -> Value {
         do {
-            guard time.executor != nil else { return try await body(persistence) }
+            guard time.isVirtual else { return try await body(persistence) }
             // A test's clock does not know the threads for the disk, and would let time pass during the wait.
             return try await VirtualTime.$isUnderWay.withValue(true) { try await body(persistence) }
         } catch {
