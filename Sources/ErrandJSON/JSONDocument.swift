@@ -201,7 +201,10 @@ extension JSONDocument {
 extension FixedWidthInteger {
     /// Reads a number with a fraction or an exponent that is an integer all the same, to the precision that
     /// `JSONDecoder` has for those.
+    ///
+    /// Rare, so all types share it: the compiler makes no copy for each.
     @inline(never)
+    @_semantics("optimize.sil.specialize.generic.never")
     init(jsonNumber bytes: UnsafeBufferPointer<UInt8>) throws(JSONMisfit) {
         guard let number = JSONNumber(bytes) else { throw .fault(.malformedNumber) }
         let double = Double(number, writtenAs: bytes)

@@ -114,24 +114,42 @@ extension FixedWidthInteger {
         guard bytes.count > start, bytes.count == start + 1 || bytes[start] != UInt8(ascii: "0") else {
             throw .fault(.malformedNumber)
         }
-        if bytes.count <= 18 {
-            var digits: UInt64 = 0
-            for index in start..<bytes.count { digits = digits &* 10 &+ UInt64(bytes[index] &- UInt8(ascii: "0")) }
-            let signed = Int64(truncatingIfNeeded: digits)
-            guard let value = Self(exactly: isNegative ? -signed : signed) else { throw .fault(.unrepresentable) }
+        guard bytes.count <= 18 else {
+            self = try Self(longDigits: bytes, isNegative: isNegative)
+            return
+        }
+        var digits: UInt64 = 0
+        for index in start..<bytes.count { digits = digits &* 10 &+ UInt64(bytes[index] &- UInt8(ascii: "0")) }
+        let signed = Int64(truncatingIfNeeded: digits)
+        guard let value = Self(exactly: isNegative ? -signed : signed) else { throw .fault(.unrepresentable) }
+        self = value
+    }
+
+    /// Each integer type has a copy of this, so what is long is in a function that all types share.
+    @inline(__always)
+    private init(longDigits bytes: UnsafeBufferPointer<UInt8>, isNegative: Bool) throws(JSONMisfit) {
+        let magnitude = try UInt128(jsonDigits: bytes[(isNegative ? 1 : 0)...])
+        guard isNegative else {
+            guard let value = Self(exactly: magnitude) else { throw .fault(.unrepresentable) }
             self = value
             return
         }
-        var value: Self = 0
-        for index in start..<bytes.count {
-            let digit = bytes[index] &- UInt8(ascii: "0")
-            let (product, isTooLarge) = value.multipliedReportingOverflow(by: 10)
-            guard !isTooLarge, let digit = Self(exactly: digit) else { throw .fault(.unrepresentable) }
-            let (sum, isTooLargeSum) =
-                isNegative ? product.subtractingReportingOverflow(digit) : product.addingReportingOverflow(digit)
-            guard !isTooLargeSum else { throw .fault(.unrepresentable) }
-            value = sum
+        guard magnitude <= 1 << 127, let value = Self(exactly: Int128(truncatingIfNeeded: 0 &- magnitude)) else {
+            throw .fault(.unrepresentable)
         }
         self = value
+    }
+}
+
+extension UInt128 {
+    @inline(never)
+    fileprivate init(jsonDigits bytes: Slice<UnsafeBufferPointer<UInt8>>) throws(JSONMisfit) {
+        self = 0
+        for byte in bytes {
+            let (product, isTooLarge) = multipliedReportingOverflow(by: 10)
+            let (sum, isTooLargeSum) = product.addingReportingOverflow(UInt128(byte &- UInt8(ascii: "0")))
+            guard !isTooLarge, !isTooLargeSum else { throw .fault(.unrepresentable) }
+            self = sum
+        }
     }
 }

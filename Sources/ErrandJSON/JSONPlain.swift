@@ -37,6 +37,7 @@ extension JSONPlain {
         return rows
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     static func members(_ entry: Int, in document: JSONDocument) throws -> [String: Self]? {
         var members = [String: Self](minimumCapacity: document[entry].length)
         let end = document[entry].place
@@ -54,6 +55,7 @@ extension JSONPlain {
         return members
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     static func numbered(_ entry: Int, in document: JSONDocument) throws -> [Int: Self]? {
         // A strategy applies to these keys.
         guard !document.changesKeys else { return nil }

@@ -4,6 +4,7 @@ extension Call {
     private static let grace = Duration.milliseconds(100)
 
     /// Runs work on a file on a thread for the disk. When the call ends, it leaves that behind.
+    @_semantics("optimize.sil.specialize.generic.never")
     func onDisk<Value: Sendable>(
         at path: String, _ work: @escaping @Sendable () throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
@@ -14,6 +15,7 @@ extension Call {
 
     /// Does the same, but waits a little for the outcome if the call ends or has ended. Work that has not begun by then
     /// is not done.
+    @_semantics("optimize.sil.specialize.generic.never")
     func onDiskWithGrace<Value: Sendable>(
         at path: String, _ work: @escaping @Sendable () throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {

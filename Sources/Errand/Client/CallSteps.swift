@@ -10,6 +10,7 @@ extension APIClient {
     ///
     /// Not inlined, like the steps that follow: see `Pipeline`.
     @inline(never)
+    @_semantics("optimize.sil.specialize.generic.never")
     nonisolated func answer<Response>(
         to endpoint: Endpoint<Response>, _ onProgress: UploadProgress.Report?, in session: UUID? = nil
     ) async throws(ServiceError) -> Reply<Response> {
@@ -27,6 +28,7 @@ extension APIClient {
 
     /// Asks the server again, because what was stored may be older than the type of the response.
     @inline(never)
+    @_semantics("optimize.sil.specialize.generic.never")
     private nonisolated func reloaded<Response>(
         _ endpoint: Endpoint<Response>, as call: Call, in session: UUID?
     ) async throws(ServiceError) -> Reply<Response> {
@@ -46,6 +48,7 @@ extension APIClient {
     /// Decodes the response, and ends the call. Returns `nil` if the response cannot be decoded, but comes from the
     /// cache and can be replaced by another.
     @inline(never)
+    @_semantics("optimize.sil.specialize.generic.never")
     private nonisolated func replyUnlessReplaceable<Response>(
         from sent: Sent, to endpoint: Endpoint<Response>, of call: Call
     ) throws(ServiceError) -> Reply<Response>? {
@@ -77,6 +80,7 @@ extension APIClient {
 
     /// Begins a call. It lasts until it is ended explicitly.
     @inline(never)
+    @_semantics("optimize.sil.specialize.generic.never")
     nonisolated func begin<Response>(
         _ endpoint: Endpoint<Response>, delivery: TransportContext.Delivery, acceptsCached: Bool = true,
         onUpload: UploadProgress.Report? = nil, eventIDs reach: EventIDReach = .ownOrigin
@@ -131,6 +135,7 @@ extension APIClient {
     /// Builds the request and sends it through the layers.
     ///
     /// A call that goes on where another has ended is sent in the same `session`, or not at all.
+    @_semantics("optimize.sil.specialize.generic.never")
     nonisolated func send<Response>(
         _ endpoint: Endpoint<Response>, as call: Call, in session: UUID? = nil, reloading: Bool = false
     ) async throws(ServiceError) -> Sent {
@@ -171,6 +176,7 @@ extension APIClient {
 
     /// Builds the request.
     @inline(never)
+    @_semantics("optimize.sil.specialize.generic.never")
     private nonisolated func request<Response>(
         for endpoint: Endpoint<Response>, as call: Call, with files: BodyFiles
     ) throws(ServiceError) -> HTTPRequest {

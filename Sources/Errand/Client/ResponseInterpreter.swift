@@ -31,6 +31,7 @@ struct ResponseInterpreter: Sendable {
     }
 
     /// Decodes a response, whatever its status.
+    @_semantics("optimize.sil.specialize.generic.never")
     func decoded<Response: Decodable>(
         _ type: Response.Type, below keys: [String], in response: HTTPResponse,
         by decoder: (any ResponseDecoder)? = nil, for call: Call? = nil, redactor: () -> Redactor

@@ -68,6 +68,7 @@ final class Promise<Value: Sendable, Failure: Error>: Sendable {
     }
 
     /// Waits for the result. Throws `.cancelled` at once when the task is canceled or the scope is stopped.
+    @_semantics("optimize.sil.specialize.generic.never")
     func value(
         in scope: StopScope<Failure> = StopScope()
     ) async throws(Failure) -> Value where Failure: CancellationFailure {

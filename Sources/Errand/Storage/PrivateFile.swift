@@ -241,6 +241,7 @@ package struct PrivateFile: Sendable {
 
     /// Runs `work` on a thread for the disk. If the task is canceled, work that the disk hinders longer than is usual
     /// is left behind, or not begun.
+    @_semantics("optimize.sil.specialize.generic.never")
     package func onDisk<Value: Sendable>(
         _ work: @escaping @Sendable () throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {

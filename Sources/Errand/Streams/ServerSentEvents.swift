@@ -41,6 +41,7 @@ extension APIClient {
         ServerSentEvents.Messages(events: events(endpoint, after: lastID))
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     private nonisolated func eventStream<Response>(
         _ endpoint: Endpoint<Response>, after lastID: String
     ) -> ServerSentEvents {

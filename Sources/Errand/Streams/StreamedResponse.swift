@@ -95,6 +95,7 @@ extension APIClient {
 
     /// Opens the stream, after a pause if it is opened again. Redirects may take the identifier of its last event
     /// along as far as `reach` says.
+    @_semantics("optimize.sil.specialize.generic.never")
     nonisolated func open<Response>(
         _ endpoint: Endpoint<Response>, acceptsCached: Bool = true, after pause: StreamPause? = nil,
         eventIDs reach: EventIDReach = .ownOrigin

@@ -3,6 +3,8 @@
 ///
 /// Its steps run on the store's actor, so nothing else happens between what a step finds in the state and the
 /// transition that relies on it.
+///
+/// The steps are not inlined: each would be copied into each place that waits for it.
 final class SessionRefresh: Sendable {
     /// What the callers wait for.
     private let promise: LiveSession.Refresh
@@ -53,6 +55,7 @@ final class SessionRefresh: Sendable {
     }
 
     /// Refreshes when no other task, in this process or another, is saving or refreshing.
+    @inline(never)
     private func run(on store: isolated TokenStore) async {
         let alarm = time.schedule(at: time.now.advanced(by: limit), for: .watch("the limit of a refresh")) {
             [weak store, executor = time.executor] in
@@ -74,6 +77,7 @@ final class SessionRefresh: Sendable {
 
     /// Ends a refresh that has reached its limit, unless it is over (T17). If only saving takes that long, the new
     /// token is used unsaved; otherwise this is a failure in passing, and its closure is left behind.
+    @inline(never)
     private func giveUp(on store: isolated TokenStore) {
         guard live.session(for: promise) != nil else { return }
         let (now, random) = (time.now, time.randomFraction())
@@ -96,12 +100,14 @@ final class SessionRefresh: Sendable {
     }
 
     /// Ends an exchange whose lock has ended, unless it is over.
+    @inline(never)
     private func giveUp(_ lock: SessionLock, on store: isolated TokenStore) {
         guard live.session(for: promise) != nil, unsaved.withLock({ $0 }) == nil, let loss = lock.loss else { return }
         let (now, random) = (time.now, time.randomFraction())
         store.change { $0.endLock(loss, of: promise, at: now, random: random) }
     }
 
+    @inline(never)
     private func failLocking(_ error: TokenPersistenceError, on store: isolated TokenStore) {
         let (now, random) = (time.now, time.randomFraction())
         store.change { $0.failLocking(error, by: promise, at: now, random: random) }
@@ -170,12 +176,14 @@ final class SessionRefresh: Sendable {
     }
 
     /// Returns the session whose token is to be exchanged, unless the cap forbids it (T3).
+    @inline(never)
     private func sessionToExchange(on store: isolated TokenStore) -> SavedSession? {
         let now = time.now
         store.change { $0.checkCap(of: promise, at: now) }
         return live.session(for: promise)
     }
 
+    @inline(never)
     private func end(
         _ session: SavedSession, because expiry: SessionExpiry, under lock: SessionLock?, on store: isolated TokenStore
     ) async {
@@ -201,6 +209,7 @@ final class SessionRefresh: Sendable {
 
     /// Saves the new token, unless another process has changed what is saved: then that is found (T15). Returns whether
     /// the token is current all the same. One that cannot be saved is.
+    @inline(never)
     private func save(
         _ session: SavedSession, under lock: SessionLock, on store: isolated TokenStore
     ) async -> Bool {
@@ -236,6 +245,7 @@ final class SessionRefresh: Sendable {
 
     /// Reads what another process may have saved. Returns whether it could be read.
     @discardableResult
+    @inline(never)
     private func readAgain(isAlone: Bool, on store: isolated TokenStore) async -> Bool {
         guard live.session(for: promise) != nil else { return false }
         do throws(TokenPersistenceError) {

@@ -36,6 +36,7 @@ final class TokenExchange: Sendable {
 
     /// Returns the late token for that session, or the result of the closure; at once if the task is canceled, because
     /// the refresh is given up or its session ends. Calls `takeLate` with a token that comes after that.
+    @inline(never)
     func newToken(
         for session: SavedSession, of store: TokenStore, under lock: SessionLock? = nil,
         takeLate: @escaping @Sendable (Token) async -> Void

@@ -320,6 +320,7 @@ public actor TokenStore {
 
     /// Continues the session with a token that came after its refresh was given up. Another refresh takes it, which
     /// saves it before any call uses it (T14). If the session has ended, the token is discarded (T6).
+    @inline(never)
     func takeLate(_ token: Token, of session: SavedSession) {
         if case .ended = live.status(of: session.id) {
             change { $0.discard(token, of: session.id) }
@@ -335,8 +336,14 @@ public actor TokenStore {
     /// decides when, because saving takes time.
     @discardableResult
     func change(_ transition: (inout State) -> [State.Action]) -> Bool {
+        carryOut(live.perform(transition))
+    }
+
+    /// Not inlined: the compiler makes a copy of `change` for each transition.
+    @inline(never)
+    private func carryOut(_ actions: [State.Action]) -> Bool {
         var mustSave = false
-        for action in live.perform(transition) {
+        for action in actions {
             switch action {
             case .start(let promise, let instant):
                 let refresh = SessionRefresh(
