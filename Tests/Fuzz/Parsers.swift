@@ -172,7 +172,7 @@ enum Parser: String, CaseIterable {
         var headers = HTTPHeaders()
         for line in text.split(separator: "\n") {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            headers.add(String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+            headers.add(name: String(parts[0]), value: parts.count > 1 ? String(parts[1]) : "")
         }
         guard let url = try? HTTPURL("https://api.test/a") else { return expect(false) }
         let request = HTTPRequest(method: .get, url: url, headers: headers)

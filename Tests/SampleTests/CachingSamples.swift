@@ -37,7 +37,7 @@ private func patient(_ client: APIClient, _ me: User) async throws -> [User] {
 }
 
 private func both(_ client: APIClient, _ me: User, _ show: ([User]) -> Void) async throws {
-    for try await reply in client.replies(to: .friends(of: me.id), .cachedThenFresh) {
+    for try await reply in client.replies(to: .friends(of: me.id)) {
         show(reply.value)
     }
 }

@@ -182,11 +182,6 @@ struct TestingSamples {
         options.http3 = .whenAnnounced
         #expect(CurlTransport.Options().http3 == .never && options.http3 == .whenAnnounced)
     }
-
-    @Test("what is known to be wrong with libcurl can be printed")
-    func curlFaults() {
-        for fault in CurlTransport.knownFaults { print("libcurl:", fault) }
-    }
     #endif
 }
 

@@ -145,7 +145,6 @@ struct UpstreamSamples {
 
     private func check() {
         print("libcurl:", CurlTransport.libraryVersion ?? "none")
-        for fault in CurlTransport.knownFaults { print("libcurl:", fault) }
     }
     #endif
 }

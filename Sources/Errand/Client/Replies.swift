@@ -4,20 +4,10 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Which replies ``APIClient/replies(to:_:)`` returns.
-public struct ReplyOrder: Sendable, Hashable, CustomStringConvertible {
-    /// The name of the order.
-    public let description: String
-
-    /// What is stored at once, however old, unless the server requires it to be confirmed; then what the server says
-    /// now, unless what is stored is fresh.
-    public static let cachedThenFresh = ReplyOrder(description: "cachedThenFresh")
-}
-
 extension APIClient {
-    /// Returns the replies to a call: one or two.
+    /// Returns the replies to a call, one or two: what is stored at once, and then what the server says now.
     ///
-    ///     for try await reply in client.replies(to: .friends(of: me.id), .cachedThenFresh) {
+    ///     for try await reply in client.replies(to: .friends(of: me.id)) {
     ///         show(reply.value)
     ///     }
     ///
@@ -28,9 +18,7 @@ extension APIClient {
     /// Each reply is a call of its own. Nothing is sent until the iteration asks for the second. The response of the
     /// second is stored even if the server gives neither a lifetime nor a validator. A client without a cache, and a
     /// call with the policy ``CachePolicy/noStore``, have one reply.
-    public nonisolated func replies<Response>(
-        to endpoint: Endpoint<Response>, _ order: ReplyOrder
-    ) -> Replies<Response> {
+    public nonisolated func replies<Response>(to endpoint: Endpoint<Response>) -> Replies<Response> {
         Replies(client: self, endpoint: endpoint)
     }
 
@@ -118,5 +106,24 @@ public struct Replies<Response: Decodable & Sendable>: AsyncSequence, Sendable {
                 return nil
             }
         }
+    }
+}
+
+// MARK: Old names
+
+/// The replies that ``APIClient/replies(to:)`` returns.
+@available(*, deprecated, message: "replies(to:) has one order")
+public struct ReplyOrder: Sendable, Hashable {
+    /// What is stored, then what the server says now.
+    public static let cachedThenFresh = ReplyOrder()
+}
+
+extension APIClient {
+    /// Returns the replies to a call.
+    @available(*, deprecated, renamed: "replies(to:)")
+    public nonisolated func replies<Response>(
+        to endpoint: Endpoint<Response>, _ order: ReplyOrder
+    ) -> Replies<Response> {
+        replies(to: endpoint)
     }
 }

@@ -58,7 +58,7 @@ struct Cookies: Layer {
             let header = jar.header(for: request.url, of: owner(in: transmission), by: transmission.time)
         else { return request }
         var request = request
-        request.headers.add("Cookie", header)
+        request.headers.add(name: "Cookie", value: header)
         return request
     }
 

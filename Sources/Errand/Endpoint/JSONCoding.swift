@@ -5,16 +5,6 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// The spelling of a model's property names in JSON.
-public struct JSONKeys: Sendable, Hashable {
-    fileprivate let isSnakeCase: Bool
-
-    /// The names of the model, unchanged.
-    public static let asWritten = JSONKeys(isSnakeCase: false)
-    /// Names with underscores: `releaseDate` is `release_date`.
-    public static let snakeCase = JSONKeys(isSnakeCase: true)
-}
-
 /// The format of dates in JSON.
 public struct JSONDates: Sendable, Hashable {
     fileprivate enum Form {
@@ -35,9 +25,11 @@ extension ResponseDecoder where Self == FastJSONDecoder {
     /// Creates a JSON decoder.
     ///
     ///     $0.decoder = .json(keys: .snakeCase, dates: .iso8601)
-    public static func json(keys: JSONKeys = .asWritten, dates: JSONDates = .iso8601) -> FastJSONDecoder {
+    public static func json(
+        keys: FastJSONDecoder.KeyDecodingStrategy = .useDefaultKeys, dates: JSONDates = .iso8601
+    ) -> FastJSONDecoder {
         var decoder = FastJSONDecoder()
-        if keys.isSnakeCase { decoder.keyDecodingStrategy = .convertFromSnakeCase }
+        decoder.keyDecodingStrategy = keys
         decoder.dateDecodingStrategy =
             switch dates.form {
             case .iso8601: .iso8601WithOptionalFractions
@@ -52,9 +44,11 @@ extension RequestEncoder where Self == JSONEncoder {
     /// Creates a JSON encoder.
     ///
     ///     $0.encoder = .json(keys: .snakeCase, dates: .iso8601)
-    public static func json(keys: JSONKeys = .asWritten, dates: JSONDates = .iso8601) -> JSONEncoder {
+    public static func json(
+        keys: JSONEncoder.KeyEncodingStrategy = .useDefaultKeys, dates: JSONDates = .iso8601
+    ) -> JSONEncoder {
         let encoder = JSONEncoder()
-        if keys.isSnakeCase { encoder.keyEncodingStrategy = .convertToSnakeCase }
+        encoder.keyEncodingStrategy = keys
         switch dates.form {
         case .iso8601: encoder.dateEncodingStrategy = .iso8601
         case .seconds: encoder.dateEncodingStrategy = .secondsSince1970
@@ -62,4 +56,14 @@ extension RequestEncoder where Self == JSONEncoder {
         }
         return encoder
     }
+}
+
+extension FastJSONDecoder.KeyDecodingStrategy {
+    /// Names with underscores in JSON: `releaseDate` is `release_date`. The same as `convertFromSnakeCase`.
+    public static var snakeCase: Self { .convertFromSnakeCase }
+}
+
+extension JSONEncoder.KeyEncodingStrategy {
+    /// Names with underscores in JSON: `releaseDate` is `release_date`. The same as `convertToSnakeCase`.
+    public static var snakeCase: Self { .convertToSnakeCase }
 }

@@ -17,7 +17,7 @@ public struct JSONObject: Sendable {
 
     fileprivate init(_ members: some Sequence<(String, (any JSONMember)?)>) {
         var parameters = Parameters()
-        for (name, member) in members { parameters[name] = member?.encodableMember }
+        for (name, member) in members { parameters[name] = member?.encodable }
         self.members = parameters
     }
 }
@@ -45,13 +45,20 @@ extension JSONObject: Encodable, CustomStringConvertible, CustomReflectable {
 ///
 ///     extension Pet: JSONMember {}
 public protocol JSONMember: Sendable {
-    /// The value that is encoded; `nil` leaves the member out.
-    var encodableMember: (any Encodable & Sendable)? { get }
+    /// Returns what is encoded for a value; `nil` leaves the member out.
+    ///
+    /// A static method, so that numbers, texts and dates have no member of ours.
+    static func encodableMember(of value: Self) -> (any Encodable & Sendable)?
 }
 
 extension JSONMember where Self: Encodable {
-    /// The value itself.
-    public var encodableMember: (any Encodable & Sendable)? { self }
+    /// Returns the value itself.
+    public static func encodableMember(of value: Self) -> (any Encodable & Sendable)? { value }
+}
+
+extension JSONMember {
+    /// What is encoded for the value.
+    fileprivate var encodable: (any Encodable & Sendable)? { Self.encodableMember(of: self) }
 }
 
 extension Bool: JSONMember {}
@@ -78,21 +85,23 @@ extension JSONObject: JSONMember {}
 extension Parameters: JSONMember {}
 
 extension Optional: JSONMember where Wrapped: JSONMember {
-    /// The value, if there is one.
-    public var encodableMember: (any Encodable & Sendable)? { flatMap(\.encodableMember) }
+    /// Returns the value, if there is one.
+    public static func encodableMember(of value: Wrapped?) -> (any Encodable & Sendable)? { value?.encodable }
 }
 
 extension Array: JSONMember where Element: JSONMember {
-    /// The elements; `null` for those without a value.
-    public var encodableMember: (any Encodable & Sendable)? {
-        map { ListElement(value: $0.encodableMember) }
+    /// Returns the elements; `null` for those without a value.
+    public static func encodableMember(of value: [Element]) -> (any Encodable & Sendable)? {
+        value.map { ListElement(value: $0.encodable) }
     }
 }
 
 // Only with these types: so the compiler gives the values of a literal in a literal the type of those around it.
 extension Dictionary: JSONMember where Key == String, Value == any JSONMember {
-    /// The members as an object.
-    public var encodableMember: (any Encodable & Sendable)? { JSONObject(lazy.map { ($0.key, $0.value) }) }
+    /// Returns the members as an object.
+    public static func encodableMember(of value: [String: any JSONMember]) -> (any Encodable & Sendable)? {
+        JSONObject(value.lazy.map { ($0.key, $0.value) })
+    }
 }
 
 /// An element of a list: `null` if it has no value.

@@ -44,7 +44,7 @@ public struct MultipartForm: Sendable {
     /// Adds text: a string, a number, a date or any other value that a query can hold. An array adds a part for each of
     /// its elements; `nil` adds none.
     public mutating func add(_ name: String, _ value: (any QueryValue)?) {
-        for text in value?.queryTexts ?? [] { parts.append(Part(name: name, content: .text(text))) }
+        for text in value?.texts ?? [] { parts.append(Part(name: name, content: .text(text))) }
     }
 
     /// Adds a value, which the client's encoder encodes.

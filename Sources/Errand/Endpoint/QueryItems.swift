@@ -35,7 +35,7 @@ public struct QueryItems: Sendable, Hashable {
 
     /// Adds a parameter, once for each of its values.
     public mutating func add(_ name: String, _ value: (any QueryValue)?) {
-        for text in value?.queryTexts ?? [] { items.append(Item(name: name, value: text)) }
+        for text in value?.texts ?? [] { items.append(Item(name: name, value: text)) }
     }
 
     /// The encoded query, in the format that HTML forms also use for their bodies, with a space as `%20`.
@@ -71,20 +71,31 @@ extension QueryItems.Item: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["item": description]) }
 }
 
-/// A value that a query can hold.
+/// A type whose values a query can hold.
+///
+/// Your own types conform without further code if they have a raw value or a description:
+///
+///     enum Order: String, QueryValue { case name, date }
 public protocol QueryValue: Sendable {
-    /// The value as text. Several texts repeat the name.
-    var queryTexts: [String] { get }
+    /// Returns a value as text. Several texts repeat the name.
+    ///
+    /// A static method, so that numbers, texts and dates have no member of ours.
+    static func queryTexts(of value: Self) -> [String]
 }
 
 extension QueryValue where Self: CustomStringConvertible {
-    /// The description.
-    public var queryTexts: [String] { [description] }
+    /// Returns the description.
+    public static func queryTexts(of value: Self) -> [String] { [value.description] }
 }
 
 extension QueryValue where Self: RawRepresentable, RawValue: QueryValue {
-    /// The raw value.
-    public var queryTexts: [String] { rawValue.queryTexts }
+    /// Returns the raw value as text.
+    public static func queryTexts(of value: Self) -> [String] { RawValue.queryTexts(of: value.rawValue) }
+}
+
+extension QueryValue {
+    /// The value as text.
+    var texts: [String] { Self.queryTexts(of: self) }
 }
 
 extension String: QueryValue {}
@@ -107,16 +118,16 @@ extension Float: QueryValue {}
 extension Decimal: QueryValue {}
 extension UUID: QueryValue {}
 extension URL: QueryValue {
-    /// The absolute URL.
-    public var queryTexts: [String] { [absoluteString] }
+    /// Returns the absolute URL.
+    public static func queryTexts(of value: URL) -> [String] { [value.absoluteString] }
 }
 extension Date: QueryValue {
-    /// The date in ISO 8601, in UTC and to the second: `2026-11-22T10:30:00Z`.
-    public var queryTexts: [String] { [formatted(.iso8601)] }
+    /// Returns the date in ISO 8601, in UTC and to the second: `2026-11-22T10:30:00Z`.
+    public static func queryTexts(of value: Date) -> [String] { [value.formatted(.iso8601)] }
 }
 extension Array: QueryValue where Element: QueryValue {
-    /// The texts of the elements.
-    public var queryTexts: [String] { flatMap(\.queryTexts) }
+    /// Returns the texts of the elements.
+    public static func queryTexts(of value: [Element]) -> [String] { value.flatMap(\.texts) }
 }
 
 extension HTTPURL {

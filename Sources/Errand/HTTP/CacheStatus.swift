@@ -4,64 +4,56 @@
 ///     if let cache = reply.cache { print(cache) }  // hit, 12 s old
 public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
     /// What the cache did.
-    public struct Kind: Sendable, Hashable, CustomStringConvertible {
-        private enum Name: String, Sendable { case hit, revalidated, stale, miss }
-
-        private let name: Name
-
+    @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
         /// The response was stored and fresh. Nothing was sent.
-        public static let hit = Kind(name: .hit)
+        case hit
         /// The response was stored, and the server has confirmed that it is still current.
-        public static let revalidated = Kind(name: .revalidated)
+        case revalidated
         /// The response was stored and has expired. The reason says why it was used.
-        public static let stale = Kind(name: .stale)
+        case stale
         /// The response came from the server. If it was not stored, the reason says why.
-        public static let miss = Kind(name: .miss)
+        case miss
 
         /// The name of the kind.
-        public var description: String { name.rawValue }
+        public var description: String { rawValue }
     }
 
     /// Why a stale response was used, or why a response was not stored.
-    public struct Reason: Sendable, Hashable, CustomStringConvertible {
-        /// What the reason says.
-        public let description: String
-
-        private init(_ description: String) {
-            self.description = description
-        }
-
+    @nonexhaustive public enum Reason: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
         /// Stale: the server allows that while the response is refreshed.
-        public static let refreshing = Reason("it is being refreshed")
+        case refreshing = "it is being refreshed"
         /// Stale: the server could not be reached, or has failed.
-        public static let serverFailed = Reason("the server could not answer")
+        case serverFailed = "the server could not answer"
         /// Stale: the server has not answered within the time of ``CachePolicy/networkFirst(within:)``.
-        public static let serverIsSlow = Reason("the server has not answered in time")
+        case serverIsSlow = "the server has not answered in time"
         /// Stale: the request accepts it.
-        public static let accepted = Reason("the request accepts it")
+        case accepted = "the request accepts it"
 
         /// Not stored: the call may only be answered from the cache, and nothing usable is stored.
-        public static let onlyIfCached = Reason("nothing usable is stored, and the call may only use the cache")
+        case onlyIfCached = "nothing usable is stored, and the call may only use the cache"
         /// Not stored: the request or the response forbids it, with `no-store` for instance.
-        public static let forbidden = Reason("it must not be stored")
+        case forbidden = "it must not be stored"
         /// Not stored: the cache does not handle such requests, such as those for a range or with a condition; or the
         /// response is a stream.
-        public static let bypassed = Reason("the cache does not handle such requests")
+        case bypassed = "the cache does not handle such requests"
         /// Not stored: responses with that status are not stored.
-        public static let status = Reason("responses with that status are not stored")
+        case status = "responses with that status are not stored"
         /// Not stored: the server gives neither a lifetime nor a validator such as an `ETag`, and the call accepts no
         /// expired response.
-        public static let noLifetime = Reason("it has neither a lifetime nor a validator")
+        case noLifetime = "it has neither a lifetime nor a validator"
         /// Not stored: the response varies on everything, or its `Vary` header is malformed.
-        public static let varies = Reason("it varies on everything")
+        case varies = "it varies on everything"
         /// Not stored: the response depends on a header that was added after the cache, by a middleware for instance.
-        public static let addedBelow = Reason("it depends on a header that was added after the cache")
+        case addedBelow = "it depends on a header that was added after the cache"
         /// Not stored: the response is too large for the cache.
-        public static let tooLarge = Reason("it is too large")
+        case tooLarge = "it is too large"
         /// Not stored: the folder of the cache cannot be written, because the disk is full for instance.
-        public static let notWritten = Reason("the folder of the cache cannot be written")
+        case notWritten = "the folder of the cache cannot be written"
         /// Not stored: what it depends on was changed or removed while the request was on its way.
-        public static let overtaken = Reason("it was removed while the request was on its way")
+        case overtaken = "it was removed while the request was on its way"
+
+        /// What the reason says.
+        public var description: String { rawValue }
     }
 
     /// What the cache did.

@@ -73,8 +73,14 @@ public struct HTTPHeaders: Sendable, Hashable {
     }
 
     /// Adds a field, and keeps those with the same name.
-    public mutating func add(_ name: String, _ value: String) {
+    public mutating func add(name: String, value: String) {
         fields.append(Field(name: name, value: value))
+    }
+
+    /// Adds a field, and keeps those with the same name.
+    @available(*, deprecated, renamed: "add(name:value:)")
+    public mutating func add(_ name: String, _ value: String) {
+        add(name: name, value: value)
     }
 
     /// Adds the fields of `other`, which replace all fields with the same names.

@@ -56,7 +56,7 @@ public struct Paging<Response: Decodable & Sendable>: Sendable {
     public static func cursor<Cursor: QueryValue>(
         _ name: String, next: @escaping @Sendable (Response) -> Cursor?
     ) -> Paging {
-        Paging(style: .text(name) { next($0)?.queryTexts.first })
+        Paging(style: .text(name) { next($0)?.texts.first })
     }
 
     /// Pages by the link with `rel="next"` in the `Link` header of the response (RFC 8288). The list ends without one.

@@ -99,7 +99,7 @@ extension LoopbackReply {
     public static func status(_ status: Int, headers: HTTPHeaders = [:], body: Data = Data()) -> LoopbackReply {
         var fields = headers
         if fields["Content-Length"] == nil, fields["Transfer-Encoding"] == nil, status != 204, status != 304 {
-            fields.add("Content-Length", "\(body.count)")
+            fields.add(name: "Content-Length", value: "\(body.count)")
         }
         return LoopbackReply(head: head(status, fields), [.write(body)])
     }

@@ -22,7 +22,7 @@ extension Social {
 
         /// The friends as the last call found them, at once, and then as they are now: for the beginning of a screen.
         public func friendsAtOnce() -> Replies<LossyList<User>> {
-            client.replies(to: .friends(), .cachedThenFresh)
+            client.replies(to: .friends())
         }
 
         /// Returns the friends of a user, all of them or those in a category. A user may keep the list private; then

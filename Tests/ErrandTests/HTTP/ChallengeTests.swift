@@ -5,7 +5,7 @@ import Testing
 struct ChallengeTests {
     private func challenges(_ lines: String...) -> [[String: String]] {
         var headers: HTTPHeaders = [:]
-        for line in lines { headers.add("WWW-Authenticate", line) }
+        for line in lines { headers.add(name: "WWW-Authenticate", value: line) }
         return headers.challenges.map { $0.parameters.merging(["": $0.scheme]) { first, _ in first } }
     }
 
@@ -34,7 +34,7 @@ struct ChallengeTests {
     @Test("a description shows no values")
     func description() {
         var headers: HTTPHeaders = [:]
-        headers.add("WWW-Authenticate", #"Bearer error="secret", nonce="n-1""#)
+        headers.add(name: "WWW-Authenticate", value: #"Bearer error="secret", nonce="n-1""#)
         #expect("\(headers.challenges)" == "[Bearer(error, nonce)]")
     }
 }

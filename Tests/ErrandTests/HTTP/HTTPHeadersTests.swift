@@ -36,7 +36,7 @@ struct HTTPHeadersTests {
     @Test("adding keeps the existing fields")
     func adding() {
         var headers: HTTPHeaders = ["A": "1"]
-        headers.add("a", "2")
+        headers.add(name: "a", value: "2")
         #expect(headers.values("A") == ["1", "2"])
     }
 
@@ -66,8 +66,8 @@ struct HTTPHeadersTests {
         var headers: HTTPHeaders = ["X-A": "1", "X-A": "2", "X-B": "1", "X-B": "2"]
         headers["X-A"] = "3"
         headers["X-B"] = nil
-        headers.add("X-C", "1")
-        headers.add("X-C", "2")
+        headers.add(name: "X-C", value: "1")
+        headers.add(name: "X-C", value: "2")
         let sent = try await request(for: Endpoint<NoContent>.get("x", headers: headers)).request
         #expect(sent.headers.values("X-A") == ["3"])
         #expect(sent.headers.values("X-C") == ["1", "2"])

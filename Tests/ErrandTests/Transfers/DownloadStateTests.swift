@@ -133,7 +133,7 @@ import Testing
         #expect(FileVersion(HTTPHeaders([one, one])) == .tag("\"a\""))
         #expect(FileVersion(HTTPHeaders([one, two])) == nil)
         var dates: HTTPHeaders = ["Last-Modified": early, "Date": late]
-        dates.add("Last-Modified", late)
+        dates.add(name: "Last-Modified", value: late)
         #expect(FileVersion(dates) == nil)
         #expect(FileVersion.tag("\"a\"").matchesPart(with: HTTPHeaders([one, one])))
         #expect(!FileVersion.tag("\"a\"").matchesPart(with: HTTPHeaders([one, two])))

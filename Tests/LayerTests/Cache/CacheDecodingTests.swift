@@ -116,10 +116,10 @@ import Testing
         _ = try await client.run(bytes)
         await clock.advance(by: .seconds(age))
         var values: [[Int]] = []
-        for try await reply in client.replies(to: endpoint, .cachedThenFresh) { values.append(reply.value) }
+        for try await reply in client.replies(to: endpoint) { values.append(reply.value) }
         #expect(values == [[2]])
         #expect(network.sent.last?.request.headers["If-None-Match"] == nil)
-        for try await reply in client.replies(to: endpoint, .cachedThenFresh) { values.append(reply.value) }
+        for try await reply in client.replies(to: endpoint) { values.append(reply.value) }
         #expect(values == [[2], [2]])
         try network.verify()
     }

@@ -24,8 +24,8 @@ import Testing
             (0..<random.int(0...12)).map { _ in ["a", "é", "\"", " ", "\t", "0", "日"][random.int(0...6)] }.joined()
         }
         var headers = HTTPHeaders()
-        for _ in 0..<random.int(0...5) { headers.add("X-\(random.int(0...3))", text()) }
-        if random.chance(30) { headers.add("Cache-Groups", "\"a\", \"b\"") }
+        for _ in 0..<random.int(0...5) { headers.add(name: "X-\(random.int(0...3))", value: text()) }
+        if random.chance(30) { headers.add(name: "Cache-Groups", value: "\"a\", \"b\"") }
         let directives = [
             "max-age=\(random.int(0...100))", "no-cache", "must-revalidate", "private", "must-understand",
             "stale-while-revalidate=\(random.int(0...9))", "stale-if-error=99999999999999999999", "max-age=oops",

@@ -65,7 +65,7 @@ import Testing
     func variesOnEverything(vary: String) {
         #expect(CacheSample.reason(["Cache-Control": "max-age=60", "Vary": vary]) == .varies)
         var headers: HTTPHeaders = ["Cache-Control": "max-age=60", "Vary": "Accept"]
-        headers.add("Vary", vary)
+        headers.add(name: "Vary", value: vary)
         #expect(CacheSample.reason(headers) == .varies)
     }
 

@@ -52,7 +52,7 @@ import Testing
     @Test("K1: two Expires fields are none that can be read")
     func twice() {
         var headers: HTTPHeaders = [:]
-        for _ in 0..<2 { headers.add("Expires", CacheSample.date(90)) }
+        for _ in 0..<2 { headers.add(name: "Expires", value: CacheSample.date(90)) }
         #expect(freshness(headers).lifetime == 0)
     }
 

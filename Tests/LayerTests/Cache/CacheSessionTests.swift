@@ -70,7 +70,7 @@ import Testing
         }
         func kinds() async throws -> [CacheStatus.Kind?] {
             var kinds: [CacheStatus.Kind?] = []
-            for try await reply in client.replies(to: own, .cachedThenFresh) { kinds.append(reply.cache?.kind) }
+            for try await reply in client.replies(to: own) { kinds.append(reply.cache?.kind) }
             return kinds
         }
         await tokens.signIn(token("ann"))

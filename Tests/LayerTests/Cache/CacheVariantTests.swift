@@ -97,7 +97,7 @@ import Testing
     /// A call with a field for each device.
     private func call(_ devices: String...) -> Endpoint<String> {
         var endpoint = Endpoint<String>.get("x")
-        for device in devices { endpoint.headers.add("X-Device", device) }
+        for device in devices { endpoint.headers.add(name: "X-Device", value: device) }
         return endpoint
     }
 
@@ -112,7 +112,7 @@ import Testing
     @Test("K3: several Vary fields are one list")
     func severalVaryFields() async throws {
         var headers: HTTPHeaders = ["Cache-Control": "max-age=60", "Vary": "Accept-Language"]
-        headers.add("Vary", "X-Device")
+        headers.add(name: "Vary", value: "X-Device")
         echo(headers)
         let client = client()
         for device in ["phone", "tablet", "phone"] { #expect(try await client.run(call(device)) == device) }

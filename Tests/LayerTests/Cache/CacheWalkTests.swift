@@ -83,7 +83,7 @@ import Testing
                         lifetimes.append(seconds)
                     }
                 }
-                headers.add("Cache-Control", elements.joined(separator: random.chance(50) ? ", " : " ,"))
+                headers.add(name: "Cache-Control", value: elements.joined(separator: random.chance(50) ? ", " : " ,"))
             }
             let end = random.int(-20...120)
             if random.chance(30) { headers["Expires"] = random.chance(80) ? CacheSample.date(Double(end)) : "soon" }

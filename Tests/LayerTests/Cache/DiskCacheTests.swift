@@ -190,7 +190,7 @@ import Testing
             await clock.advance(by: .seconds(100))
             let next = client { $0.tokens = TokenStore(persistence: .file(path), time: clock) }
             var values: [[Int]] = []
-            for try await reply in next.replies(to: endpoint, .cachedThenFresh) { values.append(reply.value) }
+            for try await reply in next.replies(to: endpoint) { values.append(reply.value) }
             #expect(values == [[1], [2]])
         }
     }

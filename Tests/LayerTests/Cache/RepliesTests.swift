@@ -23,7 +23,7 @@ import Testing
 
     private func all(_ client: APIClient) async throws(ServiceError) -> [Reply<[Int]>] {
         var replies: [Reply<[Int]>] = []
-        for try await reply in client.replies(to: endpoint, .cachedThenFresh) { replies.append(reply) }
+        for try await reply in client.replies(to: endpoint) { replies.append(reply) }
         return replies
     }
 
@@ -48,7 +48,7 @@ import Testing
         _ = try await client.run(endpoint)
         await clock.advance(by: .seconds(60))
         var values: [[Int]] = []
-        for try await reply in client.replies(to: endpoint, .cachedThenFresh) { values.append(reply.value) }
+        for try await reply in client.replies(to: endpoint) { values.append(reply.value) }
         #expect(values == [[1], [2]])
     }
 
@@ -73,7 +73,7 @@ import Testing
         await clock.advance(by: .seconds(60))
         var values: [[Int]] = []
         await #expect(throws: ServiceError.self) {
-            for try await reply in client.replies(to: endpoint, .cachedThenFresh) { values.append(reply.value) }
+            for try await reply in client.replies(to: endpoint) { values.append(reply.value) }
         }
         #expect(values == [[1]] && failures.value.count == 1)
     }
@@ -100,7 +100,7 @@ import Testing
         let client = client { $0.cache = cache }
         var values: [[Int]] = []
         for _ in 0..<2 {
-            let replies = client.replies(to: endpoint.cache(.noStore), .cachedThenFresh)
+            let replies = client.replies(to: endpoint.cache(.noStore))
             for try await reply in replies { values.append(reply.value) }
         }
         #expect(values == [[1], [2]] && cache.statistics.responses == 0)

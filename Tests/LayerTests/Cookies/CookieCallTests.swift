@@ -22,7 +22,7 @@ import Testing
 
     private func setting(_ lines: String..., status: Int = 204, location: String? = nil) -> ScriptedReply {
         var headers = HTTPHeaders(lines.map { HTTPHeaders.Field(name: "Set-Cookie", value: $0) })
-        if let location { headers.add("Location", location) }
+        if let location { headers.add(name: "Location", value: location) }
         return .status(status, headers: headers)
     }
 

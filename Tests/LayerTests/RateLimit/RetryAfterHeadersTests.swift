@@ -105,7 +105,7 @@ import Testing
     @Test("C7: several header lines are read as one list")
     func lines() {
         var headers: HTTPHeaders = ["RateLimit": #""burst";r=0;t=1"#]
-        headers.add("RateLimit", #""day";r=0;t=60"#)
+        headers.add(name: "RateLimit", value: #""day";r=0;t=60"#)
         #expect(Self.pause(200, headers) == .seconds(60))
     }
 

@@ -23,7 +23,7 @@ struct RedirectSecretsTests {
         network.on(.get, last) { .json("7") }
         let client = testClient(network, TestClock()) { $0.secretNames = ["x-partner-key", "range"] }
         var endpoint = Endpoint<Int>.get("a", headers: ["x-partner-key": "second"])
-        for name in Self.secrets + Self.harmless { endpoint.headers.add(name, "secret") }
+        for name in Self.secrets + Self.harmless { endpoint.headers.add(name: name, value: "secret") }
         #expect(try await client.run(endpoint) == 7)
         try network.verify()
         return network.sent.map(\.request.headers)

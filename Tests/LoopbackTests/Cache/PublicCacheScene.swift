@@ -107,9 +107,9 @@ final class PublicCacheScene: Sendable {
         if let file = step.filename { path += "/\(file)" }
         if let query = step.query_arg { path += "?\(query)" }
         var headers = HTTPHeaders()
-        for field in step.request_headers ?? [] { headers.add(field.name, field.trimmed) }
+        for field in step.request_headers ?? [] { headers.add(name: field.name, value: field.trimmed) }
         // What the fetch standard sends in that mode.
-        if step.cache == "no-cache" { headers.add("Cache-Control", "max-age=0") }
+        if step.cache == "no-cache" { headers.add(name: "Cache-Control", value: "max-age=0") }
         headers["Req-Num"] = String(number)
         var endpoint = Endpoint<Data>(HTTPMethod(rawValue: step.request_method ?? "GET"), url: path, headers: headers)
         endpoint.body = step.request_body.map { .data(Data($0.utf8), contentType: "text/plain") }
@@ -139,7 +139,7 @@ final class PublicCacheScene: Sendable {
         ]
         var served = Served(number: number, method: method, headers: requested)
         for field in step.response_headers ?? [] {
-            headers.add(field.name, value(of: field, in: headers, magicLocations: step.magic_locations ?? false))
+            headers.add(name: field.name, value: value(of: field, in: headers, magicLocations: step.magic_locations ?? false))
             if field.isChecked { served.checked[field.name] = headers.joined(field.name) }
         }
         if headers["Content-Type"] == nil { headers["Content-Type"] = "text/plain" }

@@ -70,9 +70,7 @@ extension CurlTransport {
 
     /// The known faults of the libcurl that is used, by its version: those that a server can exploit and this transport
     /// cannot avoid, each in a sentence. A distribution may have fixed them without a new version.
-    ///
-    /// A client reports them as an event, once per process: ``ClientEvent/Kind/warned(_:)``.
-    public static var knownFaults: [String] {
+    package static var knownFaults: [String] {
         libraryVersion.map { version in CurlFault.all(of: version).map { "\($0.name): \($0.harm)" } } ?? []
     }
 
