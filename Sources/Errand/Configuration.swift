@@ -138,6 +138,9 @@ public struct Configuration: Sendable {
             let pause = longestServerPause.displayText
             return "a negative longest pause of \(pause); use zero to ignore the pauses that a server requests"
         }
+        if case .wait(let limit) = offline.kind, limit < .zero {
+            return "a negative wait of \(limit.displayText) for the network"
+        }
         if responseByteLimit <= 0 {
             return "a limit of \(responseByteLimit) bytes for a response; it must be 1 or more"
         }
@@ -146,36 +149,18 @@ public struct Configuration: Sendable {
 
     /// Returns the rules of one call: its own options, or else the configuration's.
     func rules(for options: CallOptions) -> CallRules {
-        let timeout = options.timeout.map(\.duration) ?? timeout
-        let deadline = options.deadline.map(\.duration) ?? deadline
-        let retry = options.retry ?? retry
-        var rules = CallRules(
-            authentication: authentication(options.authentication), timeout: timeout, deadline: deadline,
-            retry: retry, idempotencyKey: options.idempotencyKey.map { $0.value(time: time) },
-            permits: options.permits, acceptedStatuses: options.acceptedStatuses,
-            redirects: options.redirects ?? redirects)
-        if cache != nil { rules.cache = CacheRules(options.cache, key: options.cacheKey, tags: options.tags) }
-        rules.outlivesSession = options.outlivesSession
-        rules.sender = options.sender
-        rules.problem = problem(timeout, deadline) ?? retry.problem
-        rules.hasOwnConditions = options.hasConditions
-        return rules
+        CallRules(options, over: defaults, isCached: cache != nil, time: time)
     }
 
-    private func authentication(_ rule: CallOptions.Authentication) -> CallOptions.Authentication {
-        guard rule == .automatic else { return rule }
-        return tokens == nil ? .none : .required
-    }
-
-    private func problem(_ timeout: Duration?, _ deadline: Duration?) -> String? {
-        if let timeout, timeout < .zero { return Self.negative("timeout", timeout) }
-        if let deadline, deadline < .zero { return Self.negative("deadline", deadline) }
-        guard case .wait(let limit) = offline.kind, limit < .zero else { return nil }
-        return "a negative wait of \(limit.displayText) for the network"
-    }
-
-    private static func negative(_ name: String, _ limit: Duration) -> String {
-        "a negative \(name) of \(limit.displayText); use `nil` for none"
+    /// The options of a call that has none of its own.
+    private var defaults: CallOptions {
+        var options = CallOptions()
+        options.authentication = tokens == nil ? .none : .required
+        options.timeout = .init(duration: timeout)
+        options.deadline = .init(duration: deadline)
+        options.retry = retry
+        options.redirects = redirects
+        return options
     }
 }
 
@@ -183,15 +168,6 @@ extension Configuration {
     /// Returns whether a call with those rules is signed, as far as that is known before it runs.
     func signs(_ rules: CallRules) -> Bool {
         tokens != nil && rules.authentication != .none
-    }
-}
-
-extension CallOptions.IdempotencyKey {
-    fileprivate func value(time: any TimeSource) -> String {
-        switch kind {
-        case .unique: time.randomUUID().uuidString
-        case .fixed(let key): key
-        }
     }
 }
 

@@ -113,94 +113,6 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         with { $0.envelope += keys }
     }
 
-    /// Returns the same call, signed or not.
-    public func authentication(_ rule: CallOptions.Authentication) -> Self {
-        with { $0.options.authentication = rule }
-    }
-
-    /// Returns the same call, whose response is returned although its session ends after the request was sent.
-    ///
-    /// Without this, a signed call ends with `.sessionExpired` as soon as the user signs out or another one signs in,
-    /// so that no screen receives the data of an earlier user. Use it for a call whose result no screen shows, and that
-    /// may run beside a sign-out:
-    ///
-    ///     try await client.run(.delete("devices/\(device)").outlivingSession())
-    ///
-    /// A call that has not been sent ends with its session all the same, because it cannot be signed any more: it is
-    /// not retried, and follows no redirect. So do streams and downloads.
-    public func outlivingSession() -> Self {
-        with { $0.options.outlivesSession = true }
-    }
-
-    /// Returns the same call with this limit on the silence within each send: the time until the head of the response
-    /// is complete, and each pause while a body arrives or leaves. With `nil`, there is no limit.
-    public func timeout(_ limit: Duration?) -> Self {
-        with { $0.options.timeout = .init(duration: limit) }
-    }
-
-    /// Returns the same call with this time limit for everything: waits, token refreshes, backoff and all attempts.
-    /// With `nil`, there is no limit.
-    public func deadline(_ limit: Duration?) -> Self {
-        with { $0.options.deadline = .init(duration: limit) }
-    }
-
-    /// Returns the same call with this retry policy.
-    public func retry(_ policy: RetryPolicy) -> Self {
-        with { $0.options.retry = policy }
-    }
-
-    /// Returns the same call with a key that makes it safe to repeat.
-    public func idempotencyKey(_ key: CallOptions.IdempotencyKey) -> Self {
-        with { $0.options.idempotencyKey = key }
-    }
-
-    /// Returns the same call with that key, which makes it safe to repeat.
-    public func idempotencyKey(_ key: String) -> Self {
-        idempotencyKey(.fixed(key))
-    }
-
-    /// Returns the same call; each send takes `count` permits of the rate limiter.
-    public func permits(_ count: Int) -> Self {
-        with { $0.options.permits = count }
-    }
-
-    /// Returns the same call, for which these statuses are no errors either.
-    ///
-    ///     let photo = try await client.run(Endpoint<Photo?>.get("photos/\(id)").accepting(404))
-    ///
-    /// The response of a call that ends with such a status depends on its type:
-    /// - An optional is `nil`, whatever the body contains.
-    /// - `NoContent` ignores the body, and `Data` is the body as it is.
-    /// - Any other type is decoded from the body, as after a success.
-    ///
-    /// ``APIClient/reply(to:onProgress:)`` returns the status too. Such a response is not retried. A redirect is
-    /// followed all the same, unless ``redirects(_:)`` prevents it, and a 401 still has the token replaced first.
-    /// Downloads and event streams have no use for these statuses, and report them as errors.
-    public func accepting(_ statuses: Int...) -> Self {
-        with { $0.options.acceptedStatuses.formUnion(statuses) }
-    }
-
-    /// Returns the same call, which follows only the redirects that the policy allows.
-    public func redirects(_ policy: RedirectPolicy) -> Self {
-        with { $0.options.redirects = policy }
-    }
-
-    /// Returns the same call, which uses the client's cache by these policies. They replace earlier ones.
-    public func cache(_ policies: CachePolicy...) -> Self {
-        with { $0.options.cache = policies }
-    }
-
-    /// Returns the same call, whose response is cached under that name instead of its URL: for URLs that are signed,
-    /// and so are others each time. All calls with the name have to mean the same response.
-    public func cache(key: String) -> Self {
-        with { $0.options.cacheKey = key }
-    }
-
-    /// Returns the same call, whose cached response has these tags. ``HTTPCache/invalidate(tag:)`` removes it.
-    public func tags(_ tags: String...) -> Self {
-        with { $0.options.tags.formUnion(tags) }
-    }
-
     /// Returns the same call with that header field, which replaces those with the same name; `nil` removes them.
     public func header(_ name: String, _ value: String?) -> Self {
         with { $0.headers[name] = value }
@@ -214,12 +126,7 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         }
     }
 
-    /// Returns the same call with a decoder that replaces the client's.
-    public func decoder(_ decoder: any ResponseDecoder) -> Self {
-        with { $0.options.decoder = decoder }
-    }
-
-    private func with(_ change: (inout Self) -> Void) -> Self {
+    func with(_ change: (inout Self) -> Void) -> Self {
         var copy = self
         change(&copy)
         return copy

@@ -69,8 +69,20 @@ extension ArchiveError: LocalizedError {
 }
 
 extension ArchiveError {
-    /// Most kinds have the same names. Without its folder, a file cannot be written.
     init(_ error: StorageError) {
-        self.init(Kind(rawValue: error.kind.rawValue) ?? .unwritable, error.message)
+        let kind: Kind =
+            switch error.kind {
+            case .unreadable: .unreadable
+            // Without its folder, a file cannot be written.
+            case .unwritable, .missingFolder: .unwritable
+            case .damaged: .damaged
+            case .futureVersion: .futureVersion
+            case .symbolicLink: .symbolicLink
+            case .notAFile: .notAFile
+            case .notPrivate: .notPrivate
+            case .locked: .locked
+            case .cancelled: .cancelled
+            }
+        self.init(kind, error.message)
     }
 }

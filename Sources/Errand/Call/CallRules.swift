@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// The rules of a call: its own options, or the client's where it has none.
 public struct CallRules: Sendable {
     /// Whether the call is signed.
@@ -41,6 +47,27 @@ public struct CallRules: Sendable {
         self.permits = permits
         self.acceptedStatuses = acceptedStatuses
         self.redirects = redirects
+    }
+
+    /// Creates the rules of a call: its own options, or else those of the client.
+    init(_ options: CallOptions, over defaults: CallOptions, isCached: Bool, time: any TimeSource) {
+        self.init(
+            authentication: options.authentication == .automatic ? defaults.authentication : options.authentication,
+            timeout: (options.timeout ?? defaults.timeout)?.duration,
+            deadline: (options.deadline ?? defaults.deadline)?.duration,
+            retry: options.retry ?? defaults.retry ?? .standard,
+            idempotencyKey: options.idempotencyKey.map { $0.value(time: time) }, permits: options.permits,
+            acceptedStatuses: options.acceptedStatuses, redirects: options.redirects ?? defaults.redirects ?? .all)
+        if isCached { cache = CacheRules(options.cache, key: options.cacheKey, tags: options.tags) }
+        outlivesSession = options.outlivesSession
+        sender = options.sender
+        problem = Self.problem("timeout", timeout) ?? Self.problem("deadline", deadline) ?? retry.problem
+        hasOwnConditions = options.hasConditions
+    }
+
+    private static func problem(_ name: String, _ limit: Duration?) -> String? {
+        guard let limit, limit < .zero else { return nil }
+        return "a negative \(name) of \(limit.displayText); use `nil` for none"
     }
 
     /// The rules by which requests are sent.
@@ -87,5 +114,14 @@ final class BoxedRules: Sendable {
 
     init(_ rules: CallRules) {
         self.rules = rules
+    }
+}
+
+extension CallOptions.IdempotencyKey {
+    fileprivate func value(time: any TimeSource) -> String {
+        switch kind {
+        case .unique: time.randomUUID().uuidString
+        case .fixed(let key): key
+        }
     }
 }

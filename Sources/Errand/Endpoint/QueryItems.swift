@@ -73,9 +73,7 @@ extension QueryItems.Item: CustomStringConvertible, CustomReflectable {
 
 /// A type whose values a query can hold.
 ///
-/// Your own types conform without further code if they have a raw value or a description:
-///
-///     enum Order: String, QueryValue { case name, date }
+/// Your own types conform without further code if they have a raw value or a description.
 public protocol QueryValue: Sendable {
     /// Returns a value as text. Several texts repeat the name.
     ///

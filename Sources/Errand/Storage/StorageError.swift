@@ -1,6 +1,6 @@
 /// The reason why a private file could not be read, written or locked.
 package struct StorageError: Error {
-    package enum Kind: String, CaseIterable {
+    package enum Kind: CaseIterable {
         case unreadable, unwritable, damaged, futureVersion, symbolicLink, notAFile, notPrivate, missingFolder, locked,
             cancelled
     }

@@ -161,9 +161,21 @@ public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConv
 }
 
 extension TokenPersistenceError {
-    /// All kinds have the same names.
     init(_ error: StorageError) {
-        self.init(Kind(rawValue: error.kind.rawValue) ?? .other, error.message)
+        let kind: Kind =
+            switch error.kind {
+            case .unreadable: .unreadable
+            case .unwritable: .unwritable
+            case .damaged: .damaged
+            case .futureVersion: .futureVersion
+            case .symbolicLink: .symbolicLink
+            case .notAFile: .notAFile
+            case .notPrivate: .notPrivate
+            case .missingFolder: .missingFolder
+            case .locked: .locked
+            case .cancelled: .other
+            }
+        self.init(kind, error.message)
     }
 }
 
