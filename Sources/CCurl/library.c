@@ -168,6 +168,8 @@ bool ccurl_shares_sessions(void) { return version->version_num >= CCURL_VERSION_
 
 bool ccurl_leaves_lookups(void) { return version->version_num >= CCURL_VERSION_WITH_QUICK_EXIT; }
 
+bool ccurl_leaks_paused(void) { return version->version_num < CCURL_VERSION_WITHOUT_PAUSE_LEAK; }
+
 bool ccurl_keeps_certificates(void) { return version->version_num >= CCURL_VERSION_WITH_KEPT_CERTIFICATES; }
 
 bool ccurl_has_header_fault(void) {

@@ -94,6 +94,10 @@ bool ccurl_hides_proxy_sessions(void);
 // Whether the transfers of a multi handle share their TLS sessions without being asked to (8.12 and later).
 bool ccurl_shares_sessions(void);
 
+// Whether libcurl loses what it has kept of a paused response if the transfer is removed while others use its
+// connection.
+bool ccurl_leaks_paused(void);
+
 // Whether libcurl can remove a transfer without waiting for the thread that looks up its host (7.87 and later).
 bool ccurl_leaves_lookups(void);
 // Returns the system's file of trusted certificates, if libcurl was built for a system that has it elsewhere; NULL if

@@ -13,6 +13,7 @@
 #include "callbacks.h"
 #include "ccurl_decisions.h"
 #include "library.h"
+#include "turn.h"
 #include "unread.h"
 
 #include <pthread.h>
@@ -24,6 +25,8 @@
 
 // How many lookups may hang before others have to wait for them.
 #define MOST_LOOKUPS 1000L
+// How many requests share a connection at most: libcurl's own limit.
+#define MOST_STREAMS 100L
 
 // MARK: What libcurl asks for
 
@@ -119,11 +122,33 @@ bool ccurl_transfer_reset(ccurl_transfer *transfer) {
     return true;
 }
 
+static void limit_streams(ccurl_loop *loop, long count) {
+    ccurl_api.multi_setopt(loop->multi, CCURLMOPT_MAX_CONCURRENT_STREAMS, count);
+}
+
 // Gives libcurl a transfer that is started.
+//
+// A streamed response may stay unread. Over HTTP/2 and HTTP/3 the server may then send as much as libcurl has allowed
+// for a stream, which is 32 MB with 7.88, and libcurl keeps it in memory if it reads the connection for others. So a
+// connection never has two of them: each begins on a connection that is idle, or on a new one. Requests whose
+// responses are collected may join it. With none of these, libcurl does not read while the stream is paused.
+//
+// There is no option for that, but libcurl adds no request to a connection that has as many as may be at once, and it
+// looks for a connection as soon as it works on a transfer that was added. So it does that here, under a limit of one.
 static bool give(ccurl_loop *loop, ccurl_transfer *transfer) {
-    if (ccurl_api.multi_add_handle(loop->multi, transfer->easy) == 0) return true;
-    ccurl_transfer_end(transfer, false);
-    return false;
+    bool begins_alone = ccurl_transfer_begins_alone(transfer);
+    if (begins_alone) {
+        // Those that were added before may share.
+        ccurl_turn_begin_added(loop);
+        limit_streams(loop, 1);
+    }
+    bool is_added = ccurl_api.multi_add_handle(loop->multi, transfer->easy) == 0;
+    if (begins_alone) {
+        if (is_added) ccurl_turn_begin_added(loop);
+        limit_streams(loop, MOST_STREAMS);
+    }
+    if (!is_added) ccurl_transfer_end(transfer, false);
+    return is_added;
 }
 
 static void choose_read_size(ccurl_loop *loop, ccurl_transfer *transfer) {
@@ -146,6 +171,7 @@ bool ccurl_loop_may_use_http3(const ccurl_loop *loop, const ccurl_transfer *tran
 bool ccurl_loop_has_http3(const ccurl_loop *loop, uint64_t to) { return ccurl_sockets_have_http3(&loop->sockets, to); }
 
 static void choose_connection(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share) {
+    may_share = may_share && !ccurl_transfer_begins_alone(transfer);
     ccurl_api.easy_setopt(transfer->easy, CCURLOPT_PIPEWAIT, may_share ? 1L : 0L);
     if (ccurl_origins_contains(&loop->http1, transfer->request.origin)) ccurl_transfer_downgrade(transfer);
 }
@@ -189,6 +215,7 @@ void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer) {
     // where it is, the handle finds that it may not open a socket; then it ends.
     if (!ccurl_leaves_lookups() && ccurl_loop_leave_lookup(loop, transfer)) return;
     forget(loop, transfer);
+    if (transfer->is_paused && ccurl_leaks_paused()) ccurl_transfer_discard(transfer);
     detach(loop, transfer);
     ccurl_transfer_end(transfer, false);
 }

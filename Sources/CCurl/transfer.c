@@ -151,10 +151,25 @@ ccurl_code ccurl_transfer_resume(ccurl_transfer *transfer) {
     return ccurl_api.easy_pause(transfer->easy, CCURLPAUSE_CONT);
 }
 
+static size_t discard(char *bytes, size_t size, size_t count, void *context) {
+    (void)bytes, (void)context;
+    return size * count;
+}
+
+void ccurl_transfer_discard(ccurl_transfer *transfer) {
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_WRITEFUNCTION, discard);
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_HEADERFUNCTION, discard);
+    ccurl_transfer_resume(transfer);
+}
+
 // MARK: What is known of it
 
 ccurl_request ccurl_transfer_request(const ccurl_transfer *transfer) { return transfer->request; }
 bool ccurl_transfer_is_streamed(const ccurl_transfer *transfer) { return transfer->hooks.on_body != NULL; }
+
+bool ccurl_transfer_begins_alone(const ccurl_transfer *transfer) {
+    return transfer->request.is_encrypted && ccurl_transfer_is_streamed(transfer);
+}
 
 long ccurl_transfer_get_long(const ccurl_transfer *transfer, ccurl_info info) {
     long value = 0;

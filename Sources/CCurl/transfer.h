@@ -129,6 +129,8 @@ void ccurl_transfer_leave(ccurl_transfer *transfer);
 
 // Whether the response is handed over as it comes.
 bool ccurl_transfer_is_streamed(const ccurl_transfer *transfer);
+// Whether it begins on a connection that no other request uses: see ccurl_loop_add.
+bool ccurl_transfer_begins_alone(const ccurl_transfer *transfer);
 // Whether it runs, and has no connection yet on which it can be sent.
 bool ccurl_transfer_is_connecting(const ccurl_transfer *transfer);
 // Whether libcurl has begun to send the request on some connection.
@@ -155,5 +157,7 @@ void ccurl_transfer_set_special_long(ccurl_transfer *transfer, ccurl_option opti
 void ccurl_transfer_downgrade(ccurl_transfer *transfer);
 // Resumes a paused response.
 ccurl_code ccurl_transfer_resume(ccurl_transfer *transfer);
+// Has libcurl forget what it has kept of a paused response. The transfer has to be removed then.
+void ccurl_transfer_discard(ccurl_transfer *transfer);
 
 #endif

@@ -4,7 +4,7 @@
 // and spares the loop's thread one of its two turns: only the response wakes it, if that has not come at once. Both
 // threads work under one lock of the caller's. What the other thread does is short, because it waits for nothing and
 // opens no connection: if there is need of one, the transfer ends, and the loop's thread starts it again.
-#include "parts.h"
+#include "turn.h"
 
 #if defined(__linux__)
 
@@ -77,6 +77,11 @@ static void act(ccurl_loop *loop, int socket, int ready) {
     ccurl_fairness_begin(&loop->fairness);
     ccurl_api.multi_socket_action(loop->multi, socket, ready, &running);
     ccurl_flood_end(&loop->flood);
+}
+
+void ccurl_turn_begin_added(ccurl_loop *loop) {
+    loop->due = -1;
+    act(loop, CCURL_SOCKET_TIMEOUT, 0);
 }
 
 // What the system has refused for want of memory it may allow later; until then, the timeouts of calls hold. Another
@@ -175,22 +180,19 @@ void ccurl_loop_work(ccurl_loop *loop) {
     read_on(loop);
     // Those that are still awaited set it again at the end of the turn.
     loop->handshake_due = -1;
-    if (loop->due < 0 || loop->due > ccurl_now()) return;
-    loop->due = -1;
-    act(loop, CCURL_SOCKET_TIMEOUT, 0);
+    if (loop->due >= 0 && loop->due <= ccurl_now()) ccurl_turn_begin_added(loop);
 }
 
 // MARK: A turn of another thread
 
 bool ccurl_loop_can_send_at_once(const ccurl_loop *loop, const ccurl_transfer *transfer) {
-    return ccurl_upload_leaves_with_head(&transfer->upload) &&
+    return !ccurl_transfer_begins_alone(transfer) && ccurl_upload_leaves_with_head(&transfer->upload) &&
            ccurl_sockets_have_idle(&loop->sockets, transfer->request.origin, ccurl_now());
 }
 
 static void send_on_callers_thread(ccurl_loop *loop) {
     loop->is_on_callers_thread = true;
-    loop->due = -1;
-    act(loop, CCURL_SOCKET_TIMEOUT, 0);
+    ccurl_turn_begin_added(loop);
     loop->is_on_callers_thread = false;
 }
 

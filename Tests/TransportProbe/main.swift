@@ -23,6 +23,10 @@ import Darwin
 //     TransportProbe peaks URL...
 //         sends GETs one after the other with one transport; prints for each the status or the kind of failure, and by
 //         how many megabytes the most memory of the process has grown
+//     TransportProbe unread URL AUTHORITIES STREAMS OTHER
+//         begins so many streams, which it does not read, and makes calls to the same server; prints how many megabytes
+//         of memory that takes, how many are left at the end, and how long calls to OTHER took: at the median, and at
+//         most
 //     TransportProbe bodies AUTHORITIES URL...
 //         sends GETs one after the other with one transport, which trusts that file of certificates; prints each body
 //     TransportProbe together AUTHORITIES URL...
@@ -121,6 +125,10 @@ case "series":
     await transport.shutdown()
 case "peaks":
     try await Peaks(urls: arguments.dropFirst().map(\.self)).report()
+case "unread" where arguments.count == 5:
+    try await UnreadStreams(
+        url: arguments[1], authorities: arguments[2], count: Int(arguments[3]) ?? 0, other: arguments[4]
+    ).report()
 case "bodies":
     var options = CurlTransport.Options()
     options.certificateAuthorities = arguments[1]

@@ -77,6 +77,7 @@ typedef enum {
 typedef enum {
     CCURLMOPT_PIPELINING = 3,
     CCURLMOPT_MAXCONNECTS = 6,
+    CCURLMOPT_MAX_CONCURRENT_STREAMS = 16,
     CCURLMOPT_RESOLVE_THREADS_MAX = 20,
     CCURLMOPT_QUICK_EXIT = 21,
     CCURLMOPT_SOCKETDATA = 10002,
@@ -196,6 +197,8 @@ enum {
     CCURL_VERSION_WITHOUT_HEADER_FAULT = 0x080100,
     // What its TLS libraries write goes through libcurl.
     CCURL_VERSION_WITHOUT_PIPE_SIGNAL = 0x075800,
+    // What it has kept of a paused response is freed with the transfer, also if others use its connection.
+    CCURL_VERSION_WITHOUT_PAUSE_LEAK = 0x080700,
     // The handles of a multi handle share their TLS sessions by themselves.
     CCURL_VERSION_WITH_SHARED_SESSIONS = 0x080c00,
     // From the first to before the second, the TLS session of a proxy is hidden from a request of plain http: 8.16.0

@@ -83,8 +83,8 @@ extension CurlTransport {
         /// Raise the number for an origin with many long streams.
         public var connectionsPerOrigin = 64
         /// The greatest number of a client's requests to one origin at once over HTTP/2 or HTTP/3, where they share a
-        /// connection as far as the server allows; 100 by default. Whether an origin speaks one of them shows with the
-        /// first connection to it.
+        /// connection as far as the server allows, except that no two streams do; 100 by default. Whether an origin
+        /// speaks one of them shows with the first connection to it.
         public var streamsPerOrigin = 100
         /// When requests go over HTTP/3; never by default. ``Timings/httpVersion`` is the version of a response.
         public var http3 = HTTP3.never

@@ -47,8 +47,9 @@ public final class CurlTransport: Transport {
     /// Sends the request, and returns the response when its body is complete or, as a stream, when its head is.
     ///
     /// A stream holds the connection until it has been read or dropped. While the stream is not read, the connection
-    /// is not read either. Canceling ends the exchange at once; on a shared connection of HTTP/2 or HTTP/3, the server
-    /// may learn of that only with the next exchange.
+    /// is not read either, unless other calls share it: then at most 64 MB of the stream wait in memory. Canceling ends
+    /// the exchange at once; on a shared connection of HTTP/2 or HTTP/3, the server may learn of that only with the
+    /// next exchange.
     public func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
         guard context.client == nil else { return try await exchange(request, context) }
         return try await boundedExchange(request, context)
