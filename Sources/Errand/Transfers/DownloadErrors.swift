@@ -1,5 +1,14 @@
 /// What can go wrong with a download beside what goes wrong with any call.
 extension ServiceError {
+    /// Whether the session of the call is over for good.
+    var isEndOfSession: Bool {
+        guard case .sessionExpired(let expiry) = self else { return false }
+        return switch expiry.reason {
+        case .refreshRefused, .notRefreshable, .signedOut, .otherSession, .damaged: true
+        case .tooManyRefreshes, .unreadable: false
+        }
+    }
+
     var isDigestMismatch: Bool {
         if case .transport(let failure) = self { failure.kind == .digestMismatch } else { false }
     }

@@ -76,6 +76,29 @@ import Testing
         try await expectAnew(client)
     }
 
+    @Test("D15: a part whose session ends during the download is removed, also one that it has resumed")
+    func endedSession() async throws {
+        let tokens = TokenStore(persistence: .memory) { $0 }
+        let client = client { $0.tokens = tokens }
+        let head = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 5000\r\n\r\n"
+        for isResumed in [false, true] {
+            await tokens.signIn(Token(accessToken: "ann"))
+            if isResumed { try await breakOff(client) }
+            server.on(.get, "/file") { _ in
+                let bytes = isResumed ? Data() : Data(head.utf8) + Data(count: 1000)
+                return LoopbackReply([.write(bytes), .silence])
+            }
+            let before = server.received.count
+            let download = Task { try await client.download(.get("file"), to: target) }
+            await server.received(atLeast: before + 1)
+            await tokens.signOut()
+            await #expect(throws: ServiceError.sessionExpired(.init(.signedOut, mayHaveReachedServer: true))) {
+                try await download.value
+            }
+            for name in [".part", ".part.json"] { #expect(!FileManager.default.fileExists(atPath: target + name)) }
+        }
+    }
+
     @Test("D15: who has other cookies in the jar gets no byte of the part; who has the same goes on")
     func otherCookies() async throws {
         server.on(.get, "/login") { request in
