@@ -63,6 +63,9 @@ import Darwin
 //     TransportProbe hung BASE HUNG HEALTHY
 //         uses files in the folder HUNG, whose disk hangs, and beside them files in HEALTHY; prints for each kind of
 //         work how many milliseconds it took at most
+//     TransportProbe folders PATTERN COUNT HEALTHY OTHER
+//         uses files in so many folders, whose names are the pattern and a number, and whose disk hangs; prints how
+//         long calls to OTHER took beside that, and how many milliseconds it took at most to save a value in HEALTHY
 //     TransportProbe cache FOLDER CALLS
 //         makes calls in eight tasks that fill a cache of one megabyte in the folder: so many each, or without an end
 //         if that is 0; prints a line after the first call, one for each value that is wrong and each call that fails,
@@ -191,6 +194,23 @@ case "limited" where arguments.count == 3:
     }
 case "hung" where arguments.count == 4:
     await HungDisk(base: arguments[1], hung: arguments[2], healthy: arguments[3]).report()
+case "folders" where arguments.count == 5:
+    let beside = Beside(arguments[4], on: CurlTransport())
+    let work = (0..<(Int(arguments[2]) ?? 0)).map { number in
+        Task { try await ValueArchive<Int>(path: "\(arguments[1])\(number)/archive").save(1) }
+    }
+    // The disk hangs by then, which nothing reports.
+    try await Task.sleep(for: .milliseconds(100))
+    var slowest = Duration.zero
+    for number in 0..<30 {
+        let archive = ValueArchive<Int>(path: "\(arguments[3])/archive-\(number)")
+        slowest = max(slowest, try await ContinuousClock().measure { try await archive.save(1) })
+        try await Task.sleep(for: .milliseconds(50))
+    }
+    await beside.report()
+    print(Int(slowest / .milliseconds(1)))
+    // The work that hangs would end only with the disk.
+    exit(0)
 case "cache" where arguments.count == 3:
     await CacheFilling(folder: arguments[1], calls: Int(arguments[2]) ?? 0).report()
 case "torture" where arguments.count == 4:

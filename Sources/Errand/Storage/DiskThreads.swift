@@ -24,6 +24,8 @@ package final class DiskThreads: Sendable {
         var idle = 0
         /// Whether an alarm is set to look for stuck work.
         var isWatched = false
+        /// The disks whose folders are looked at, each by a thread, and whether more work is stuck since that began.
+        var unclear: [String: Bool] = [:]
     }
 
     /// What a thread has done before: nothing if it was started or woken, or a job.
@@ -39,19 +41,24 @@ package final class DiskThreads: Sendable {
         var check: Instant?
     }
 
-    static let shared = DiskThreads()
+    static let shared = DiskThreads(disks: .shared)
     /// The Keychain may ask the user before it answers, and no file has to wait for that.
     static let keychain = DiskThreads()
 
     private let idleSeconds: Int
     private let time: any TimeSource
+    private let disks: Disks?
     private let state: Lock<State>
     private let wakeUps = WakeUps()
 
-    /// Creates a pool of threads, each of which ends after that many seconds without work.
-    init(_ limits: Schedule.Limits = .init(), idleSeconds: Int = 5, time: any TimeSource = .system) {
+    /// Creates a pool of threads, each of which ends after that many seconds without work. Without `disks`, each folder
+    /// counts as a disk.
+    init(
+        _ limits: Schedule.Limits = .init(), idleSeconds: Int = 5, time: any TimeSource = .system, disks: Disks? = nil
+    ) {
         self.idleSeconds = idleSeconds
         self.time = time
+        self.disks = disks
         state = Lock(State(schedule: DiskSchedule(limits)))
     }
 
@@ -66,8 +73,9 @@ package final class DiskThreads: Sendable {
     /// Hands over a job, which is run when it has a place.
     @discardableResult
     func submit(at place: DiskPlace, _ job: @escaping Job) -> Schedule.Ticket {
+        let disk = disks?.disk(of: place) ?? place.folder
         let (ticket, actions) = state.withLock { state in
-            (state.schedule.submit(job, at: place), dispatch(&state))
+            (state.schedule.submit(job, at: place, on: disk), dispatch(&state))
         }
         if !carryOut(actions) {
             // The system has no thread left, and none is free to come: the caller waits.
@@ -122,7 +130,7 @@ package final class DiskThreads: Sendable {
         for _ in 0..<actions.wakeUps { wakeUps.raise() }
         if let check = actions.check { watch(from: check) }
         var hasThread = true
-        for _ in 0..<actions.starts where !startThread() {
+        for _ in 0..<actions.starts where !startThread({ self.work() }) {
             let isFirst = state.withLock { state in
                 state.threads -= 1
                 state.coming -= 1
@@ -139,20 +147,51 @@ package final class DiskThreads: Sendable {
     /// Looks for stuck work at that instant, and replaces its places.
     private func watch(from instant: Instant) {
         _ = time.schedule(at: instant, for: .watch("the end of work on a file")) {
-            let actions = self.state.withLock { state in
+            let (actions, unclear) = self.state.withLock { state in
                 state.isWatched = false
-                state.schedule.replaceStuck(at: self.time.now)
-                return self.dispatch(&state)
+                let disks = state.schedule.replaceStuck(at: self.time.now)
+                return (self.dispatch(&state), disks.filter { state.unclear.updateValue(true, forKey: $0) == nil })
             }
             self.carryOut(actions)
+            guard self.disks != nil else { return }
+            for disk in unclear where !self.startThread({ self.look(on: disk) }) {
+                self.state.withLock { $0.unclear[disk] = nil }
+            }
         }
     }
 
-    private func startThread() -> Bool {
+    /// Looks which folders, of those that seem to be on a disk with stuck work, are on another one, and moves them. If
+    /// the disk hangs, so does this.
+    private func look(on disk: String) {
+        while let places = unclearPlaces(on: disk) {
+            for place in places {
+                guard let other = disks?.look(at: place, on: disk) else { continue }
+                let actions = state.withLock { state in
+                    state.schedule.move(place.folder, to: other)
+                    return dispatch(&state)
+                }
+                carryOut(actions)
+            }
+        }
+    }
+
+    /// Returns where to look; `nil` if no work has been stuck since the last look.
+    private func unclearPlaces(on disk: String) -> [DiskPlace]? {
+        state.withLock { state in
+            guard state.unclear[disk] == true else {
+                state.unclear[disk] = nil
+                return nil
+            }
+            state.unclear[disk] = false
+            return state.schedule.places(on: disk)
+        }
+    }
+
+    private func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
         #if os(Linux)
-        return SystemThread.start { self.work() }
+        return SystemThread.start(body)
         #else
-        DispatchQueue.global().async { self.work() }
+        DispatchQueue.global().async(execute: body)
         return true
         #endif
     }

@@ -4,11 +4,16 @@ import Testing
 
 @Suite("Which work on files runs") struct DiskScheduleTests {
     private var schedule = DiskSchedule<String>(.init(places: 3, threads: 16, timeLimit: .seconds(1)))
+    /// The disks of folders; each of the others is a disk of its own.
+    private var disks: [String: String] = [:]
     private var tickets: [String: Int] = [:]
 
     /// Submits work whose name is that of a file, and perhaps a number.
     private mutating func submit(_ names: String...) {
-        for name in names { tickets[name] = schedule.submit(name, at: place(name)) }
+        for name in names {
+            let place = place(name)
+            tickets[name] = schedule.submit(name, at: place, on: disks[place.folder] ?? place.folder)
+        }
     }
 
     private func place(_ name: String) -> DiskPlace { DiskPlace(String(name.prefix { $0 != "#" })) }
@@ -28,7 +33,12 @@ import Testing
     }
 
     private mutating func replaceStuck(at seconds: Int) {
-        schedule.replaceStuck(at: .zero.advanced(by: .seconds(seconds)))
+        _ = stuckDisks(at: .seconds(seconds))
+    }
+
+    /// Replaces stuck work, and returns its disks.
+    private mutating func stuckDisks(at duration: Duration) -> Set<String> {
+        schedule.replaceStuck(at: .zero.advanced(by: duration))
     }
 
     @Test("work on one file is done one after the other, in order; that on others is not held up")
@@ -46,7 +56,7 @@ import Testing
         #expect(schedule.waiting == 0 && schedule.stuck == 0)
     }
 
-    @Test("C92 a folder never has all places, however much work it has")
+    @Test("C92 a disk never has all places, however much work it has")
     mutating func oneFolder() {
         submit("a/1", "a/2", "a/3", "a/4", "b/1")
         #expect(begin() == ["a/1", "b/1", "a/2"])
@@ -58,7 +68,7 @@ import Testing
         #expect(begin() == ["a/3"])
     }
 
-    @Test("folders are served in rotation, and so are the files of a folder")
+    @Test("disks are served in rotation, and so are the folders of a disk and the files of a folder")
     mutating func rotation() {
         submit("a/1#1", "a/1#2", "a/2#1", "a/2#2", "b/1#1", "c/1#1", "c/1#2")
         #expect(begin() == ["a/1#1", "b/1#1", "c/1#1"])
@@ -69,6 +79,12 @@ import Testing
         #expect(begin() == ["a/1#2", "c/1#2"])
         end("a/1#2", "a/2#1")
         #expect(begin() == ["a/2#2"])
+        end("c/1#2", "a/2#2")
+        for folder in ["d", "e"] { disks[folder] = "disk" }
+        submit("d/1", "d/2", "e/1", "d/3")
+        #expect(begin() == ["d/1", "e/1"])
+        end("d/1")
+        #expect(begin() == ["d/2"])
     }
 
     @Test("C92 work that is stuck keeps no place from other work, and counts again when it is done")
@@ -76,11 +92,11 @@ import Testing
         submit("a/1", "b/1", "c/1", "d/1", "e/1")
         #expect(begin() == ["a/1", "b/1", "c/1"])
         #expect(schedule.nextCheck == .zero.advanced(by: .seconds(1)))
-        schedule.replaceStuck(at: .zero.advanced(by: .milliseconds(999)))
+        #expect(stuckDisks(at: .milliseconds(999)) == [])
         #expect(begin() == [])
         end("c/1")
         #expect(begin(at: 1) == ["d/1"])
-        replaceStuck(at: 1)
+        #expect(stuckDisks(at: .seconds(1)) == ["a", "b"])
         #expect(schedule.stuck == 2)
         #expect(begin(at: 1) == ["e/1"])
         #expect(schedule.nextCheck == nil, "nothing waits")
@@ -91,7 +107,7 @@ import Testing
         #expect(schedule.nextCheck == .zero.advanced(by: .seconds(2)))
     }
 
-    @Test("C92 a folder whose disk hangs gets a part of the threads, and all together no more than there may be")
+    @Test("C92 a disk that hangs gets a part of the threads, and all together no more than there may be")
     mutating func bounds() {
         var begun: [String] = []
         for folder in "abcdefghijkl" { for file in 0..<10 { submit("\(folder)/\(file)") } }
@@ -106,6 +122,54 @@ import Testing
         // When some of it ends, the next begins.
         end(begun[0])
         #expect(begin(at: 100).count == 1)
+    }
+
+    @Test("C92 a disk with stuck work does one more piece of work at a time, however many folders it has")
+    mutating func oneDisk() {
+        for folder in 0..<80 {
+            disks["\(folder)"] = "hung"
+            submit("\(folder)/x")
+        }
+        #expect(begin().count == 2)
+        submit("healthy/x")
+        #expect(begin() == ["healthy/x"])
+        var begun = 2
+        for second in 1..<20 {
+            end("healthy/x")
+            replaceStuck(at: second)
+            submit("healthy/x")
+            let next = begin(at: second)
+            #expect(next.contains("healthy/x"))
+            begun += next.count - 1
+            #expect(next.count <= 2)
+        }
+        #expect(begun == 2, "an eighth of the threads")
+    }
+
+    @Test("C92 a folder that turns out to be on another disk moves there, with its work")
+    mutating func moved() {
+        for folder in ["a", "b", "c", "d"] { disks[folder] = "disk" }
+        submit("a/1", "a/2", "b/1", "c/1", "d/1")
+        #expect(begin() == ["a/1", "b/1"])
+        end("b/1")
+        #expect(begin() == ["c/1"])
+        end("c/1")
+        #expect(begin() == ["d/1"])
+        #expect(stuckDisks(at: .seconds(1)) == ["disk"])
+        submit("b/1", "c/1")
+        #expect(begin(at: 1) == [], "the disk has its part of the threads")
+        #expect(Set(schedule.places(on: "disk").map(\.folder)) == ["a", "b", "c", "d"])
+        schedule.move("a", to: "hung")
+        schedule.move("a", to: "hung")
+        #expect(schedule.places(on: "hung").map(\.folder) == ["a"])
+        schedule.move("unknown", to: "hung")
+        #expect(begin(at: 1) == ["b/1", "a/2"])
+        end("d/1")
+        #expect(begin(at: 1) == ["c/1"])
+        end("a/1", "a/2", "b/1", "c/1")
+        #expect(schedule.waiting == 0 && schedule.stuck == 0)
+        submit("a/1", "a/2", "b/1")
+        #expect(begin(at: 1) == ["a/1", "b/1"], "what is idle is forgotten")
     }
 
     @Test("work that is withdrawn is not done, and what comes after it is")
@@ -144,7 +208,9 @@ import Testing
                 guard let name = running.randomElement(using: &random) else { break }
                 running.removeAll { $0 == name }
                 end(name)
-            case 4: replaceStuck(at: step / 10)
+            case 4:
+                replaceStuck(at: step / 10)
+                if random.int(0...3) == 0 { schedule.move("\(random.int(0...4))", to: "\(random.int(0...2))") }
             default:
                 guard let (name, ticket) = tickets.sorted(by: { $0.value < $1.value }).randomElement(using: &random),
                     schedule.withdraw(ticket, at: place(name)) != nil

@@ -17,7 +17,7 @@ import Testing
             return await group.reduce(0, +)
         }
         #expect(sum == 500_500)
-        #expect((1...3).contains(threads.counts.threads))
+        #expect((1...4).contains(threads.counts.threads))
     }
 
     @Test("work that throws throws the same error to its caller")

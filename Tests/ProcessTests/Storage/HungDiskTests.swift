@@ -23,8 +23,11 @@ struct HungDiskTests {
         }
     }
 
-    /// Compiles a library with which every look at a file in the folder takes ten seconds.
+    /// Compiles a library with which the folder is a disk of its own, and every look at a path that begins with its
+    /// path takes ten seconds.
     private func hanging(_ folder: String) async throws -> [String: String] {
+        let mounts = try String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
+        try scratch.write("\(mounts)1 1 0:9999 / \(folder) rw - hung hung rw\n", to: "mounts")
         return try await scratch.preloading(
             """
             #define _GNU_SOURCE
@@ -45,6 +48,7 @@ struct HungDiskTests {
                     mode_t mode = va_arg(more, mode_t); \\
                     va_end(more); \\
                     hang(path); \\
+                    if (!strcmp(path, "/proc/self/mountinfo")) path = "\(scratch.path("mounts"))"; \\
                     return REAL(#name, const char *, int, mode_t)(path, flags, mode); \\
                 }
             OPEN(open)
@@ -84,6 +88,25 @@ struct HungDiskTests {
         for what in ["uploads", "downloads", "sessions"] {
             #expect(milliseconds[what] ?? 0 >= 500, "\(what): \(lines)")
         }
+    }
+
+    @Test(
+        "C92: however many folders of it are used, and by links, too, files on other disks are served",
+        .timeLimit(.minutes(10)), arguments: [false, true])
+    func manyFolders(byLinks: Bool) async throws {
+        let (hung, healthy) = (scratch.path("hung"), scratch.path("healthy"))
+        for number in 0..<80 {
+            #expect(mkdir("\(hung)/\(number)", 0o700) == 0)
+            let link = "\(hung)-\(number)"
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "\(hung)/\(number)")
+        }
+        let pattern = byLinks ? "\(hung)-" : "\(hung)/"
+        let child = try await Child("TransportProbe", ["folders", pattern, "80", healthy, "\(server.baseURL)/number"], environment: hanging(hung))
+        let (lines, status) = try await child.end()
+        #expect(status == 0 && lines.count == 2)
+        CallsBeside.expect(lines)
+        let took = try #require(lines.last.flatMap { Int($0) }, "\(lines)")
+        #expect(took < 5000, "of the ten seconds of the disk")
     }
 }
 #endif
