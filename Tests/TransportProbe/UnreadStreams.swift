@@ -19,12 +19,12 @@ struct UnreadStreams {
     let other: String
 
     /// Prints how many megabytes of memory the streams take beside calls, how many are left when they have been
-    /// dropped, and how long the calls to the other server took: at the median, and at most, in milliseconds.
+    /// dropped, and how long the calls to the other server took.
     func report() async throws {
         var options = CurlTransport.Options()
         options.certificateAuthorities = authorities
         let transport = CurlTransport(options)
-        let beside = Task { await Self.calls(to: other, on: transport) }
+        let beside = Beside(other, on: transport)
         try await call("x", on: transport)
         let before = Self.megabytes
         var streams: [HTTPResponse] = []
@@ -43,13 +43,11 @@ struct UnreadStreams {
             _ = await held.result
         }
         try await call("x", on: transport)
-        beside.cancel()
-        let took = await beside.value.sorted()
+        await beside.report()
         await transport.shutdown()
         // A handle is freed by the task that was the last to use it.
         try await Task.sleep(for: .milliseconds(200))
         print("left", Self.megabytes - before)
-        if let most = took.last { print("calls", took.count, took[took.count / 2], most) }
     }
 
     /// Makes calls until the streams have been sent what the server may send.
@@ -69,20 +67,6 @@ struct UnreadStreams {
     private func call(_ path: String, on transport: CurlTransport) async throws {
         let request = HTTPRequest(method: .get, url: try HTTPURL("\(url)/\(path)"))
         _ = try await transport.send(request, context: TransportContext())
-    }
-
-    /// Makes calls until the task is canceled, and returns how many milliseconds each took.
-    private static func calls(to url: String, on transport: CurlTransport) async -> [Int] {
-        var took: [Int] = []
-        while !Task.isCancelled {
-            let start = ContinuousClock.now
-            guard let url = try? HTTPURL(url),
-                (try? await transport.send(HTTPRequest(method: .get, url: url), context: TransportContext())) != nil
-            else { continue }
-            took.append(Int(start.duration(to: .now) / .milliseconds(1)))
-            try? await Task.sleep(for: .milliseconds(2))
-        }
-        return took
     }
 
     private static var megabytes: Int {

@@ -25,8 +25,7 @@ import Darwin
 //         how many megabytes the most memory of the process has grown
 //     TransportProbe unread URL AUTHORITIES STREAMS OTHER
 //         begins so many streams, which it does not read, and makes calls to the same server; prints how many megabytes
-//         of memory that takes, how many are left at the end, and how long calls to OTHER took: at the median, and at
-//         most
+//         of memory that takes, how long calls to OTHER took beside it, and how many megabytes are left at the end
 //     TransportProbe bodies AUTHORITIES URL...
 //         sends GETs one after the other with one transport, which trusts that file of certificates; prints each body
 //     TransportProbe together AUTHORITIES URL...
@@ -40,6 +39,9 @@ import Darwin
 //         makes so many calls at once, with that timeout, to a host whose lookup reads the FIFO GATE until that is
 //         closed: never, or when the first call, which is cancelled, has ended; prints how many have ended in which
 //         way, and how many threads libcurl has then
+//     TransportProbe names COUNT OTHER
+//         makes calls to so many hosts whose lookups hang, and calls OTHER beside them; prints how many have ended in
+//         which way, and how many threads libcurl has then
 //     TransportProbe starving ATTACKED AUTHORITIES
 //         calls ATTACKED, whose body never ends, eight times at once; prints for how many milliseconds libcurl's thread
 //         has worked during the slowest call to another server beside them, during one to ATTACKED with a deadline
@@ -172,6 +174,8 @@ case "lookups" where [6, 7].contains(arguments.count):
         gate: arguments[4], lookupEnds: arguments[5] == "later",
         authorities: arguments.count > 6 ? arguments[6] : nil
     ).report()
+case "names" where arguments.count == 3:
+    try await ManyNames(count: Int(arguments[1]) ?? 0, other: arguments[2]).report()
 case "starving" where arguments.count == 4:
     try await Starving(attacked: arguments[1], authorities: arguments[2], calls: Int(arguments[3]) ?? 0).report()
 case "leftovers" where arguments.count == 3:

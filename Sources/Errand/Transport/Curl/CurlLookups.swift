@@ -1,8 +1,10 @@
 #if os(Linux)
-/// Which requests may look up their hosts: one at a time for each origin. The others wait for its outcome.
+/// Which requests may look up their hosts: one at a time for each origin, and those of some origins at a time. The
+/// others wait for its outcome, or in line.
 ///
 /// libcurl starts a thread for each lookup, and a name server that does not respond holds it for many seconds, even if
-/// no request waits for it any more. After a lookup libcurl knows the address for a minute, and requests need none.
+/// no request waits for it any more, or the transport is shut down. After a lookup libcurl knows the address for a
+/// minute, and requests need none.
 ///
 /// Where requests may turn out to share connections, the lookup lasts until the leader has its connection: see
 /// `CurlMultiplexing`.
@@ -10,13 +12,15 @@
 /// An origin is in one of these states:
 ///
 /// - unknown: the next request looks its host up.
+/// - in line: as many lookups are under way as may be; all its requests wait.
 /// - being looked up, by a request (`leader`) or for none any more: further requests wait.
 /// - known, for a while: requests do not wait.
 ///
-/// What moves it: `begin` (unknown, or known for too long, to being looked up) and `end`, with `.found` or `.reused`
-/// (to known), `.failed` (to unknown; those who wait fail too) or `.none` (the first of those who wait looks it up). A
-/// request that waits can leave; a leader can abandon its lookup, which goes on. A connection to the origin that
-/// becomes free in that time lets one request through.
+/// What moves it: `begin` (unknown, or known for too long, to being looked up or in line), `next` (in line to being
+/// looked up) and `end`, with `.found` or `.reused` (to known), `.failed` (to unknown; those who wait fail too) or
+/// `.none` (the first of those who wait looks it up, after those in line). A request that waits can leave; a leader can
+/// abandon its lookup, which goes on. A connection to the origin that becomes free in that time lets one request
+/// through.
 struct CurlLookups<Request: Hashable> {
     /// How a lookup has ended: with an address, with a connection that was kept, without an address, or not at all.
     enum Outcome {
@@ -36,6 +40,11 @@ struct CurlLookups<Request: Hashable> {
 
     private struct Underway {
         var leader: Request?
+        /// Its place in line; `nil` once its lookup has begun.
+        var place: Int?
+        /// Whether its host has a name, and whether that may be being looked up now.
+        let hasName: Bool
+        var isCounted = false
         /// Those who wait, by their places.
         var waiting: [Int: Request] = [:]
         var next = 0
@@ -43,6 +52,14 @@ struct CurlLookups<Request: Hashable> {
         var free = 0
     }
 
+    /// How many lookups are under way at most: more than programs call hosts for the first time at once, and few enough
+    /// threads if all of them hang.
+    private let most: Int
+    private var counted = 0
+    /// The origins in line, by their places. No origin has a lower place than the first of these, and the next one gets
+    /// the second.
+    private var line: [Int: UInt64] = [:]
+    private var (first, end) = (0, 0)
     private var states: [UInt64: State] = [:]
     /// The requests that look up the hosts of these origins.
     private(set) var leaders: [Request: UInt64] = [:]
@@ -51,11 +68,17 @@ struct CurlLookups<Request: Hashable> {
     /// At this number of origins, those that are known no longer are forgotten.
     private var sweepsAt = 1024
 
+    init(most: Int = 32) {
+        self.most = most
+    }
+
     /// The number of origins of which something is known.
     var origins: Int { states.count }
 
-    /// Returns whether the request may begin. If not, it waits.
-    mutating func begin(_ request: Request, to origin: UInt64, at now: Instant) -> Bool {
+    /// Returns whether the request may begin. If not, it waits. `hasName` is whether its host has to be looked up.
+    mutating func begin(
+        _ request: Request, to origin: UInt64, hasName: Bool = true, at now: Instant
+    ) -> Bool {
         if case .known(let end) = states[origin], now < end { return true }
         let place: Int?? = change(origin) { lookup in
             guard lookup.free == 0 else {
@@ -71,15 +94,69 @@ struct CurlLookups<Request: Hashable> {
             return place == nil
         }
         if states.count >= sweepsAt { sweep(now) }
-        leaders[request] = origin
-        states[origin] = .underway(Underway(leader: request))
+        var lookup = Underway(hasName: hasName)
+        // No request overtakes those in line, not even the next one to an origin that was just looked up in vain.
+        guard !hasName || (counted < most && line.isEmpty) else {
+            lookup.place = end
+            lookup.waiting = [0: request]
+            lookup.next = 1
+            line[end] = origin
+            end += 1
+            places[request] = (origin, 0)
+            states[origin] = .underway(lookup)
+            return false
+        }
+        lead(request, to: origin, &lookup)
         return true
+    }
+
+    /// Returns the next request in line, if it may begin.
+    mutating func next() -> Request? {
+        while counted < most, !line.isEmpty {
+            first += 1
+            guard let origin = line.removeValue(forKey: first - 1), case .underway(var lookup) = states[origin] else {
+                continue
+            }
+            guard let place = lookup.waiting.keys.min(), let request = lookup.waiting.removeValue(forKey: place) else {
+                // All have begun on connections that became free.
+                states[origin] = nil
+                continue
+            }
+            places[request] = nil
+            lookup.place = nil
+            lead(request, to: origin, &lookup)
+            return request
+        }
+        return nil
+    }
+
+    private mutating func lead(_ request: Request, to origin: UInt64, _ lookup: inout Underway) {
+        lookup.leader = request
+        lookup.isCounted = lookup.hasName
+        if lookup.isCounted { counted += 1 }
+        leaders[request] = origin
+        states[origin] = .underway(lookup)
+    }
+
+    /// Notes that the host of that origin, which a request has looked up, is not being looked up any more.
+    mutating func noteAddress(of origin: UInt64) {
+        change(origin) { lookup in
+            defer { lookup.isCounted = false }
+            return lookup.isCounted
+        }.map { if $0 { counted -= 1 } }
     }
 
     /// Removes a request that waits. Returns whether it did.
     mutating func leave(_ request: Request) -> Bool {
         guard let (origin, place) = places.removeValue(forKey: request) else { return false }
-        change(origin) { $0.waiting[place] = nil }
+        let inLine: Int?? = change(origin) { lookup in
+            lookup.waiting[place] = nil
+            return lookup.waiting.isEmpty ? lookup.place : nil
+        }
+        if case let placeInLine?? = inLine {
+            line[placeInLine] = nil
+            states[origin] = nil
+        }
         return true
     }
 
@@ -110,8 +187,11 @@ struct CurlLookups<Request: Hashable> {
     mutating func end(
         _ origin: UInt64, by leader: Request?, with outcome: Outcome, at now: Instant
     ) -> [Request] {
-        guard case .underway(let lookup) = states[origin], lookup.leader == leader else { return [] }
+        guard case .underway(let lookup) = states[origin], lookup.leader == leader, lookup.place == nil else {
+            return []
+        }
         if let leader { leaders[leader] = nil }
+        if lookup.isCounted { counted -= 1 }
         let others = lookup.waiting.sorted { $0.key < $1.key }.map(\.value)
         states[origin] =
             switch outcome {
@@ -122,7 +202,7 @@ struct CurlLookups<Request: Hashable> {
         for request in others { places[request] = nil }
         guard outcome == .none else { return others }
         // The first looks the host up, and the others wait for that.
-        return others.filter { begin($0, to: origin, at: now) }
+        return others.filter { begin($0, to: origin, hasName: lookup.hasName, at: now) }
     }
 
     /// Changes the lookup of an origin, if one is under way.

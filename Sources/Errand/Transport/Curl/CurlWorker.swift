@@ -92,6 +92,7 @@ struct CurlWorker: @unchecked Sendable {
         noteLookups()
         tellReaders()
         completeEnded()
+        while let next = lookups.next() { begin([next]) }
     }
 
     private mutating func perform(_ job: CurlInbox.Job) {
@@ -169,6 +170,7 @@ struct CurlWorker: @unchecked Sendable {
     private mutating func noteLookups() {
         guard !lookups.leaders.isEmpty else { return }
         for (transfer, origin) in lookups.leaders where !ccurl_transfer_may_look_up(transfer) {
+            lookups.noteAddress(of: origin)
             if let leader = running[transfer], multiplexing.isUnknown(to: leader), ccurl_loop_awaits(loop, transfer) {
                 continue
             }
@@ -275,9 +277,11 @@ struct CurlWorker: @unchecked Sendable {
         running[transfer] = exchange
         if exchange.isStreamed { streamed[transfer] = exchange }
         let needsNothing = !exchange.hasName && !multiplexing.isUnknown(to: exchange)
-        if needsNothing || lookups.begin(transfer, to: exchange.origin, at: SystemTime.shared.now) {
-            begin([transfer])
+        let now = SystemTime.shared.now
+        guard needsNothing || lookups.begin(transfer, to: exchange.origin, hasName: exchange.hasName, at: now) else {
+            return
         }
+        begin([transfer])
     }
 
     private mutating func resume(_ exchange: CurlExchange) {

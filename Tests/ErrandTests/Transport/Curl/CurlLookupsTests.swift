@@ -23,9 +23,17 @@ import Testing
     }
 
     private func ends(
-        by leader: Int?, with outcome: CurlLookups<Int>.Outcome, _ lookups: inout CurlLookups<Int>
+        _ origin: UInt64 = 1, by leader: Int?, with outcome: CurlLookups<Int>.Outcome,
+        _ lookups: inout CurlLookups<Int>
     ) -> [Int] {
-        lookups.end(1, by: leader, with: outcome, at: start)
+        lookups.end(origin, by: leader, with: outcome, at: start)
+    }
+
+    /// Returns all who may begin now.
+    private func next(_ lookups: inout CurlLookups<Int>) -> [Int] {
+        var all: [Int] = []
+        while let request = lookups.next() { all.append(request) }
+        return all
     }
 
     @Test("one looks the host up; with an address all others begin, in the order they came")
@@ -100,6 +108,59 @@ import Testing
         #expect(ends(by: 0, with: .failed, &lookups) == [4])
         through = [lookups.noteFree(1)]
         #expect(through == [nil] && begins(5, &lookups) && lookups.leaders == [5: 1])
+    }
+
+    @Test("of many hosts, some are looked up at a time, and the others follow in the order they came")
+    func line() {
+        var lookups = CurlLookups<Int>(most: 2)
+        let begun = (1...5).map { begins($0, to: UInt64($0), &lookups) }
+        #expect(begun == [true, true, false, false, false])
+        #expect(!begins(13, to: 3, &lookups) && next(&lookups).isEmpty)
+        // A host without a name needs no lookup.
+        let withoutName = lookups.begin(6, to: 6, hasName: false, at: start)
+        #expect(withoutName)
+        // One leaves, and one whose lookup is abandoned holds its place.
+        let hasLeft = lookups.leave(4)
+        lookups.abandon(1)
+        #expect(hasLeft && next(&lookups).isEmpty)
+        // The next request to a host that was looked up in vain goes to the end.
+        #expect(!begins(12, to: 2, &lookups))
+        #expect(ends(2, by: 2, with: .none, &lookups).isEmpty)
+        #expect(next(&lookups) == [3] && lookups.leaders == [3: 3, 6: 6])
+        // As soon as the address is there, though the connection is not.
+        lookups.noteAddress(of: 3)
+        lookups.noteAddress(of: 3)
+        #expect(next(&lookups) == [5])
+        #expect(ends(3, by: 3, with: .found, &lookups) == [13] && next(&lookups).isEmpty)
+        #expect(ends(1, by: nil, with: .found, &lookups).isEmpty && next(&lookups) == [12])
+        #expect(ends(5, by: 5, with: .failed, &lookups).isEmpty)
+        #expect(ends(2, by: 12, with: .found, &lookups).isEmpty && next(&lookups).isEmpty)
+        #expect(begins(7, to: 7, &lookups) && begins(8, to: 8, &lookups) && !begins(9, to: 9, &lookups))
+    }
+
+    @Test("connections that become free let those in line through, too")
+    func freeInLine() {
+        var lookups = CurlLookups<Int>(most: 1)
+        #expect(begins(1, &lookups) && !begins(2, to: 2, &lookups) && !begins(3, to: 3, &lookups))
+        let through = lookups.noteFree(2)
+        #expect(through == 2 && next(&lookups).isEmpty)
+        #expect(ends(by: 1, with: .found, &lookups).isEmpty)
+        #expect(next(&lookups) == [3])
+        #expect(lookups.origins == 2)
+    }
+
+    @Test("a request that leaves the line takes its place along, and those behind it move up")
+    func leavingLine() {
+        var lookups = CurlLookups<Int>(most: 1)
+        #expect(begins(1, &lookups))
+        for request in 2..<1000 {
+            #expect(!begins(request, to: UInt64(request), &lookups))
+            let hasLeft = request > 2 && lookups.leave(request)
+            #expect(hasLeft == (request > 2))
+        }
+        #expect(lookups.origins == 2)
+        #expect(ends(by: 1, with: .failed, &lookups).isEmpty)
+        #expect(next(&lookups) == [2] && lookups.origins == 1)
     }
 
     @Test("origins do not wait for each other, and those that are known no longer are forgotten")

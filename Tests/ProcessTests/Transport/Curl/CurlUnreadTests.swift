@@ -43,6 +43,7 @@ struct CurlUnreadTests {
             "TransportProbe", ["unread", server.url, authority.file, "12", other.baseURL], environment: environment)
         let (lines, status) = try await probe.end()
         #expect(status == 0)
+        CallsBeside.expect(lines)
         func megabytes(_ word: String) throws -> Int {
             let line = try #require(lines.first { $0.hasPrefix(word) }, "\(lines)")
             return try #require(line.split(separator: " ").last.flatMap { Int($0) })
