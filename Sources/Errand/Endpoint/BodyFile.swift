@@ -22,8 +22,8 @@ struct BodyFile: Sendable {
             let file = try SentFile(path)
             defer { file.close() }
             original = try file.status()
-            // The files of `/proc` have bytes, but no length.
-            if original.length == 0, try file.hasBytes() {
+            // The files of `/proc` have bytes, but no length, and those of `/sys` have fewer than their length says.
+            guard try file.hasBytes(at: max(0, original.length - 1)) == (original.length > 0) else {
                 throw StorageError(.notAFile, "\(HTTPSyntax.quoted(path)) has no known length; send it as a stream")
             }
         } catch {
@@ -165,10 +165,10 @@ private struct SentFile {
         try? file.close()
     }
 
-    /// Whether there is anything to read.
-    func hasBytes() throws(StorageError) -> Bool {
+    /// Whether there is anything to read at that position.
+    func hasBytes(at position: Int) throws(StorageError) -> Bool {
         try StorageError.translating("cannot be read", file.path) { () throws(SystemError) in
-            try !file.read(upTo: 1, at: 0).isEmpty
+            try !file.read(upTo: 1, at: position).isEmpty
         }
     }
 

@@ -47,9 +47,10 @@ struct FileBodyTests {
     }
 
     #if os(Linux)
-    @Test("a file without a length is refused, and not sent as if it were empty", arguments: ["status", "cmdline"])
-    func withoutLength(name: String) async throws {
-        let place = "/proc/self/\(name)"
+    @Test(
+        "a file whose length is missing or not true is refused, and not sent as if it were empty or had changed",
+        arguments: ["/proc/self/status", "/proc/self/cmdline", "/sys/kernel/uevent_seqnum"])
+    func withoutLength(place: String) async throws {
         for body in [RequestBody.file(place), .multipart { $0.add("f", file: place) }] {
             let invalid = try await refusal(of: put(body))
             #expect(invalid.subject == .file, "\(invalid)")
