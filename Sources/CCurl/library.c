@@ -9,6 +9,7 @@
 #include "library.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,8 +19,17 @@
 #include <time.h>
 #include <unistd.h>
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const char *problem;
+// What is known of the library. A failure that may pass, such as a lack of descriptors, leaves it CLOSED: the next one
+// who needs it tries again. What is REFUSED is missing or too old, and would be found so again.
+typedef enum { CLOSED = 0, OPEN, REFUSED } opening;
+static atomic_int state;
+// Held while the library is opened.
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+// Why it is REFUSED.
+static char refusal[768];
+// What the last ccurl_open of this thread has found.
+static _Thread_local char problem[sizeof refusal];
+static _Thread_local bool lacks_resources;
 static ccurl_version_info *version;
 
 struct ccurl_api ccurl_api;
@@ -56,6 +66,7 @@ static const char too_old[] = "libcurl is older than 7.68: install a newer one";
     FUNCTION(ccurl_api.easy_strerror, curl_easy_strerror) \
     FUNCTION(ccurl_api.multi_init, curl_multi_init) \
     FUNCTION(ccurl_api.multi_cleanup, curl_multi_cleanup) \
+    FUNCTION(ccurl_api.multi_wakeup, curl_multi_wakeup) \
     FUNCTION(ccurl_api.multi_setopt, curl_multi_setopt) \
     FUNCTION(ccurl_api.multi_add_handle, curl_multi_add_handle) \
     FUNCTION(ccurl_api.multi_remove_handle, curl_multi_remove_handle) \
@@ -75,68 +86,99 @@ FUNCTIONS(CCURL_DECLARE)
     FUNCTION(ccurl_api.gnutls_alpn, gnutls_alpn_get_selected_protocol)
 TLS_FUNCTIONS(CCURL_DECLARE_OPTIONAL)
 
-// Returns the library. If it cannot be opened, sets the problem and returns NULL.
-static void *open_file(void) {
-    // For a machine with several. A program that runs with the rights of another user ignores its environment.
-    const char *chosen = secure_getenv("ERRAND_LIBCURL");
-    bool is_chosen = chosen && *chosen;
-    // Lazily: most functions of its thirty libraries are never called, and to look them all up takes a millisecond.
-    void *library = dlopen(is_chosen ? chosen : "libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
-    if (library) return library;
-    // It may be missing, but so may a library that it needs itself: the reason says which.
-    static char reason[768];
+// Whether an error of the system's loader is about one of these.
+static bool is_about(const char *error, const int *reasons, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strstr(error, strerror(reasons[i]))) return true;
+    return false;
+}
+
+static opening refuse(const char *reason) {
+    snprintf(problem, sizeof problem, "%s", reason);
+    return REFUSED;
+}
+
+// Notes why the library cannot be opened.
+static opening note_failure(const char *error, bool is_chosen) {
+    static const int passing[] = {EMFILE, ENFILE, ENOMEM}, lasting[] = {ENOENT};
+    lacks_resources = is_about(error, passing, sizeof passing / sizeof *passing);
+    bool is_missing = is_about(error, lasting, sizeof lasting / sizeof *lasting);
+    // It may be missing, but so may a library that it needs itself: the reason says which. A copy, because the next
+    // call takes the text away.
     char own[256];
-    const char *error = dlerror();
-    // A copy, because the next call takes the text away.
-    snprintf(own, sizeof own, "%s", error ? error : "libcurl.so.4");
+    snprintf(own, sizeof own, "%s", error);
     // With musl, a static program cannot open anything, not even itself.
-    const char *advice = is_chosen ? "the environment variable ERRAND_LIBCURL names this file"
+    const char *advice = lacks_resources ? "a later request tries again"
+                         : is_chosen     ? "the environment variable ERRAND_LIBCURL names this file"
                          : dlopen(NULL, RTLD_LAZY)
                              ? "install it, on Debian and Ubuntu with `apt install libcurl4`, on Fedora with `dnf "
                                "install libcurl`, on Alpine with `apk add libcurl`"
                              : "this program is linked statically, and cannot open any library; enable Errand's "
                                "package trait LinkedCurl, which links libcurl as well";
-    snprintf(reason, sizeof reason, "libcurl cannot be opened (%s): %s", own, advice);
-    problem = reason;
-    return NULL;
+    snprintf(problem, sizeof problem, "libcurl cannot be opened (%s): %s", own, advice);
+    return is_missing ? REFUSED : CLOSED;
 }
 
-static void find_functions(void) {
+static opening open_file(void **library) {
+    // For a machine with several. A program that runs with the rights of another user ignores its environment.
+    const char *chosen = secure_getenv("ERRAND_LIBCURL");
+    bool is_chosen = chosen && *chosen;
+    // Lazily: most functions of its thirty libraries are never called, and to look them all up takes a millisecond.
+    *library = dlopen(is_chosen ? chosen : "libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
+    if (*library) return OPEN;
+    const char *error = dlerror();
+    return note_failure(error ? error : "libcurl.so.4", is_chosen);
+}
+
+static opening find_functions(void) {
     const ccurl_function functions[] = {FUNCTIONS(CCURL_ENTRY)};
     const ccurl_function tls[] = {TLS_FUNCTIONS(CCURL_ENTRY)};
     void *library = NULL;
     if (!ccurl_take_linked(functions, sizeof functions / sizeof *functions)) {
-        library = open_file();
-        if (library && !ccurl_look_up(library, functions, sizeof functions / sizeof *functions)) problem = too_old;
-        if (problem) return;
+        opening found = open_file(&library);
+        if (found != OPEN) return found;
+        if (!ccurl_look_up(library, functions, sizeof functions / sizeof *functions)) return refuse(too_old);
     }
     // Linked libraries are part of a static program, and open in another one.
     for (size_t i = 0; i < sizeof tls / sizeof *tls; i++)
         if (!ccurl_take_linked(&tls[i], 1)) ccurl_look_up(library, &tls[i], 1);
+    return OPEN;
 }
 
-static void open_library(void) {
-    find_functions();
-    if (problem) return;
+static opening open_library(void) {
+    opening found = find_functions();
+    if (found != OPEN) return found;
     // When a program ends, OpenSSL frees what the threads of transports may still use, and the program crashes. It must
     // be told before it is set up, which libcurl does.
     if (ccurl_api.openssl_init) ccurl_api.openssl_init(CCURL_OPENSSL_INIT_NO_ATEXIT, NULL);
-    // A process that cannot have this has no memory left for anything else either.
     if (ccurl_api.global_init(CCURL_GLOBAL_ALL) != 0) {
-        problem = "libcurl could not be set up";
-        return;
+        lacks_resources = true;
+        snprintf(problem, sizeof problem, "libcurl could not be set up: there is no memory left");
+        return CLOSED;
     }
     version = ccurl_api.version_info(CCURLVERSION_SEVENTH);
-    if (version->version_num < CCURL_VERSION_OLDEST) problem = too_old;
+    if (version->version_num < CCURL_VERSION_OLDEST) return refuse(too_old);
     system_trust = find_system_trust();
+    return OPEN;
 }
 
 bool ccurl_open(void) {
-    pthread_once(&once, open_library);
-    return problem == NULL;
+    if (atomic_load_explicit(&state, memory_order_acquire) == OPEN) return true;
+    lacks_resources = false;
+    pthread_mutex_lock(&guard);
+    opening found = atomic_load_explicit(&state, memory_order_relaxed);
+    if (found == CLOSED) {
+        found = open_library();
+        if (found == REFUSED) memcpy(refusal, problem, sizeof refusal);
+        atomic_store_explicit(&state, found, memory_order_release);
+    }
+    if (found == REFUSED) memcpy(problem, refusal, sizeof problem);
+    pthread_mutex_unlock(&guard);
+    return found == OPEN;
 }
 
 const char *ccurl_problem(void) { return problem; }
+bool ccurl_lacks_resources(void) { return lacks_resources; }
 const char *ccurl_version(void) { return version ? version->version : ""; }
 const char *ccurl_describe(ccurl_code code) { return ccurl_api.easy_strerror(code); }
 const char *ccurl_system_trust(void) { return system_trust; }

@@ -62,6 +62,7 @@ struct ccurl_api {
     const char *(*easy_strerror)(ccurl_code);
     void *(*multi_init)(void);
     int (*multi_cleanup)(void *);
+    int (*multi_wakeup)(void *);
     int (*multi_setopt)(void *, ccurl_multi_option, ...);
     int (*multi_add_handle)(void *, void *);
     int (*multi_remove_handle)(void *, void *);

@@ -12,6 +12,7 @@
 
 #include "callbacks.h"
 #include "ccurl_decisions.h"
+#include "inheritance.h"
 #include "library.h"
 #include "turn.h"
 #include "unread.h"
@@ -35,6 +36,8 @@ static int note_wanted(void *easy, int socket, int events, void *context, void *
     ccurl_loop *loop = context;
     ccurl_watch *watch = ccurl_watch_of(&loop->sockets, socket);
     if (!watch) return -1;
+    // One of libcurl's own, for a lookup.
+    if (!watch->is_own) ccurl_keep_from_children(socket);
     watch->wanted = (events & CCURL_POLL_IN ? EPOLLIN : 0) | (events & CCURL_POLL_OUT ? EPOLLOUT : 0);
     // A connection that is kept will be wanted again, most often before anything comes on it.
     if (!watch->wanted && watch->is_own) return 0;
@@ -60,7 +63,7 @@ ccurl_loop *ccurl_loop_new(void) {
     pthread_mutex_init(&loop->sockets.guard, NULL);
     loop->sockets.lists = calloc(CCURL_PORTS, sizeof *loop->sockets.lists);
     loop->handles = ccurl_handles_new();
-    loop->multi = ccurl_api.multi_init();
+    loop->multi = ccurl_new_multi();
     loop->sockets.epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->alarm = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     // Each call is an event of its own, so none has to be read away.

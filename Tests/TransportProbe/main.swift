@@ -31,6 +31,11 @@ import Darwin
 //     TransportProbe together AUTHORITIES URL...
 //         sends GETs with one transport, which trusts that file of certificates, all at once; prints for each the
 //         status or the kind of failure, or `late` at the timeout
+//     TransportProbe latecomer URL
+//         opens files until it can open no more, creates a transport, and calls URL; closes some, and calls it twice
+//         more; prints the kind of failure and the message, or the status
+//     TransportProbe inherited URL
+//         calls URL; prints which descriptors a program that is started would inherit, besides the first three
 //     TransportProbe lookup SLOW QUICK
 //         SLOW names a host whose lookup hangs, QUICK one that responds; prints how many milliseconds each of these
 //         took: a cancelled call to SLOW, one with a timeout, the slowest of the calls to QUICK beside them, and the
@@ -166,6 +171,28 @@ case "exhausted" where arguments.count == 3:
         let (word, words) = try await outcome(of: url, transport)
         print(word, words)
     }
+case "latecomer":
+    // Dispatch itself needs descriptors, and ends a process that has none for it.
+    try await Task.sleep(for: .milliseconds(1))
+    var held: [CInt] = []
+    while case let descriptor = open("/dev/null", O_RDONLY), descriptor >= 0 { held.append(descriptor) }
+    let transport = CurlTransport()
+    for closed in [0, 64, 0] {
+        for descriptor in held.suffix(closed) { close(descriptor) }
+        held.removeLast(closed)
+        let (word, words) = try await outcome(of: arguments[1], transport)
+        print(word, words)
+    }
+    await transport.shutdown()
+case "inherited":
+    let transport = CurlTransport()
+    print(try await outcome(of: arguments[1], transport).word)
+    for descriptor: CInt in 3..<1024 {
+        let flags = fcntl(descriptor, F_GETFD)
+        guard flags >= 0, flags & FD_CLOEXEC == 0 else { continue }
+        print((try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) ?? "")
+    }
+    await transport.shutdown()
 case "lookup" where arguments.count == 3:
     try await SlowLookup(slow: arguments[1], quick: arguments[2]).report()
 case "lookups" where [6, 7].contains(arguments.count):

@@ -12,10 +12,13 @@
 
 // MARK: The library
 
-// Opens the library, once in a process. Returns false if there is no libcurl, or one that is too old.
+// Opens the library, once in a process. Returns false if it cannot be opened. That it is missing or too old is
+// remembered; after anything else, such as a lack of descriptors, the next call tries again.
 bool ccurl_open(void);
-// Says why ccurl_open returned false.
+// Says why the last ccurl_open of this thread returned false.
 const char *ccurl_problem(void);
+// Whether that was because the process had no descriptor or no memory left.
+bool ccurl_lacks_resources(void);
 // Returns the version as text.
 const char *ccurl_version(void);
 // Describes a result in a few words.

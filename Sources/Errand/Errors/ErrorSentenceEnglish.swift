@@ -46,7 +46,7 @@ extension ErrorSentence.Name {
         case .transportTooLarge: "The response of the server is too large."
         case .transportUnsupported: "The request is not supported on this device."
         case .transportUnavailable: "This app cannot connect to the server."
-        case .transportOutOfResources: "Too many connections or files are open."
+        case .transportOutOfResources: "The system has no resources left for another connection."
         case .transportStorage: "Your saved session cannot be used at the moment."
         case .transportFile: "A file on this device cannot be used."
         case .transportDigestMismatch: "The downloaded file is damaged."

@@ -26,7 +26,7 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible, Err
         case unsupported
         /// There is no transport, it was shut down, or a library that it needs is not installed.
         case unavailable
-        /// The process has no descriptors or no memory left for another connection.
+        /// The process has no descriptors, no memory or no threads left for another connection.
         case outOfResources
         /// The access token could not be refreshed, because the saved session cannot be used now: another process does
         /// not release its lock on the file, or the file's folder is missing. The session is kept.
@@ -92,7 +92,7 @@ extension TransportFailure.Kind {
         case .tooLarge: "The server's response is too large"
         case .unsupported: "The transport does not support this request"
         case .unavailable: "There is no transport"
-        case .outOfResources: "The app has too many connections or files open"
+        case .outOfResources: "The system has no resources left for another connection"
         case .storage: "The saved session cannot be used now"
         case .file: "A file on this device cannot be used"
         case .digestMismatch: "The downloaded file does not match its digest"

@@ -180,6 +180,7 @@ final class StubLibrary: Sendable {
             is_own = 0;
             return multi;
         }
+        int curl_multi_wakeup(void *multi) { return REAL("curl_multi_wakeup", int, void *)(multi); }
         int curl_multi_cleanup(void *multi) { return REAL("curl_multi_cleanup", int, void *)(multi); }
         int curl_multi_setopt(void *multi, int option, ...) {
             va_list arguments;
@@ -246,6 +247,7 @@ final class StubLibrary: Sendable {
         int curl_easy_pause(void *easy, int what) { return 0; }
         const char *curl_easy_strerror(int code) { return "as the stub says"; }
         void *curl_multi_init(void) { return &added; }
+        int curl_multi_wakeup(void *multi) { return 0; }
         int curl_multi_cleanup(void *multi) { return 0; }
         int curl_multi_setopt(void *multi, int option, ...) { return 0; }
         int curl_multi_add_handle(void *multi, void *easy) { added = easy; return 0; }

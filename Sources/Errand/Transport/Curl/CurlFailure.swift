@@ -8,6 +8,9 @@ import Musl
 
 /// The error that a result of libcurl stands for.
 struct CurlFailure {
+    /// The words about a thread that cannot be started, as libcurl has them for its own.
+    static let noThread = "thread failed to start"
+
     /// The result; `nil` if the transfer was stopped because the transport was shut down.
     private let code: ccurl_code?
     private let facts: ccurl_failure
@@ -46,7 +49,9 @@ struct CurlFailure {
         }
         guard let code else { return .transportShutDown(mayHaveReachedServer: hasSent) }
         switch code {
-        case CCURLE_COULDNT_RESOLVE_HOST: return ccurl_has_descriptors() ? failure(.dns) : .noDescriptors
+        case CCURLE_COULDNT_RESOLVE_HOST where hasNoThread, CCURLE_OUT_OF_MEMORY where hasNoThread:
+            return failure(.outOfResources, "the system allows the process no further thread (see `ulimit -u`)")
+        case CCURLE_COULDNT_RESOLVE_HOST: return ccurl_has_descriptors() ? failure(.dns) : .curlHasNoDescriptors
         case CCURLE_COULDNT_RESOLVE_PROXY, CCURLE_PROXY: return failure(.proxy)
         // The proxy's response to CONNECT, which is no response to the request.
         case CCURLE_WEIRD_SERVER_REPLY where !hasSent && !hasAnswer: return failure(.proxy)
@@ -145,7 +150,7 @@ struct CurlFailure {
 
     private var couldNotConnect: ServiceError {
         switch facts.socket_error {
-        case EMFILE, ENFILE: return .noDescriptors
+        case EMFILE, ENFILE: return .curlHasNoDescriptors
         case ENOBUFS, ENOMEM: return .curlHasNoMemory
         default: break
         }
@@ -169,6 +174,9 @@ struct CurlFailure {
         !hasAnswer && words.contains(" alert ")
             && ["certificate", "unknown ca", "access denied"].contains { words.contains($0) }
     }
+
+    /// Whether a thread could not be started: that of the loop, or one of libcurl's for a lookup.
+    private var hasNoThread: Bool { words.contains(Self.noThread) }
 
     private var hasSent: Bool { facts.may_have_been_seen }
     private var hasAnswer: Bool { head.length > 0 }
@@ -199,7 +207,7 @@ extension ServiceError {
         .transport(TransportFailure(.outOfResources, "there is no memory left"))
     }
 
-    fileprivate static var noDescriptors: ServiceError {
+    static var curlHasNoDescriptors: ServiceError {
         let advice = "the process has as many files and connections open as it may (see `ulimit -n`)"
         return .transport(TransportFailure(.outOfResources, advice))
     }

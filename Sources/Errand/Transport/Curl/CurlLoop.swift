@@ -99,7 +99,7 @@ final class CurlLoop: Sendable {
             }, context)
         guard result == 0 else {
             Unmanaged<CurlLoop>.fromOpaque(context).release()
-            return end(.absent)
+            return end(.absent, hasBegun: false)
         }
         pthread_detach(thread)
     }
@@ -130,11 +130,13 @@ final class CurlLoop: Sendable {
     }
 
     /// Completes what waits for the thread, which has ended all exchanges or could not begin.
-    private func end(_ thread: CurlInbox.Thread) {
+    private func end(_ thread: CurlInbox.Thread, hasBegun: Bool = true) {
         let (jobs, ended) = inbox.withLock { $0.end(thread) }
         for job in jobs {
             switch job {
-            case .start(let exchange): exchange.complete(CCURLE_OUT_OF_MEMORY)
+            case .start(let exchange):
+                if !hasBegun { ccurl_transfer_set_words(exchange.handle.transfer, CurlFailure.noThread) }
+                exchange.complete(CCURLE_OUT_OF_MEMORY)
             case .endAll(_, let promise): promise.complete(.success(()))
             case .resume, .cancel: break
             }

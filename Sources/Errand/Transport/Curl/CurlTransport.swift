@@ -17,23 +17,14 @@ import Foundation
 public final class CurlTransport: Transport {
     private let options: Options
     private let files: CurlFiles
-    private let loop: Result<CurlLoop, ServiceError>
+    private let opening: CurlOpening
 
     /// Creates a transport. Without libcurl, each send fails with `.transport(.unavailable)` and says what to install.
+    /// If the process has no descriptor or no memory for a transport now, a later send tries again.
     public init(_ options: Options = Options()) {
         self.options = options
         files = CurlFiles(options)
-        guard ccurl_open() else {
-            loop = .failure(.transport(TransportFailure(.unavailable, String(cString: ccurl_problem()))))
-            return
-        }
-        let queues = CurlQueues(connections: options.connectionsPerOrigin, streams: options.streamsPerOrigin)
-        let http3 = options.http3 == .never ? nil : CurlHTTP3(isAssumed: options.http3 == .assumed)
-        guard let core = CurlCore() else {
-            loop = .failure(.curlHasNoMemory)
-            return
-        }
-        loop = .success(CurlLoop(core, pool: CurlPool(queues, of: core, http3)))
+        opening = CurlOpening(options)
     }
 
     /// It ends its waits itself, and uses permits: a request may wait for a connection.
@@ -67,7 +58,7 @@ public final class CurlTransport: Transport {
 
     private func exchange(_ request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
         if request.body?.isEmptyStream == true { return try await exchangeAfterBody(request, context) }
-        let loop = try loop.get()
+        let loop = try opening.loop()
         let key = CurlQueues.Key(origin: request.url.origin.number, client: context.client)
         let handle = try await borrow(from: loop, for: key, context)
         return try await exchange(request, with: handle, of: key, on: loop, context)
@@ -249,22 +240,21 @@ public final class CurlTransport: Transport {
 
     /// Ends all connections and the thread.
     public func shutdown() async {
-        // Without libcurl there is nothing to end.
-        guard let loop = try? loop.get() else { return }
+        guard let loop = opening.end() else { return }
         Self.close(loop)
         await loop.closed()
     }
 
     /// Ends all sends of a client, and waits until they have ended.
     public func endSends(of client: TransportContext.Client) async {
-        await (try? loop.get())?.endAll(of: client)
+        await opening.existing?.endAll(of: client)
     }
 
     /// Whether no exchange is active, and none waits for its turn.
-    var isIdle: Bool { ((try? loop.get())?.pool.active ?? 0) == 0 }
+    var isIdle: Bool { (opening.existing?.pool.active ?? 0) == 0 }
 
     /// The number of requests that wait for their turn.
-    var waiting: Int { (try? loop.get())?.pool.waiting ?? 0 }
+    var waiting: Int { opening.existing?.pool.waiting ?? 0 }
 
     @inline(never)
     private func start(_ exchange: CurlExchange, on loop: CurlLoop) {
@@ -295,7 +285,7 @@ public final class CurlTransport: Transport {
     }
 
     deinit {
-        if case .success(let loop) = loop { Self.close(loop) }
+        if let loop = opening.end() { Self.close(loop) }
     }
 }
 
