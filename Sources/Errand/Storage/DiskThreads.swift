@@ -149,11 +149,11 @@ package final class DiskThreads: Sendable {
         _ = time.schedule(at: instant, for: .watch("the end of work on a file")) {
             let (actions, unclear) = self.state.withLock { state in
                 state.isWatched = false
-                let disks = state.schedule.replaceStuck(at: self.time.now)
-                return (self.dispatch(&state), disks.filter { state.unclear.updateValue(true, forKey: $0) == nil })
+                let stuck = state.schedule.replaceStuck(at: self.time.now)
+                let unclear = self.disks == nil ? [] : stuck
+                return (self.dispatch(&state), unclear.filter { state.unclear.updateValue(true, forKey: $0) == nil })
             }
             self.carryOut(actions)
-            guard self.disks != nil else { return }
             for disk in unclear where !self.startThread({ self.look(on: disk) }) {
                 self.state.withLock { $0.unclear[disk] = nil }
             }

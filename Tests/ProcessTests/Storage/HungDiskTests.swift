@@ -101,7 +101,8 @@ struct HungDiskTests {
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "\(hung)/\(number)")
         }
         let pattern = byLinks ? "\(hung)-" : "\(hung)/"
-        let child = try await Child("TransportProbe", ["folders", pattern, "80", healthy, "\(server.baseURL)/number"], environment: hanging(hung))
+        let arguments = ["folders", pattern, "80", healthy, "\(server.baseURL)/number"]
+        let child = try await Child("TransportProbe", arguments, environment: hanging(hung))
         let (lines, status) = try await child.end()
         #expect(status == 0 && lines.count == 2)
         CallsBeside.expect(lines)
