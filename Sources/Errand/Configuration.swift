@@ -110,7 +110,8 @@ public struct Configuration: Sendable {
     public var connectivity: Connectivity?
     /// What a call does without a network; it fails at once by default.
     public var offline: OfflineRule = .fail
-    /// Whether plain http to another machine is allowed; `false` by default. Tokens are not sent there in any case.
+    /// Whether plain http to another machine is allowed; `false` by default. Tokens are sent there only if
+    /// ``cleartextHosts`` names it.
     public var allowsCleartext = false
     /// The source of time; the system's clocks by default.
     public var time: any TimeSource = .system
@@ -125,6 +126,13 @@ public struct Configuration: Sendable {
     }
 
     /// A description of what is wrong with the configuration; `nil` if it is valid.
+    /// The hosts to which everything may be sent over plain http, credentials too; none by default.
+    ///
+    ///     $0.cleartextHosts = ["orders.default.svc"]
+    ///
+    /// It is for hosts between which and this program something else encrypts, such as the sidecars of a service mesh.
+    /// Each is named whole, without a port; there are no patterns.
+    public var cleartextHosts: Set<String> = []
     var problem: String? {
         if limiter == nil, let problem = rateLimit.problem { return problem }
         if let problem = limiter?.limit.problem { return problem }
@@ -134,6 +142,7 @@ public struct Configuration: Sendable {
         }
         if let problem = cookies?.sites.problem { return problem }
         if let problem = cache?.problem { return problem }
+        if let problem = CleartextRule.problem(with: cleartextHosts) { return problem }
         if longestServerPause < .zero {
             let pause = longestServerPause.displayText
             return "a negative longest pause of \(pause); use zero to ignore the pauses that a server requests"
@@ -165,6 +174,9 @@ public struct Configuration: Sendable {
 }
 
 extension Configuration {
+    /// What may be sent unencrypted.
+    var cleartext: CleartextRule { CleartextRule(isAllowed: allowsCleartext, hosts: cleartextHosts) }
+
     /// Returns whether a call with those rules is signed, as far as that is known before it runs.
     func signs(_ rules: CallRules) -> Bool {
         tokens != nil && rules.authentication != .none

@@ -134,6 +134,14 @@ struct UpstreamSamples {
         return billing
     }
 
+    private func meshed(_ tokens: TokenStore) -> APIClient {
+        let orders = APIClient("http://orders.default.svc") {
+            $0.tokens = tokens
+            $0.cleartextHosts = ["orders.default.svc"]
+        }
+        return orders
+    }
+
     #if os(Linux)
     private func wide() -> APIClient {
         var options = CurlTransport.Options()

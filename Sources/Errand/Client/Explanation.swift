@@ -140,7 +140,7 @@ extension APIClient {
             if let problem = limiter.problem(withCost: rules.permits) { throw .badSetting(problem) }
             let files = BodyFiles(lookingAt: endpoint.body?.files ?? [])
             let request = try pipeline.builder.request(for: endpoint, key: rules.idempotencyKey, files: files)
-            try request.checkCleartext(isAllowed: configuration.allowsCleartext, isSigned: configuration.signs(rules))
+            try request.checkCleartext(by: configuration.cleartext, isSigned: configuration.signs(rules))
             return Explanation(
                 request: request, body: endpoint.body, rules: rules, configuration: configuration,
                 cache: pipeline.cacheOutlook(for: request, rules: rules)

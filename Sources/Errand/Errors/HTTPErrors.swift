@@ -39,14 +39,15 @@ extension HTTPRequest {
         try ServiceError.checking { () throws(HTTPFault) in try HTTPSyntax.check(self) }
     }
 
-    /// Refuses to send credentials unencrypted to another machine, and any request unless the client allows it.
-    func checkCleartext(isAllowed: Bool, isSigned: Bool) throws(ServiceError) {
-        guard url.origin.isExposed else { return }
+    /// Refuses to send credentials unencrypted to another machine that is not named, and any request unless the client
+    /// allows it.
+    func checkCleartext(by rule: CleartextRule, isSigned: Bool) throws(ServiceError) {
+        guard url.origin.isExposed, !rule.allowsCredentials(at: url.origin) else { return }
         if isSigned || headers["Authorization"] != nil {
             let reason = "a token is sent over https or to this machine only, not to \(url.origin)"
             throw .invalidRequest(InvalidRequest(.cleartext, reason))
         }
-        guard isAllowed else {
+        guard rule.isAllowed else {
             let reason = "\(url.origin) is not encrypted; use https, or set `allowsCleartext`"
             throw .invalidRequest(InvalidRequest(.cleartext, reason))
         }

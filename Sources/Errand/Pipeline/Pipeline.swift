@@ -46,7 +46,7 @@ final class Pipeline: Sendable {
         let connectivity = configuration.connectivity ?? transport.connectivity
         let sender = Sender(
             transport: transport, limiter: limiter, origin: builder.origin,
-            bodyLimit: configuration.responseByteLimit, allowsCleartext: configuration.allowsCleartext,
+            bodyLimit: configuration.responseByteLimit, cleartext: configuration.cleartext,
             longestPause: configuration.longestServerPause,
             secretNames: configuration.secretNames.isEmpty ? nil : builder.secretNames)
         // From the bottom to the top. Not as a list of layers: each would be called through two functions more, which
@@ -82,7 +82,7 @@ final class Pipeline: Sendable {
         }
         if let cache { next = Self.entering(cache, then: next) }
         let redirects = Redirects(
-            secretNames: builder.secretNames, allowsCleartext: configuration.allowsCleartext)
+            secretNames: builder.secretNames, cleartext: configuration.cleartext)
         next = Self.entering(redirects, then: next)
         if let tokens = configuration.tokens { next = Self.entering(Replay(tokens: tokens), then: next) }
         next = Self.entering(Retry(quota: RetryQuota(), tokens: configuration.tokens), then: next)
@@ -90,7 +90,7 @@ final class Pipeline: Sendable {
         if configuration.sharesEqualRequests {
             next = Self.entering(Sharing(owner: owner, cookies: cookies), then: next)
         }
-        session = SessionLayer(tokens: configuration.tokens, allowsCleartext: configuration.allowsCleartext)
+        session = SessionLayer(tokens: configuration.tokens, cleartext: configuration.cleartext)
         next = Self.entering(session, then: next)
         for middleware in configuration.callMiddlewares.reversed() {
             next = Self.entering(MiddlewareLayer(middleware: middleware), then: next)

@@ -130,9 +130,9 @@ final class RequestBuilder: Sendable {
 
     /// Refuses to send credentials unencrypted to another machine; `allowsCleartext` is not meant for them.
     private func refuseExposure<Response>(of endpoint: Endpoint<Response>) throws(ServiceError) {
-        guard origin.isExposed, configuration.credentials != nil, endpoint.options.authentication != .none else {
-            return
-        }
+        guard configuration.credentials != nil, endpoint.options.authentication != .none,
+            !configuration.cleartext.allowsCredentials(at: origin)
+        else { return }
         let reason = "credentials are sent over https or to this machine only, not to \(origin)"
         throw .invalidRequest(InvalidRequest(.cleartext, reason))
     }

@@ -9,13 +9,13 @@ final class Sender: Sendable {
     let limiter: RateLimiter
     let origin: Origin
     let bodyLimit: Int
-    let allowsCleartext: Bool
+    let cleartext: CleartextRule
     private let longestPause: Duration
     /// The names of secret response headers; `nil` if the user adds none to the well-known ones.
     private let secretNames: SecretNames?
 
     init(
-        transport: any Transport, limiter: RateLimiter, origin: Origin, bodyLimit: Int, allowsCleartext: Bool,
+        transport: any Transport, limiter: RateLimiter, origin: Origin, bodyLimit: Int, cleartext: CleartextRule,
         longestPause: Duration, secretNames: SecretNames?
     ) {
         self.transport = transport
@@ -24,7 +24,7 @@ final class Sender: Sendable {
         self.limiter = limiter
         self.origin = origin
         self.bodyLimit = bodyLimit
-        self.allowsCleartext = allowsCleartext
+        self.cleartext = cleartext
         self.longestPause = longestPause
         self.secretNames = secretNames
     }
@@ -93,7 +93,7 @@ final class Sender: Sendable {
     private func check(_ request: HTTPRequest, in transmission: Transmission) throws(ServiceError) {
         do throws(ServiceError) {
             try request.checkSyntax()
-            try request.checkCleartext(isAllowed: allowsCleartext, isSigned: false)
+            try request.checkCleartext(by: cleartext, isSigned: false)
         } catch {
             // A middleware may make a retry, a replay or a redirected request invalid; an earlier one was sent.
             throw transmission.wasSent ? error.markedAsSent(request.method) : error

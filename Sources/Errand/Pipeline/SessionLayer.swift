@@ -10,7 +10,7 @@ import Foundation
 /// wait, and a call of one user must not be sent with the token of the next (T7).
 struct SessionLayer: Layer {
     let tokens: TokenStore?
-    let allowsCleartext: Bool
+    let cleartext: CleartextRule
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
@@ -75,7 +75,7 @@ struct SessionLayer: Layer {
     }
 
     private func use(_ session: UUID?, for request: HTTPRequest, in transmission: Transmission) throws(ServiceError) {
-        try request.checkCleartext(isAllowed: allowsCleartext, isSigned: session != nil)
+        try request.checkCleartext(by: cleartext, isSigned: session != nil)
         transmission.sign(in: session)
     }
 }

@@ -6,7 +6,7 @@ struct Redirects: Layer {
     /// The secret names, including the user's own: a header with such a name goes to no other origin, even if it is
     /// listed below as harmless.
     let secretNames: SecretNames
-    let allowsCleartext: Bool
+    let cleartext: CleartextRule
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
@@ -95,7 +95,7 @@ struct Redirects: Layer {
             throw Unfollowed("it leads from https to plain http")
         }
         // Checked here and not only before the next send, where the error would say that nothing was sent.
-        if following.url.origin.isExposed, !allowsCleartext {
+        if !cleartext.allows(following.url.origin) {
             throw Unfollowed("it leads to \(following.url.origin), which is not encrypted")
         }
         if following.url.origin != request.url.origin {

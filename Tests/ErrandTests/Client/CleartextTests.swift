@@ -59,6 +59,45 @@ struct CleartextTests {
         }
     }
 
+    @Test("C63: a host that the program names gets everything, also without the permission for other hosts")
+    func named() async throws {
+        let tokens = await signedIn()
+        let sent = try await request(for: Endpoint<Int>.get("x")) {
+            $0.environment = ServerEnvironment(name: "test", baseURL: "http://orders.default.svc:8080")
+            $0.tokens = tokens
+            $0.cleartextHosts = ["Orders.default.svc"]
+        }
+        #expect(sent.request.headers["Authorization"] == "Bearer secret-token")
+        let key = try await request(for: Endpoint<Int>.get("x")) {
+            $0.environment = ServerEnvironment(name: "test", baseURL: "http://orders.default.svc")
+            $0.credentials = .apiKey("X-Api-Key", "k")
+            $0.cleartextHosts = ["orders.default.svc"]
+        }
+        #expect(key.request.headers["X-Api-Key"] == "k")
+    }
+
+    @Test("C63: any other host is as it was, with another beginning, end or port as well")
+    func unnamed() async throws {
+        let tokens = await signedIn()
+        for host in ["other.default.svc", "x.orders.default.svc", "orders.default.svc.test"] {
+            let invalid = try await refusal(of: Endpoint<Int>.get("x")) {
+                $0.environment = ServerEnvironment(name: "test", baseURL: "http://\(host)")
+                $0.tokens = tokens
+                $0.allowsCleartext = true
+                $0.cleartextHosts = ["orders.default.svc"]
+            }
+            #expect(invalid.subject == .cleartext)
+        }
+    }
+
+    @Test(
+        "C63: each host is named whole: no pattern, no scheme, no port",
+        arguments: ["*", "*.svc", "", "http://a.test", "a.test:80", "a.test/", "a b"])
+    func pattern(host: String) async throws {
+        let invalid = try await refusal(of: Endpoint<Int>.get("x")) { $0.cleartextHosts = [host] }
+        #expect(invalid.reason.contains("cleartextHosts"))
+    }
+
     @Test("C63: everything may be sent to this machine", arguments: ["localhost", "127.0.0.1", "[::1]", "x.localhost"])
     func loopback(host: String) async throws {
         let tokens = await signedIn()

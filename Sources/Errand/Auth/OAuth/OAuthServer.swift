@@ -28,7 +28,8 @@ struct OAuthServer: Sendable {
             return endpoint.authentication(.none).redirects(.never)
         }
 
-        /// Refuses to send secrets unencrypted to another machine; `allowsCleartext` is not meant for passwords.
+        /// Refuses to send secrets unencrypted to another machine that the client does not name; `allowsCleartext` is
+        /// not meant for passwords.
         func refuseCleartext() throws(ServiceError) {
             let origin: Origin?
             switch target {
@@ -36,7 +37,7 @@ struct OAuthServer: Sendable {
             // The call reports what is wrong with the URL itself.
             case .path: origin = (try? HTTPURL(client.configuration.environment.baseURL))?.origin
             }
-            guard let origin, origin.isExposed else { return }
+            guard let origin, !client.configuration.cleartext.allowsCredentials(at: origin) else { return }
             let reason = "passwords and secrets are sent over https or to this machine only, not to \(origin)"
             throw .invalidRequest(InvalidRequest(.cleartext, reason))
         }

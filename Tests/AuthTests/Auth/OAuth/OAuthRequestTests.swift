@@ -148,6 +148,18 @@ struct OAuthRequestTests {
         #expect(network.sent.isEmpty)
     }
 
+    @Test("C63: a host that the program names gets secrets over plain http")
+    func namedCleartext() async throws {
+        let network = scripted()
+        network.onAny { .json(OAuthScene.answer) }
+        let login = testClient(network, TestClock()) {
+            $0.environment = ServerEnvironment(name: "test", baseURL: "http://auth.default.svc")
+            $0.cleartextHosts = ["auth.default.svc"]
+        }
+        _ = try await OAuth(server: login, clientID: "i", clientSecret: "s").token(.clientCredentials)
+        #expect(network.sent.map(\.request.url.origin.description) == ["http://auth.default.svc"])
+    }
+
     @Test("a client that has tokens itself does not sign the request")
     func unsigned() async throws {
         let clock = TestClock()
