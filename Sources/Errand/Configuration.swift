@@ -26,6 +26,12 @@ public struct Configuration: Sendable {
     /// header with such a name is not sent to another origin after a redirect.
     public var secretNames: Set<String> = []
 
+    /// Further origins that are trusted like the client's own, such as `https://uploads.example.com`; none by default.
+    ///
+    /// A redirect or a middleware that leads a request to another origin leaves the client's credentials behind: the
+    /// request is not signed, and has no cookie of the client's host and no header that may be a credential. To an
+    /// origin that is named here, everything goes along.
+    public var trustedOrigins: Set<String> = []
     /// The token store that signs the calls; `nil`, no store, by default.
     public var tokens: TokenStore?
     /// A key, or a name and a password, that the calls send; `nil`, none, by default. See ``APICredentials``.

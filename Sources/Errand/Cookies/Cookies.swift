@@ -66,7 +66,8 @@ struct Cookies: Layer {
     private func keep(_ response: HTTPResponse, to request: HTTPRequest, in transmission: Transmission) {
         let values = response.headers.values("Set-Cookie")
         var refusal: CookieRefusal?
-        if !values.isEmpty {
+        // A middleware may have led the request elsewhere, and that server speaks for itself only.
+        if !values.isEmpty, transmission.server.map({ $0 == request.url.origin }) ?? true {
             refusal = jar.store(values, from: request.url, of: owner(in: transmission), by: transmission.time)
         }
         guard transmission.settings.isHeard else { return }

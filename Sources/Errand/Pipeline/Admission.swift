@@ -13,17 +13,21 @@ import Foundation
 struct Admission: Layer {
     let limiter: RateLimiter
     let tokens: TokenStore?
+    /// Where the tokens belong.
+    let boundary: OriginBoundary
     /// Reports why calls wait, if the limit was not set.
     let limitNotice: Notice?
     /// Whether every response says which token has signed its request; otherwise only a refusal does.
     let marksSigned: Bool
+    /// Whether something below may lead a request elsewhere.
+    let mayBeRerouted: Bool
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
         // A request after a redirect to another origin is not signed, and a request with its own credentials is not
         // changed.
-        guard let tokens, !context.hasLeftOrigin, let session = context.transmission.session,
+        guard let tokens, mayProve(request, context), let session = context.transmission.session,
             request.headers["Authorization"] == nil
         else { return try await unsigned(request, context, next: next) }
         return try await signed(request, context, by: tokens, for: session, next: next)
@@ -35,14 +39,26 @@ struct Admission: Layer {
     ) async throws(ServiceError) -> HTTPResponse {
         var context = context
         try await takePermit(for: &context)
-        guard let sender = sender(of: context) else { return try await next(request, context) }
+        guard let sender = sender(of: request, context) else { return try await next(request, context) }
         return try await proved(request, by: sender, context, next: next)
+    }
+
+    /// Whether the request goes where the credentials of the client belong, and by no way that a stranger has chosen.
+    private func mayProve(_ request: HTTPRequest, _ context: CallContext) -> Bool {
+        !context.hasLeftOrigin && boundary.contains(request.url.origin)
+    }
+
+    /// Whether a request with credentials went where they belong. What another server says is about none of them: it
+    /// accepts no token, refuses none, and gives no nonce.
+    private func hasArrived(in transmission: Transmission) -> Bool {
+        guard mayBeRerouted, let server = transmission.server else { return true }
+        return boundary.contains(server)
     }
 
     /// Returns what proves who sends a request that no token signs; `nil` if nothing does.
     @inline(never)
-    private func sender(of context: CallContext) -> SenderProof? {
-        context.hasLeftOrigin ? nil : context.transmission.rules.sender
+    private func sender(of request: HTTPRequest, _ context: CallContext) -> SenderProof? {
+        mayProve(request, context) ? context.transmission.rules.sender : nil
     }
 
     @inline(never)
@@ -53,13 +69,13 @@ struct Admission: Layer {
         if let prover = try await admit(&request, &context, signedBy: tokens, for: session) {
             return try await proved(request, by: SenderProof(key: prover), context, next: next)
         }
-        return note(try await next(request, context), signedWith: context.accessToken)
+        return note(try await next(request, context), signedIn: context)
     }
 
     /// Notes which token has signed the request of a response, and whether the server has accepted it.
     @inline(never)
-    private func note(_ response: HTTPResponse, signedWith access: String?) -> HTTPResponse {
-        guard let access else { return response }
+    private func note(_ response: HTTPResponse, signedIn context: CallContext) -> HTTPResponse {
+        guard let access = context.accessToken, hasArrived(in: context.transmission) else { return response }
         if (200..<400).contains(response.status) { tokens?.live.accept(access) }
         guard marksSigned || response.status == 401 else { return response }
         var response = response
@@ -74,20 +90,21 @@ struct Admission: Layer {
         _ request: HTTPRequest, by sender: SenderProof, _ context: CallContext, next: @escaping Next
     ) async throws(ServiceError) -> HTTPResponse {
         var context = context
-        let token = context.accessToken
         let first = try await proven(request, by: sender, context)
         let response = try await next(first.request, context)
+        guard hasArrived(in: context.transmission) else { return response }
         let isWorthRepeating =
             sender.key?.learn(from: response, to: first.request, sentWith: first.nonce) ?? false
         guard isWorthRepeating, request.body?.isReplayable ?? true else {
-            return note(response, signedWith: token)
+            return note(response, signedIn: context)
         }
         context.isUrgent = true
         try await takePermit(for: &context)
         let second = try await proven(request, by: sender, context)
         let final = try await next(second.request, context)
+        guard hasArrived(in: context.transmission) else { return final }
         _ = sender.key?.learn(from: final, to: second.request, sentWith: second.nonce)
-        return note(final, signedWith: token)
+        return note(final, signedIn: context)
     }
 
     /// Returns the request with proofs for one send, and the nonce in the proof of the key.

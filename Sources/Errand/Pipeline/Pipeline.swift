@@ -55,7 +55,7 @@ final class Pipeline: Sendable {
             try await sender.send(request, context)
         }
         for middleware in configuration.attemptMiddlewares.reversed() {
-            next = Self.entering(MiddlewareLayer(middleware: middleware), then: next)
+            next = Self.entering(MiddlewareLayer(middleware: middleware, boundary: builder.boundary), then: next)
         }
         let cookies = configuration.cookies.map { [builder] in
             Cookies(jar: $0, origin: builder.origin, tokens: configuration.tokens)
@@ -66,9 +66,9 @@ final class Pipeline: Sendable {
             next = Self.entering(cookies, then: next)
         }
         let admission = Admission(
-            limiter: limiter, tokens: configuration.tokens,
+            limiter: limiter, tokens: configuration.tokens, boundary: builder.boundary,
             limitNotice: configuration.limiter == nil ? configuration.limitNotice : nil,
-            marksSigned: configuration.cache != nil)
+            marksSigned: configuration.cache != nil, mayBeRerouted: !configuration.attemptMiddlewares.isEmpty)
         next = Self.entering(admission, then: next)
         let check = OnlineCheck(connectivity: connectivity, rule: configuration.offline)
         next = Self.entering(check, then: next)
@@ -82,7 +82,7 @@ final class Pipeline: Sendable {
         }
         if let cache { next = Self.entering(cache, then: next) }
         let redirects = Redirects(
-            secretNames: builder.secretNames, cleartext: configuration.cleartext)
+            secretNames: builder.secretNames, boundary: builder.boundary, cleartext: configuration.cleartext)
         next = Self.entering(redirects, then: next)
         if let tokens = configuration.tokens { next = Self.entering(Replay(tokens: tokens), then: next) }
         next = Self.entering(Retry(quota: RetryQuota(), tokens: configuration.tokens), then: next)
@@ -93,7 +93,7 @@ final class Pipeline: Sendable {
         session = SessionLayer(tokens: configuration.tokens, cleartext: configuration.cleartext)
         next = Self.entering(session, then: next)
         for middleware in configuration.callMiddlewares.reversed() {
-            next = Self.entering(MiddlewareLayer(middleware: middleware), then: next)
+            next = Self.entering(MiddlewareLayer(middleware: middleware, boundary: builder.boundary), then: next)
         }
         first = next
     }
@@ -130,7 +130,8 @@ final class Pipeline: Sendable {
     }
 }
 
-/// A user's middleware as a layer. Its errors are translated here, and nowhere else.
+/// A user's middleware as a layer. Its errors are translated here, and nowhere else, and here a request that it leads
+/// to another origin is noticed (C64).
 ///
 /// The library's own layers enter a scope where they wait. Middleware may wait for anything, so it runs in a child
 /// task, which can be canceled. Middleware below it is already in that child.
@@ -150,6 +151,7 @@ private struct MiddlewareLayer: Layer {
         guard !context.isInMiddleware else { return try await response(to: request, context, next: next) }
         var context = context
         context.isInMiddleware = true
+    let boundary: OriginBoundary
         let inChild = context
         return try await context.transmission.runInChild { () async throws(ServiceError) in
             try await response(to: request, inChild, next: next)
@@ -160,7 +162,13 @@ private struct MiddlewareLayer: Layer {
         to request: HTTPRequest, _ context: CallContext, next: @escaping Next
     ) async throws(ServiceError) -> HTTPResponse {
         do {
-            return try await middleware.intercept(request, context, next: next)
+            return try await middleware.intercept(request, context) {
+                (passed: HTTPRequest, given: CallContext) async throws(ServiceError) -> HTTPResponse in
+                if boundary.contains(passed.url.origin) { return try await next(passed, given) }
+                var (passed, given) = (passed, given)
+                boundary.cross(&passed, &given, since: request)
+                return try await next(passed, given)
+            }
         } catch {
             throw ServiceError(error) { error in
                 let message = "\(String(reflecting: type(of: middleware))) threw \(foreignName(of: error))"

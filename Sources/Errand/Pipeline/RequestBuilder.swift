@@ -9,6 +9,8 @@ import Foundation
 /// A class, because every call carries it: copying a struct would retain each of its many fields.
 final class RequestBuilder: Sendable {
     let origin: Origin
+    /// Where the client's credentials belong.
+    let boundary: OriginBoundary
     private let basePath: String
     private let configuration: Configuration
     let secretNames: SecretNames
@@ -33,6 +35,9 @@ final class RequestBuilder: Sendable {
         basePath = path
         self.configuration = configuration
         secretNames = SecretNames(adding: configuration.secretNames)
+        boundary = OriginBoundary(
+            origin, trusting: try Self.trustedOrigins(configuration), secretNames: secretNames,
+            queryKey: configuration.credentials.flatMap { $0.place == .query ? (name: $0.name, value: $0.value) : nil })
         marksHeaders = !configuration.secretNames.isEmpty
         // Parameters that a query cannot hold may still fit into a body; a call that needs them in the query fails.
         let query = configuration.parametersForEachCall == nil ? try? configuration.parameters.query() : nil
@@ -41,6 +46,20 @@ final class RequestBuilder: Sendable {
         var headers: HTTPHeaders = ["Accept": accepted]
         headers.merge(configuration.headers)
         fixedHeaders = (headers, configuration.headers)
+    }
+
+    private static func trustedOrigins(_ configuration: Configuration) throws(ServiceError) -> Set<Origin> {
+        var origins: Set<Origin> = []
+        for text in configuration.trustedOrigins.sorted() {
+            guard let url = try? HTTPURL(reading: text), url.path == "/", url.query == nil, !text.contains("#"),
+                configuration.cleartext.allowsCredentials(at: url.origin)
+            else {
+                let reason = "\(HTTPSyntax.quoted(text)) in `trustedOrigins`; use https and a host, without a path"
+                throw .badSetting(reason)
+            }
+            origins.insert(url.origin)
+        }
+        return origins
     }
 
     /// Returns the request of a call. `key` is its idempotency key; `nil` if it has none.

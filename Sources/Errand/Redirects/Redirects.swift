@@ -4,8 +4,9 @@ struct Redirects: Layer {
     private static let limit = 10
 
     /// The secret names, including the user's own: a header with such a name goes to no other origin, even if it is
-    /// listed below as harmless.
+    /// listed as harmless.
     let secretNames: SecretNames
+    let boundary: OriginBoundary
     let cleartext: CleartextRule
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
@@ -53,7 +54,8 @@ struct Redirects: Layer {
                 following.headers[Self.eventID] = request.headers[Self.eventID]
             }
             context.transmission.report(.redirected(response.status, to: following.url.description))
-            hop.hasLeftOrigin = hop.hasLeftOrigin || following.url.origin != request.url.origin
+            hop.hasLeftOrigin =
+                hop.hasLeftOrigin || !boundary.connects(request.url.origin, following.url.origin)
             current = following
             response = try await next(current, hop)
             var provenance = response.provenance
@@ -63,21 +65,8 @@ struct Redirects: Layer {
         return response
     }
 
-    /// The headers that say what is requested and in which form, and nothing about the caller. Conditions are among
-    /// them, because a DELETE must not lose its condition; so is the key that prevents a request from taking effect
-    /// twice. Any other header may be a credential or, like `Host`, may concern only the first origin.
-    private static let harmless: Set<String> = [
-        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",
-        "content-language", "content-type", "idempotency-key", "if-match", "if-modified-since", "if-none-match",
-        "if-range", "if-unmodified-since", "prefer", "range", "user-agent",
-    ]
-
     /// The identifier of an event stream's last event, which goes along to the origin that it came from.
     private static let eventID = "Last-Event-ID"
-
-    private func mayLeaveOrigin(_ field: HTTPHeaders.Field) -> Bool {
-        Self.harmless.contains(field.name.lowercased()) && !secretNames.contains(field.name, in: .header)
-    }
 
     private func request(
         following response: HTTPResponse, to request: HTTPRequest, hiding redactor: Redactor
@@ -98,8 +87,8 @@ struct Redirects: Layer {
         if !cleartext.allows(following.url.origin) {
             throw Unfollowed("it leads to \(following.url.origin), which is not encrypted")
         }
-        if following.url.origin != request.url.origin {
-            following.headers = HTTPHeaders(request.headers.filter(mayLeaveOrigin))
+        if !boundary.connects(request.url.origin, following.url.origin) {
+            following.headers = HTTPHeaders(request.headers.filter(boundary.mayLeave))
         }
         if response.changesMethod(of: request.method) {
             following.method = .get
@@ -111,7 +100,7 @@ struct Redirects: Layer {
         // A body is for the server it was written for: it may contain a password or a refresh token.
         let (old, new) = (request.url.origin, following.url.origin)
         let isEncryptedNow = old.scheme == "http" && new.scheme == "https" && old.host == new.host
-        guard following.body == nil || new == old || isEncryptedNow else {
+        guard following.body == nil || boundary.connects(old, new) || isEncryptedNow else {
             throw Unfollowed("it would send the body to another server")
         }
         guard following.body?.isReplayable ?? true else {

@@ -48,8 +48,10 @@ struct Sharing: Layer {
             return new
         }
         if isNew {
-            shared.start(for: owner) { () async throws(ServiceError) in
-                try await next(request, CallContext(shared.transmission))
+            var first = CallContext(shared.transmission)
+            first.hasLeftOrigin = context.hasLeftOrigin
+            shared.start(for: owner) { [first] () async throws(ServiceError) in
+                try await next(request, first)
             } isOver: {
                 underway.close(key, of: shared)
             }
