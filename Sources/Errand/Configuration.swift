@@ -68,6 +68,13 @@ public struct Configuration: Sendable {
     /// user's responses to others, and to other clients that share the cache. Send such a credential with an endpoint's
     /// headers, ``headers`` or ``credentials``: then only requests that have the same share responses.
     public var constantHeaders: Set<String> = []
+    /// The names of headers that say nothing about who asks, beside the well-known ones; none by default.
+    ///
+    /// Requests share stored responses only if all of their headers are the same that may say who asks: `X-Tenant-Id`,
+    /// `X-Api-Key` or `X-Anything`. Headers that do not are known by their names, among them `Accept`, `User-Agent`,
+    /// conditions, and identifiers of traces and requests. If each of your requests has another value in a header that
+    /// identifies the request and not its sender, name it here. <doc:Caching> lists the known ones.
+    public var anonymousHeaders: Set<String> = []
     /// The longest silence within a send, 30 seconds by default: the time until the head of the response is complete,
     /// and each pause while a body arrives or leaves. A replay and each redirect are sends of their own.
     ///
@@ -119,6 +126,13 @@ public struct Configuration: Sendable {
     /// Whether plain http to another machine is allowed; `false` by default. Tokens are sent there only if
     /// ``cleartextHosts`` names it.
     public var allowsCleartext = false
+    /// The hosts to which everything may be sent over plain http, credentials too; none by default.
+    ///
+    ///     $0.cleartextHosts = ["orders.default.svc"]
+    ///
+    /// It is for hosts between which and this program something else encrypts, such as the sidecars of a service mesh.
+    /// Each is named whole, without a port; there are no patterns.
+    public var cleartextHosts: Set<String> = []
     /// The source of time; the system's clocks by default.
     public var time: any TimeSource = .system
 
@@ -132,13 +146,6 @@ public struct Configuration: Sendable {
     }
 
     /// A description of what is wrong with the configuration; `nil` if it is valid.
-    /// The hosts to which everything may be sent over plain http, credentials too; none by default.
-    ///
-    ///     $0.cleartextHosts = ["orders.default.svc"]
-    ///
-    /// It is for hosts between which and this program something else encrypts, such as the sidecars of a service mesh.
-    /// Each is named whole, without a port; there are no patterns.
-    public var cleartextHosts: Set<String> = []
     var problem: String? {
         if limiter == nil, let problem = rateLimit.problem { return problem }
         if let problem = limiter?.limit.problem { return problem }

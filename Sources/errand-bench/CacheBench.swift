@@ -110,6 +110,7 @@ enum CacheBench {
         let response: HTTPResponse
 
         var connectivity: Connectivity { .always }
+        var identity: String? { "" }
 
         func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
             var response = response

@@ -177,14 +177,15 @@ enum Parser: String, CaseIterable {
         guard let url = try? HTTPURL("https://api.test/a") else { return expect(false) }
         let request = HTTPRequest(method: .get, url: url, headers: headers)
         let start = CacheMoment(date: Date(timeIntervalSince1970: 1_700_000_000), instant: .zero)
+        let identity = IdentityFields(.standard)
         let exchange = CacheExchange(
-            request: request, sent: request, rules: CacheRules(), isSigned: false, received: start, delay: .zero
-        ) { _ in false }
+            request: request, sent: request, rules: CacheRules(), signedWith: nil, received: start, delay: .zero,
+            identity: identity)
         let response = HTTPResponse(status: 200, headers: headers, body: .bytes(Data()))
         _ = request.removals(by: response)
         guard case .store(let stored) = exchange.outcome(of: response) else { return }
         expect(!stored.control.noStore && stored.freshness.lifetime >= 0 && stored.freshness.initialAge >= 0)
-        expect(stored.variant.matches(headers) { _ in false })
+        expect(stored.variant.matches(headers, isParted: identity.contains))
         let inquiry = CacheInquiry(HTTPRequest(method: .get, url: url), rules: CacheRules())
         let later = CacheMoment(
             date: start.date.addingTimeInterval(100), instant: Instant.zero.advanced(by: .seconds(100)))

@@ -101,6 +101,7 @@ struct CachingSamples {
     func constants() {
         let client = APIClient("https://api.example.com") {
             $0.constantHeaders = ["X-Device"]
+            $0.anonymousHeaders = ["X-Attempt-Id"]
             $0.trustedOrigins = ["https://uploads.example.com"]
         }
         #expect(client.configuration.constantHeaders == ["X-Device"])

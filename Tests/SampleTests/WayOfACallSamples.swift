@@ -26,6 +26,7 @@ final class NamingTransport: Transport {
     func endSends(of client: TransportContext.Client) async { await inner.endSends(of: client) }
     var connectivity: Connectivity { inner.connectivity }
     var features: TransportFeatures { inner.features }
+    var identity: String? { inner.identity }
     var warning: String? { inner.warning }
 }
 #endif

@@ -71,6 +71,7 @@ struct CacheFilling {
 
     private struct Network: Transport {
         var connectivity: Connectivity { .always }
+        var identity: String? { "" }
 
         func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse {
             guard request.method == .get else { return HTTPResponse(status: 204) }

@@ -23,15 +23,17 @@ struct CacheExchange {
     var earlierTags: Set<String> = []
     /// The `Cookie` header that a jar was about to add; `nil` for none.
     var cookies: String?
-    /// Whether the request was signed on its way.
-    let isSigned: Bool
+    /// The access token that has signed the request on its way; `nil` if none has.
+    let signedWith: String?
+    /// Whether the response belongs to a session. What is set beside it, such as a cookie, does too.
+    var isOfSession = false
     let received: CacheMoment
     /// How long the server took to answer.
     let delay: Duration
     /// The names, in lower case, of headers that are added on the way with the same value to every request.
     var constants: Set<String> = []
-    /// Returns whether a header is secret, by its name.
-    let isSecret: (String) -> Bool
+    /// Which headers may say who asks.
+    let identity: IdentityFields
 
     /// What a response becomes.
     enum Outcome {
@@ -44,8 +46,11 @@ struct CacheExchange {
         guard !Self.unstored.contains(response.status), response.status >= 200 else { return .leave(.status) }
         guard let body = response.body.bytes else { return .leave(.bypassed) }
         let stored = stored(response.headers, status: response.status, body: body)
-        if case .store(let response) = stored, !isUseful(response) { return .leave(.noLifetime) }
-        return stored
+        guard case .store(let new) = stored else { return stored }
+        if !isUseful(new) { return .leave(.noLifetime) }
+        // The body may belong to the cookie, as a form does to its protection, and the cookie is not kept: whoever is
+        // given the one lacks the other.
+        return isOfSession || response.headers["Set-Cookie"] == nil ? stored : .leave(.setsCookie)
     }
 
     /// Decides on the response that a 304 has confirmed: its fields replace those that are stored (RFC 9111, 3.2).
@@ -96,7 +101,8 @@ struct CacheExchange {
             StoredResponse(
                 url: request.url, status: status, headers: StoredResponse.storable(headers), body: body,
                 freshness: freshness, control: control,
-                variant: .of(request.headers, varyingOn: names, isSecret: isSecret), tags: rules.tags.union(earlierTags)
+                variant: .of(request.headers, varyingOn: names, isParted: identity.contains),
+                tags: rules.tags.union(earlierTags)
             ))
     }
 
@@ -107,27 +113,34 @@ struct CacheExchange {
     }
 
     /// Whether the layers below have left everything as it was on which the response depends: the method, the URL, the
-    /// fields that it varies on, and the credentials. Those that a session or a jar adds are covered by the partition
-    /// (K3, K7).
+    /// fields that it varies on, and all fields that may say who asks. What a session or a jar adds by itself is
+    /// covered by the partition (K3, K7): the very token, and not whatever is in its place.
     private func isAsReceived(_ sent: HTTPRequest, varyingOn names: [String]) -> Bool {
         guard sent.method == request.method, sent.url == request.url, sent.body == nil else { return false }
-        // A token that is bound to a key is sent with a proof, which is another one each time.
-        let covered = isSigned ? constants.union(["authorization", TokenProver.header.lowercased()]) : constants
+        var covered = constants
+        if let signedWith, let scheme = sent.headers.scheme(ofToken: signedWith) {
+            covered.insert("authorization")
+            // A token that is bound to a key is sent with a proof, which is another one each time.
+            if scheme.lowercased() == "dpop" { covered.insert(TokenProver.header.lowercased()) }
+        }
         let hasOwnCookies = request.headers["Cookie"] != nil || constants.contains("cookie")
         guard hasOwnCookies || sent.headers["Cookie"] == cookies else { return false }
-        for name in names where !covered.contains(name) {
-            if name == "cookie", !hasOwnCookies { continue }
-            guard CacheVariant.value(of: name, in: sent.headers) == CacheVariant.value(of: name, in: request.headers)
-            else { return false }
-        }
-        return sent.headers.fields.allSatisfy { field in
-            guard isSecret(field.name) else { return true }
-            let name = field.name.lowercased()
-            if covered.contains(name) || name == "cookie" && !hasOwnCookies { return true }
-            return request.headers.fields.contains {
-                $0.name.equalsIgnoringCase(field.name) && $0.value == field.value
+        if !hasOwnCookies { covered.insert("cookie") }
+        return identity.difference(request.headers, sent.headers).isSubset(of: covered)
+            && names.allSatisfy { name in
+                covered.contains(name)
+                    || CacheVariant.value(of: name, in: sent.headers)
+                        == CacheVariant.value(of: name, in: request.headers)
             }
-        }
+    }
+}
+
+extension HTTPHeaders {
+    /// Returns the scheme before that token in the only `Authorization` field; `nil` if something else is there.
+    fileprivate func scheme(ofToken token: String) -> Substring? {
+        let values = values("Authorization")
+        guard values.count == 1, let value = values.first, value.hasSuffix(" \(token)") else { return nil }
+        return value.dropLast(token.count + 1)
     }
 }
 

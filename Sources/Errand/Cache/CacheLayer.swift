@@ -14,9 +14,13 @@ struct CacheLayer: Layer {
     let tokens: TokenStore?
     /// What adds cookies below; `nil` if nothing does.
     let cookies: Cookies?
-    let secrets: SecretFields
+    let identity: IdentityFields
+    /// What the client is to a server, whatever it requests.
+    let client: CacheClient
     /// The names, in lower case, of headers that are added below with the same value to every request.
     let constants: Set<String>
+    /// Whether middleware sees what this layer passes on.
+    let hasMiddlewareBelow: Bool
     let background: BackgroundSends
     let time: any TimeSource
 
@@ -121,7 +125,7 @@ struct CacheLayer: Layer {
     }
 
     private func matches(_ variant: CacheVariant, _ request: HTTPRequest) -> Bool {
-        variant.names.isEmpty || variant.matches(request.headers, isSecret: secrets.contains)
+        variant.names.isEmpty || variant.matches(request.headers, isParted: identity.contains)
     }
 
     /// Returns what is stored, if it may be used now; `nil` if the request has to be sent.
@@ -193,12 +197,13 @@ struct CacheLayer: Layer {
             }
             if let stale = answer(insteadOf: response, request, context, finding) { return stale }
             let exchange = CacheExchange(
-                request: request, sent: transmission.sent(after: sends).map { withoutConditions($0, condition) },
+                request: request,
+                sent: self.sent(in: transmission, after: sends).map { withoutConditions($0, condition) },
                 rules: context.rules.cache, earlierTags: finding.stored?.tags ?? [], cookies: finding.cookies,
-                isSigned: response.provenance.accessToken != nil,
+                signedWith: response.provenance.accessToken, isOfSession: finding.key.partition.session != nil,
                 received: CacheMoment(of: context.time),
                 delay: response.timings?.total ?? start.duration(to: context.time.now), constants: constants,
-                isSecret: secrets.contains)
+                identity: identity)
             guard response.status == 304, let stored = condition else {
                 response.provenance.cache = await keep(response, exchange, finding)
                 return response
@@ -211,6 +216,13 @@ struct CacheLayer: Layer {
             }
             return await confirm(stored, updated, problem, response, finding)
         }
+    }
+
+    /// Returns the request that was sent for this layer's; `nil` if none was, or if it is not known which of several
+    /// has brought the response: a middleware may send one as another user, and then its own.
+    private func sent(in transmission: Transmission, after sends: Int) -> HTTPRequest? {
+        if hasMiddlewareBelow, transmission.sends > sends + 1 { return nil }
+        return transmission.sent(after: sends)
     }
 
     /// The request without the conditions that this layer has added.

@@ -32,15 +32,16 @@ extension CacheLayer {
         CacheKey(
             resource: CacheKey.Resource(request, name: name),
             partition: CacheKey.Partition(
-                session: session, credentials: digest(of: request, cookies: cookies),
-                outlivesProcess: session == nil || (tokens?.outlivesProcess ?? true)))
+                session: session, credentials: digest(of: request, isNamed: name != nil, cookies: cookies),
+                outlivesProcess: client.outlivesProcess && (session == nil || (tokens?.outlivesProcess ?? true))))
     }
 
-    /// Returns a digest of the credentials that the request has, or will have from the jar; `nil` if there are none.
-    private func digest(of request: HTTPRequest, cookies: String?) -> [UInt8]? {
-        let own = secrets.credentials(in: request.headers)
-        guard own != nil || cookies != nil else { return nil }
-        let all = [own, cookies.map { "cookie jar: \($0)" }].compactMap(\.self)
+    /// Returns a digest of what says who asks: the client, the request, and the jar, which adds its cookies later;
+    /// `nil` if nothing does.
+    private func digest(of request: HTTPRequest, isNamed: Bool, cookies: String?) -> [UInt8]? {
+        let (who, own) = (client.text(isNamed: isNamed), identity.identity(in: request.headers))
+        guard own != nil || cookies != nil else { return client.digest(isNamed: isNamed) }
+        let all = [who, own, cookies.map { "cookie jar: \($0)" }].compactMap(\.self)
         return cache.digest(of: all.joined(separator: "\n"))
     }
 }

@@ -1,12 +1,12 @@
 /// The request fields on which a stored response depends, and what the request had in them (RFC 9111, 4.1).
 ///
 /// Values are compared without the spaces around their commas, and several fields with a name count as one list: both
-/// are the same to a server. Values of secret fields are not kept: a response belongs to a partition of the cache in
-/// which all requests have the same credentials.
+/// are the same to a server. Values of fields that may say who asks are not kept: a response belongs to a partition of
+/// the cache in which all requests have the same.
 struct CacheVariant: Sendable, Hashable {
     /// The names in lower case, sorted.
     let names: [String]
-    /// The values, in the order of the names; `nil` where the request had no such field, and for a secret.
+    /// The values, in the order of the names; `nil` where the request had no such field, or the partition covers it.
     let values: [String?]
 
     init(names: [String], values: [String?]) {
@@ -31,15 +31,15 @@ struct CacheVariant: Sendable, Hashable {
         return names.sorted()
     }
 
-    /// Returns the variant of a request. `isSecret` decides by its name whether a field is secret.
-    static func of(_ request: HTTPHeaders, varyingOn names: [String], isSecret: (String) -> Bool) -> CacheVariant {
+    /// Returns the variant of a request. `isParted` says whether the partition covers a field, by its name.
+    static func of(_ request: HTTPHeaders, varyingOn names: [String], isParted: (String) -> Bool) -> CacheVariant {
         guard !names.isEmpty else { return .none }
-        return CacheVariant(names: names, values: names.map { isSecret($0) ? nil : value(of: $0, in: request) })
+        return CacheVariant(names: names, values: names.map { isParted($0) ? nil : value(of: $0, in: request) })
     }
 
     /// Returns whether a request with those headers is answered by the variant.
-    func matches(_ request: HTTPHeaders, isSecret: (String) -> Bool) -> Bool {
-        names.indices.allSatisfy { isSecret(names[$0]) || Self.value(of: names[$0], in: request) == values[$0] }
+    func matches(_ request: HTTPHeaders, isParted: (String) -> Bool) -> Bool {
+        names.indices.allSatisfy { isParted(names[$0]) || Self.value(of: names[$0], in: request) == values[$0] }
     }
 
     /// Returns the value of a field as it is compared.

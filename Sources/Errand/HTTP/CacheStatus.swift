@@ -43,8 +43,12 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
         case noLifetime = "it has neither a lifetime nor a validator"
         /// Not stored: the response varies on everything, or its `Vary` header is malformed.
         case varies = "it varies on everything"
-        /// Not stored: the response depends on a header that was added after the cache, by a middleware for instance.
+        /// Not stored: the response depends, or may depend, on a header that was added or changed after the cache, by a
+        /// middleware for instance.
         case addedBelow = "it depends on a header that was added after the cache"
+        /// Not stored: the response sets a cookie and belongs to no session. Whoever was given it later would not have
+        /// the cookie.
+        case setsCookie = "it sets a cookie and belongs to no session"
         /// Not stored: the response is too large for the cache.
         case tooLarge = "it is too large"
         /// Not stored: the folder of the cache cannot be written, because the disk is full for instance.

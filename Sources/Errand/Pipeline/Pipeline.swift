@@ -57,6 +57,8 @@ final class Pipeline: Sendable {
         for middleware in configuration.attemptMiddlewares.reversed() {
             next = Self.entering(MiddlewareLayer(middleware: middleware, boundary: builder.boundary), then: next)
         }
+        let constants = Set(configuration.constantHeaders.map { $0.lowercased() })
+        let identity = IdentityFields(builder.secretNames, anonymous: configuration.anonymousHeaders)
         let cookies = configuration.cookies.map { [builder] in
             Cookies(jar: $0, origin: builder.origin, tokens: configuration.tokens)
         }
@@ -75,10 +77,11 @@ final class Pipeline: Sendable {
         if let cache = configuration.cache { configuration.tokens?.live.add(cache) }
         cache = configuration.cache.map { [builder, background] cache in
             CacheLayer(
-                cache: cache, tokens: configuration.tokens, cookies: cookies,
-                secrets: SecretFields(builder.secretNames),
-                constants: Set(configuration.constantHeaders.map { $0.lowercased() }), background: background,
-                time: configuration.time)
+                cache: cache, tokens: configuration.tokens, cookies: cookies, identity: identity,
+                client: CacheClient(
+                    transport: transport.identity, query: builder.identityInQuery, in: cache),
+                constants: constants, hasMiddlewareBelow: !configuration.attemptMiddlewares.isEmpty,
+                background: background, time: configuration.time)
         }
         if let cache { next = Self.entering(cache, then: next) }
         let redirects = Redirects(
@@ -144,6 +147,7 @@ final class Pipeline: Sendable {
 /// in its task.
 private struct MiddlewareLayer: Layer {
     let middleware: any Middleware
+    let boundary: OriginBoundary
 
     func intercept(
         _ request: HTTPRequest, _ context: CallContext, next: @escaping Next
@@ -151,7 +155,6 @@ private struct MiddlewareLayer: Layer {
         guard !context.isInMiddleware else { return try await response(to: request, context, next: next) }
         var context = context
         context.isInMiddleware = true
-    let boundary: OriginBoundary
         let inChild = context
         return try await context.transmission.runInChild { () async throws(ServiceError) in
             try await response(to: request, inChild, next: next)

@@ -98,6 +98,15 @@ final class RequestBuilder: Sendable {
         }
     }
 
+    /// What the client adds to the query of each call and may say who asks; `nil` for nothing. What a closure adds to
+    /// each call is not known before the call.
+    var identityInQuery: String? {
+        let key = configuration.credentials.flatMap { $0.place == .query ? "\($0.name)=\($0.value)" : nil }
+        let common = (try? configuration.parameters.query()).flatMap { $0.items.isEmpty ? nil : $0.encoded }
+        let parts = [key, common].compactMap(\.self)
+        return parts.isEmpty ? nil : parts.joined(separator: "&")
+    }
+
     private var commonParameters: Parameters {
         guard let ask = configuration.parametersForEachCall else { return configuration.parameters }
         return ask().merged(over: configuration.parameters)

@@ -87,6 +87,9 @@ package struct UnavailableTransport: Transport {
     /// Does nothing.
     package func shutdown() async {}
 
+    /// Nothing sets it apart: it sends nothing.
+    package var identity: String? { "" }
+
     /// Always connected, so that calls fail with the transport's own error.
     package var connectivity: Connectivity { .always }
 }

@@ -22,6 +22,14 @@ public protocol Transport: Sendable {
     /// What the transport does by itself; nothing by default. The client does the rest. It asks once, when it is
     /// created.
     var features: TransportFeatures { get }
+    /// What servers may take the sender of its requests for, beside what is in them: a client certificate, a proxy, the
+    /// authorities that it trusts. Clients share what is in a cache only if the identities of their transports are
+    /// equal; `""` is that of a transport that nothing sets apart. It is part of the keys of a cache on a disk, so it
+    /// must not change from process to process, and of no use to anybody who has only it.
+    ///
+    /// `nil`, not known, by default: a client with such a transport shares no responses with other clients, and keeps
+    /// them in memory. The client asks once, when it is created.
+    var identity: String? { get }
     /// A warning about the transport for the program's developer, always the same; `nil`, none, by default. It is
     /// reported once in a process, as ``ClientEvent/Kind/warned(_:)``, by the first client with a listener.
     var warning: String? { get }
@@ -35,6 +43,8 @@ extension Transport {
     public var connectivity: Connectivity { .system }
     /// None.
     public var features: TransportFeatures { [] }
+    /// Not known.
+    public var identity: String? { nil }
     /// None.
     public var warning: String? { nil }
 }

@@ -93,6 +93,9 @@ public final class ScriptedTransport: Transport {
         throw TestFailure(failures.map(\.description).joined(separator: "\n"), at: first.location)
     }
 
+    /// Nothing sets one apart from another: a test may create the next one for the same cache.
+    public var identity: String? { "" }
+
     /// It ends its waits itself.
     public var features: TransportFeatures { .observesStops }
 

@@ -54,7 +54,11 @@ import Testing
             "Keep-Alive": "5", "Upgrade": "h2", "Transfer-Encoding": "chunked", "Proxy-Authenticate": "Basic",
             "Authentication-Info": "x", "X-Kept": "1", "Trailer": "X",
         ]
-        let stored = try #require(CacheSample.stored(headers))
+        let exchange = CacheSample.exchange(isOfSession: true)
+        guard case .store(let stored) = exchange.outcome(of: CacheSample.response(headers)) else {
+            Issue.record("not stored")
+            return
+        }
         #expect(stored.headers.map(\.name) == ["Cache-Control", "X-Kept"])
     }
 
@@ -101,17 +105,49 @@ import Testing
         signed.headers["Authorization"] = "Bearer secret"
         let varying: HTTPHeaders = ["Cache-Control": "max-age=60", "Vary": "Authorization"]
         #expect(CacheSample.reason(varying, CacheSample.exchange(request, sent: signed)) == .addedBelow)
-        #expect(CacheSample.reason(varying, CacheSample.exchange(request, sent: signed, isSigned: true)) == nil)
+        let exchange = { CacheSample.exchange(request, sent: $0, signedWith: "secret") }
+        #expect(CacheSample.reason(varying, exchange(signed)) == nil)
         signed.headers["DPoP"] = "proof"
         #expect(CacheSample.reason(varying, CacheSample.exchange(request, sent: signed)) == .addedBelow)
-        #expect(CacheSample.reason(varying, CacheSample.exchange(request, sent: signed, isSigned: true)) == nil)
+        // Only a token that is bound to a key comes with a proof.
+        #expect(CacheSample.reason(varying, exchange(signed)) == .addedBelow)
+        signed.headers["Authorization"] = "DPoP secret"
+        #expect(CacheSample.reason(varying, exchange(signed)) == nil)
     }
 
-    @Test("K7: a credential that a middleware adds belongs to nobody whom the cache knows", arguments: [false, true])
-    func credentialBelow(isSigned: Bool) {
+    @Test(
+        "K7: what is in the place of the token that has signed a request belongs to nobody whom the cache knows",
+        arguments: ["Bearer other", "Bearer other secret2", "secret", "Bearer xsecret", "Bearer secret "])
+    func replacedToken(authorization: String) {
+        var sent = CacheSample.request()
+        sent.headers["Authorization"] = authorization
+        let exchange = CacheSample.exchange(sent: sent, signedWith: "secret", isOfSession: true)
+        #expect(CacheSample.reason(["Cache-Control": "max-age=60"], exchange) == .addedBelow)
+    }
+
+    @Test("K7: a header that may say who asks, and was removed below the cache, belongs to nobody whom the cache knows")
+    func removed() {
+        let request = CacheSample.request(["X-Tenant-Id": "7", "X-Request-Id": "1"])
+        var sent = request
+        sent.headers["X-Request-Id"] = nil
+        let headers: HTTPHeaders = ["Cache-Control": "max-age=60"]
+        #expect(CacheSample.reason(headers, CacheSample.exchange(request, sent: sent)) == nil)
+        sent.headers["X-Tenant-Id"] = nil
+        #expect(CacheSample.reason(headers, CacheSample.exchange(request, sent: sent)) == .addedBelow)
+    }
+
+    @Test("K7: a response that sets a cookie is kept for a session only")
+    func settingCookie() {
+        let headers: HTTPHeaders = ["Cache-Control": "max-age=60, public", "Set-Cookie": "csrf=1"]
+        #expect(CacheSample.reason(headers) == .setsCookie)
+        #expect(CacheSample.reason(headers, CacheSample.exchange(isOfSession: true)) == nil)
+    }
+
+    @Test("K7: a credential that a middleware adds belongs to nobody whom the cache knows", arguments: [nil, "secret"])
+    func credentialBelow(token: String?) {
         var sent = CacheSample.request()
         sent.headers["Cookie"] = "sid=1"
-        let exchange = CacheSample.exchange(sent: sent, isSigned: isSigned)
+        let exchange = CacheSample.exchange(sent: sent, signedWith: token)
         #expect(CacheSample.reason(["Cache-Control": "max-age=60"], exchange) == .addedBelow)
     }
 
@@ -121,9 +157,8 @@ import Testing
         other.url = HTTPURL(origin: other.url.origin, path: "/y", query: nil)
         #expect(CacheSample.reason(["Cache-Control": "max-age=60"], CacheSample.exchange(sent: other)) == .addedBelow)
         let unsent = CacheExchange(
-            request: CacheSample.request(), sent: nil, rules: CacheRules(), isSigned: false,
-            received: CacheSample.moment(0), delay: .zero
-        ) { _ in false }
+            request: CacheSample.request(), sent: nil, rules: CacheRules(), signedWith: nil,
+            received: CacheSample.moment(0), delay: .zero, identity: IdentityFields(.standard))
         #expect(CacheSample.reason(["Cache-Control": "max-age=60"], unsent) == .addedBelow)
     }
 

@@ -23,12 +23,12 @@ enum CacheSample {
 
     static func exchange(
         _ request: HTTPRequest = request(), sent: HTTPRequest? = nil, rules: CacheRules = CacheRules(),
-        isSigned: Bool = false, at seconds: Double = 0, delay: Duration = .zero
+        signedWith token: String? = nil, isOfSession: Bool = false, at seconds: Double = 0, delay: Duration = .zero
     ) -> CacheExchange {
         CacheExchange(
-            request: request, sent: sent ?? request, rules: rules, isSigned: isSigned, received: moment(seconds),
-            delay: delay
-        ) { SecretNames.standard.contains($0, in: .header) }
+            request: request, sent: sent ?? request, rules: rules, signedWith: token, isOfSession: isOfSession,
+            received: moment(seconds), delay: delay,
+            identity: IdentityFields(.standard, anonymous: ["A", "B", "X-Device"]))
     }
 
     static func response(_ headers: HTTPHeaders, status: Int = 200) -> HTTPResponse {

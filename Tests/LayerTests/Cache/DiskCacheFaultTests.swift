@@ -130,6 +130,7 @@ private final class Versions: Transport {
     private let state = Noted(State())
 
     var connectivity: Connectivity { .always }
+    var identity: String? { "" }
 
     func known(of number: Int) -> Int { state.value.known[number] ?? 0 }
 

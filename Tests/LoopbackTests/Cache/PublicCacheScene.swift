@@ -76,6 +76,9 @@ final class PublicCacheScene: Sendable {
 
     private func configure(_ configuration: inout Configuration) {
         configuration.cache = cache
+        // The cases are about `Vary`, and their fields about nobody.
+        let names = Set(test.requests.flatMap { $0.request_headers ?? [] }.map { $0.name.lowercased() })
+        configuration.anonymousHeaders = names.subtracting(["authorization", "cookie"]).union(["req-num"])
         configuration.retry = .never
         configuration.redirects = .never
     }

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "K1–K15: each required case is passed or argued, and at least 42 of those for an optimal cache",
+        "K1–K15: each required case is passed or argued, and at least 41 of those for an optimal cache",
         isThere, arguments: CacheKind.allCases)
     func cases(kind: CacheKind) async throws {
         let cases = try PublicCacheCase.all()
@@ -49,7 +49,9 @@ import Testing
         #expect(Set(required.keys).isSuperset(of: Self.argued.keys), "an argued case is passed")
         let optimal = cases.count { $0.kind == .optimal }
         let missed = failures[.optimal] ?? [:]
-        #expect(optimal - missed.count >= 42, "\(missed)")
+        // One is missed on purpose, `other-set-cookie`: what sets a cookie, and belongs to no session, is stored for
+        // nobody (K7).
+        #expect(optimal - missed.count >= 41, "\(missed)")
         let lines = [PublicCacheCase.Kind.required, .optimal, .check].flatMap { kind in
             ["\(kind): \(cases.count { $0.kind == kind } - (failures[kind]?.count ?? 0)) passed"]
                 + (failures[kind] ?? [:]).sorted { $0.key < $1.key }.map { "  \($0.key): \($0.value)" }

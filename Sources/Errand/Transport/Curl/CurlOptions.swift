@@ -1,4 +1,10 @@
 #if os(Linux)
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 extension CurlTransport {
     /// How connections are made.
     public struct Options: Sendable, Hashable {
@@ -91,6 +97,24 @@ extension CurlTransport {
 
         /// Creates options that trust the system's roots and take the proxy from the environment.
         public init() {}
+    }
+}
+
+extension CurlTransport.Options {
+    /// A digest of what decides whom a server takes the sender for, and who may have answered in its place; `""` if
+    /// nothing does. The URL of a proxy may have a password.
+    var identity: String {
+        var facts: [String] = []
+        if let certificateAuthorities { facts += ["authorities", certificateAuthorities] }
+        if !pinnedPublicKeys.isEmpty { facts += ["pins"] + pinnedPublicKeys.sorted() }
+        if let clientCertificate { facts += ["certificate", clientCertificate.certificate, clientCertificate.key] }
+        switch proxy.kind {
+        case .environment: break
+        case .none: facts.append("no proxy")
+        case .url(let url): facts += ["proxy", url, "\(proxiesLoopback)"]
+        }
+        guard !facts.isEmpty else { return "" }
+        return Base64URL.encode(SHA256.hash(of: Data(facts.joined(separator: "\0").utf8)))
     }
 }
 #endif

@@ -30,6 +30,9 @@ public final class CurlTransport: Transport {
     /// It ends its waits itself, and uses permits: a request may wait for a connection.
     public var features: TransportFeatures { [.observesStops, .usesPermits] }
 
+    /// A digest of the certificates, the pins and the proxy of its options; `""` if they have none.
+    public var identity: String? { options.identity }
+
     /// The version of libcurl that is used; `nil` if there is none.
     public static var libraryVersion: String? {
         ccurl_open() ? String(cString: ccurl_version()) : nil

@@ -43,6 +43,15 @@ public final class URLSessionTransport: Transport {
     /// It ends its waits itself, and counts what the system has sent.
     public var features: TransportFeatures { [.observesStops, .countsUploads] }
 
+    #if canImport(Darwin)
+    /// Sets transports with a closure that decides about servers apart from those without. Closures cannot be compared:
+    /// clients whose closures differ need a cache each.
+    public var identity: String? { options.serverTrust.judge == nil ? "" : "trusts" }
+    #else
+    /// Nothing sets it apart.
+    public var identity: String? { "" }
+    #endif
+
     private let options: Options
     private let exchanges: URLSessionExchanges
 
