@@ -38,17 +38,20 @@ final class Transmission: Interruptible, PhaseReporter {
     let scope: CallScope
     /// Whether the server is asked although a response is stored, because that one could not be decoded.
     let isReload: Bool
+    /// What compares the requests with those that reach the attempt middleware; `nil` if nothing does.
+    let watch: SendWatch?
 
     private let record: Lock<Record>
 
     /// Creates a transmission. It goes on with what an earlier one of its call has counted.
     init(
         _ settings: CallSettings, in scope: CallScope = CallScope(), signedIn session: UUID? = nil,
-        after earlier: Transmission? = nil, isReload: Bool = false
+        after earlier: Transmission? = nil, isReload: Bool = false, watch: SendWatch? = nil
     ) {
         self.settings = settings
         self.scope = scope
         self.isReload = isReload
+        self.watch = watch
         var record = Record()
         if let earlier {
             record = earlier.record.withLock { $0 }
@@ -118,6 +121,7 @@ final class Transmission: Interruptible, PhaseReporter {
             record.sends += 1
             if let token { record.accessTokens = (token, record.accessTokens.last) }
         }
+        watch?.noteSent(request)
     }
 
     /// Records that the server may have acted on a request.

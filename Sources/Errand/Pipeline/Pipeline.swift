@@ -59,6 +59,9 @@ final class Pipeline: Sendable {
         }
         let constants = Set(configuration.constantHeaders.map { $0.lowercased() })
         let identity = IdentityFields(builder.secretNames, anonymous: configuration.anonymousHeaders)
+        if configuration.sharesEqualRequests, !configuration.attemptMiddlewares.isEmpty {
+            next = Self.entering(WatchedSends(), then: next)
+        }
         let cookies = configuration.cookies.map { [builder] in
             Cookies(jar: $0, origin: builder.origin, tokens: configuration.tokens)
         }
@@ -91,7 +94,8 @@ final class Pipeline: Sendable {
         next = Self.entering(Retry(quota: RetryQuota(), tokens: configuration.tokens), then: next)
         transmission = next
         if configuration.sharesEqualRequests {
-            next = Self.entering(Sharing(owner: owner, cookies: cookies), then: next)
+            let sharing = Sharing(owner: owner, cookies: cookies, identity: identity, constants: constants)
+            next = Self.entering(sharing, then: next)
         }
         session = SessionLayer(tokens: configuration.tokens, cleartext: configuration.cleartext)
         next = Self.entering(session, then: next)
