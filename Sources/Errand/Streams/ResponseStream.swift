@@ -16,6 +16,8 @@ final class ResponseStream: Sendable {
         var chunks: HTTPBody.Chunks?
         var isTaken = false
         var isWaiting = false
+        /// Whether the reader says at the end of the body whether it is whole.
+        var isJudged = false
         /// The error that the next read throws.
         var error: ServiceError?
         /// The number of the listener in the call's scope.
@@ -49,6 +51,11 @@ final class ResponseStream: Sendable {
         }
     }
 
+    /// Leaves it to the reader to end the call after the last chunk, with `finish()` or `fail(with:)`.
+    func leaveEndToReader() {
+        state.withLock { $0.isJudged = true }
+    }
+
     /// Returns the error with the name of the call.
     func naming(_ error: ServiceError) -> ServiceError { call.naming(error) }
 
@@ -65,7 +72,7 @@ final class ResponseStream: Sendable {
             let chunk = try await next(of: chunks)
             state.withLock { $0.isWaiting = false }
             guard let chunk else {
-                finish()
+                if !state.withLock({ $0.isJudged }) { finish() }
                 return nil
             }
             // Reentrancy: a stop may have come after the wait ended, before the stream was idle.

@@ -106,13 +106,17 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     let passingStatuses: Set<Int>
     var isResumed: Bool
     var limit = 1 << 20
-    var isEnd: @Sendable (ServerSentEvent) -> Bool = { _ in false }
+    /// Whether an event is the end; `nil` if any connection may end by itself.
+    var isEnd: (@Sendable (ServerSentEvent) -> Bool)?
 
     /// Returns the events before the first one that satisfies the condition. Streams of language models, for example,
     /// end with the data `[DONE]`.
+    ///
+    /// A sequence that does not connect again, and whose connection ends before that event has come, throws
+    /// `.transport` of the kind `.truncated`: what came is a part of the answer.
     public func until(_ isEnd: @escaping @Sendable (ServerSentEvent) -> Bool) -> Self {
         var copy = self
-        copy.isEnd = { [self] in self.isEnd($0) || isEnd($0) }
+        copy.isEnd = { [earlier = self.isEnd] in earlier?($0) ?? false || isEnd($0) }
         return copy
     }
 
@@ -183,7 +187,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
             while true {
                 if let event = try parser.next() {
                     failures = 0
-                    guard events.isEnd(event) else { return event }
+                    guard events.isEnd?(event) ?? false else { return event }
                     chunks?.stream.finish()
                     return nil
                 }
@@ -201,7 +205,11 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
                     guard events.isResumed, error.isWorthReconnecting else { throw error }
                     lastEnd = .failure(error)
                 }
-                guard events.isResumed else { return nil }
+                guard events.isResumed else {
+                    guard isWhole else { throw Self.isCut }
+                    chunks?.stream.finish()
+                    return nil
+                }
                 chunks = nil
                 if parser.hasNamedID, let origin { reach = .source(origin) }
                 parser.restart()
@@ -216,11 +224,14 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
                     failures += 1
                     let response = try await events.open(parser.lastID, reach, deadline, before)
                     guard response.status != 204 else {
+                        let isWhole = events.isResumed || events.isEnd == nil
+                        guard isWhole else { throw response.chunks.stream.fail(with: Self.isCut) }
                         response.chunks.stream.finish()
                         return false
                     }
                     try response.checkIsEventStream()
                     (decoding, session, origin) = (response.decoding, response.session, response.origin)
+                    if !events.isResumed, events.isEnd != nil { response.chunks.stream.leaveEndToReader() }
                     chunks = response.chunks.makeAsyncIterator()
                     return true
                 } catch {
@@ -229,6 +240,22 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
                     lastEnd = .failure(error)
                 }
             }
+        }
+
+        /// Whether a stream that does not connect again has ended as it should: some servers leave out the blank line
+        /// after their last event.
+        private var isWhole: Bool {
+            mutating get {
+                guard let isEnd = events.isEnd else { return true }
+                parser.append(Data("\n\n".utf8))
+                return (try? parser.next()).map(isEnd) ?? false
+            }
+        }
+
+        /// The error for a stream whose end has not come.
+        private static var isCut: ServiceError {
+            let message = "the stream ended before the event that `until` waits for"
+            return .transport(TransportFailure(.truncated, message))
         }
 
         /// The pause before the next connection.

@@ -47,6 +47,21 @@ struct EventEndTests: EventScene {
         #expect(ends == [.succeeded(attempts: 1, after: .seconds(1))])
     }
 
+    @Test("E3: a stream whose end has not come has failed for listeners too")
+    func cutOff() async throws {
+        network.on(.post, "/chat", connection("data: 1\n\n"))
+        let ends = try await ends { client in
+            let events = client.events(.post("chat")).until { $0.data == "[DONE]" }
+            await #expect(throws: ServiceError.self) { for try await _ in events {} }
+            #expect(await client.activity.first { _ in true } == 0)
+            await client.shutdown()
+        }
+        guard case .transport(let failure) = errors(ends).first ?? nil else {
+            throw try #require(errors(ends).first ?? nil)
+        }
+        #expect(failure.kind == .truncated && ends.count == 1)
+    }
+
     @Test("E2: a stream that the server ends with a 204 has succeeded")
     func noContent() async throws {
         network.on(.get, "/feed", .status(204))

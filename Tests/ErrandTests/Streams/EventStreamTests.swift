@@ -132,6 +132,37 @@ import Testing
         #expect(failure.kind == .truncated && network.sent.count == 2)
     }
 
+    @Test(
+        "E3: a stream that ends properly, but without the event that `until` waits for, is cut off",
+        arguments: [
+            ("data: a\n\n", true), ("data: a\n\ndata: [DONE", true), ("", true), ("data: a\n\n: [DONE]\n\n", true),
+            // Some servers leave out the last blank line.
+            ("data: a\n\ndata: [DONE]", false), ("data: a\n\ndata: [DONE]\n", false),
+        ])
+    func missingEnd(text: String, isCut: Bool) async throws {
+        network.on(.post, "/chat", connection(text))
+        let events = client().events(.post("chat")).until { $0.data == "[DONE]" }
+        let (data, error) = await data(of: events)
+        #expect(data == (text.isEmpty ? [] : ["a"]))
+        guard isCut else { return #expect(error == nil) }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .truncated && failure.mayHaveReachedServer)
+        #expect("\(failure)".contains("until"))
+    }
+
+    @Test("E3: a 204 has no end either; a stream that connects again has none, and is over with a 204")
+    func missingEndWithoutContent() async throws {
+        network.on(.post, "/chat", .status(204))
+        network.on(.get, "/chat", connection("data: a\n\n"), .status(204))
+        let client = client()
+        let (_, error) = await data(of: client.events(.post("chat")).until { $0.data == "[DONE]" })
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .truncated)
+        let (data, none) = await data(of: client.events(.get("chat")).until { $0.data == "[DONE]" })
+        #expect(data == ["a"] && none == nil)
+        try network.verify()
+    }
+
     @Test("data that does not match is an error that names its event, and ends the call")
     func wrongMessage() async throws {
         network.on(.get, "/feed", connection("id: 7\ndata: 1\n\nid: 8\ndata: x\n\n", then: .isSilent))
