@@ -15,6 +15,19 @@ struct RetrySamples {
         #expect(once.options.retry == .never)
     }
 
+    @Test("a closure decides after which pause an attempt is repeated")
+    func pauses() async throws {
+        let impatient = RetryPolicy.standard.retrying(after: { attempt in
+            guard attempt.isTransient else { return nil }
+            return attempt.number == 1 ? .zero : attempt.pause
+        })
+        let (network, clock) = (scripted(), TestClock())
+        network.on(.get, "/friends", .status(503), .json("[]"))
+        let client = testClient(network, clock) { $0.retry = impatient }
+        try await clock.run { _ = try await client.run(.friends) }
+        #expect(clock.elapsed == .zero)
+    }
+
     @Test("a POST is repeated with a key, and not without")
     func keys() async throws {
         let network = scripted()

@@ -130,11 +130,16 @@ extension Interruptible {
 
     /// Returns the pause before another attempt, after that many: as the policy's backoff says, and at least `wait`.
     /// `nil` if the policy allows no other attempt, or if the deadline would come first.
-    func pause(after attempts: Int, atLeast wait: Duration = .zero) -> Duration? {
+    func pause(after attempts: Int, atLeast wait: Duration = .zero, exactly own: Duration? = nil) -> Duration? {
         guard attempts < rules.retry.attempts else { return nil }
-        let backoff = rules.retry.backoff.pause(beforeRetry: max(attempts, 1), random: time.randomFraction())
-        let pause = max(wait, backoff)
+        let pause = own ?? usualPause(after: attempts, atLeast: wait)
         return time.now.advanced(by: pause) < deadline ? pause : nil
+    }
+
+    /// Returns a random part of the backoff after that number of attempts, or that wait if it is longer.
+    func usualPause(after attempts: Int, atLeast wait: Duration = .zero) -> Duration {
+        let backoff = rules.retry.backoff.pause(beforeRetry: max(attempts, 1), random: time.randomFraction())
+        return max(wait, backoff)
     }
 
     /// Reports a pause before another attempt, and returns its end.

@@ -21,12 +21,16 @@ public struct FailedAttempt: Sendable {
     /// The error; `nil` if there is a response.
     public let error: ServiceError?
     /// Whether the policy would repeat the attempt if it had no closure: its statuses contain that of the response, or
-    /// the connection failed.
+    /// the connection failed. A server that says `x-should-retry: true` or `false` decides instead of the statuses.
     public let isTransient: Bool
+    /// The pause that the policy would make before the next attempt: a random part of its backoff, or `Retry-After` if
+    /// that is longer.
+    public let pause: Duration
 
     /// Creates an attempt that failed with a response, for a test of your own closure.
     public init(
-        number: Int = 1, status: Int, headers: HTTPHeaders = [:], body: Data = Data(), isTransient: Bool
+        number: Int = 1, status: Int, headers: HTTPHeaders = [:], body: Data = Data(), isTransient: Bool,
+        pause: Duration = .zero
     ) {
         self.number = number
         self.status = status
@@ -34,16 +38,18 @@ public struct FailedAttempt: Sendable {
         self.body = body
         error = nil
         self.isTransient = isTransient
+        self.pause = pause
     }
 
     /// Creates an attempt that failed without a response, for a test of your own closure.
-    public init(number: Int = 1, error: ServiceError, isTransient: Bool = true) {
+    public init(number: Int = 1, error: ServiceError, isTransient: Bool = true, pause: Duration = .zero) {
         self.number = number
         status = nil
         headers = [:]
         body = Data()
         self.error = error
         self.isTransient = isTransient
+        self.pause = pause
     }
 }
 

@@ -19,7 +19,14 @@ public struct RetryPolicy: Sendable, Hashable {
     public var timeoutRetries: Int
     var backoff: Backoff
     /// Decides about each failed attempt. Comparisons ignore it.
-    private(set) var condition = Uncompared<@Sendable (FailedAttempt) -> Bool>()
+    private(set) var condition = Uncompared<@Sendable (FailedAttempt) -> Verdict>()
+
+    /// What a closure says about a failed attempt.
+    enum Verdict: Sendable {
+        case isFinal
+        /// It is repeated, after the pause of the policy or after another one.
+        case isRepeated(after: Duration?)
+    }
 
     /// Creates a policy.
     ///
@@ -51,7 +58,24 @@ public struct RetryPolicy: Sendable, Hashable {
     /// A download that resumes after a broken connection does not ask it.
     public func retrying(_ condition: @escaping @Sendable (FailedAttempt) -> Bool) -> RetryPolicy {
         var policy = self
-        policy.condition.value = condition
+        policy.condition.value = { condition($0) ? .isRepeated(after: nil) : .isFinal }
+        return policy
+    }
+
+    /// Returns the same policy with a closure that decides which failed attempts are repeated, and after which pause;
+    /// `nil` means that the attempt is not repeated.
+    ///
+    ///     let impatient = RetryPolicy.standard.retrying(after: { attempt in
+    ///         guard attempt.isTransient else { return nil }
+    ///         return attempt.number == 1 ? .zero : attempt.pause
+    ///     })
+    ///
+    /// It replaces the policy's own decision and its own pause, which it finds in ``FailedAttempt/isTransient`` and
+    /// ``FailedAttempt/pause``. What a server asks for in `Retry-After` is part of that pause, and the limiter of the
+    /// client keeps to it in any case. Otherwise this is like the closure that returns a Boolean.
+    public func retrying(after pause: @escaping @Sendable (FailedAttempt) -> Duration?) -> RetryPolicy {
+        var policy = self
+        policy.condition.value = { pause($0).map { Verdict.isRepeated(after: max($0, .zero)) } ?? .isFinal }
         return policy
     }
 

@@ -6,13 +6,13 @@ import Foundation
 
 /// The pause that the headers of a response ask for.
 ///
-/// `Retry-After` on a 429, on a 503, or on a 403 that means a rate limit takes precedence. Otherwise a quota that is
-/// used up (`RateLimit`, `RateLimit-*`, `X-RateLimit-*`) asks for a pause until its reset; of several policies the
-/// longest pause counts. Malformed values are ignored.
+/// `Retry-After`, or the finer `Retry-After-Ms` of some large APIs, takes precedence on a 429, on a 503, or on a 403
+/// that means a rate limit. Otherwise a quota that is used up (`RateLimit`, `RateLimit-*`, `X-RateLimit-*`) asks for a
+/// pause until its reset; of several policies the longest pause counts. Malformed values are ignored.
 struct RetryAfterHeaders {
     /// The lengths of the names that are read, one bit each.
     private static let lengths: UInt64 = [
-        "retry-after", "ratelimit", "ratelimit-remaining", "ratelimit-reset", "x-ratelimit-remaining",
+        "retry-after", "retry-after-ms", "ratelimit", "ratelimit-remaining", "ratelimit-reset", "x-ratelimit-remaining",
         "x-ratelimit-reset",
     ].reduce(0) { $0 | 1 << $1.utf8.count }
 
@@ -43,12 +43,35 @@ struct RetryAfterHeaders {
         RetryAfterHeaders(of: response, date: date, ceiling: .seconds(longestWait)).pause
     }
 
-    /// Returns `Retry-After`, given in seconds or as a date; zero for a date in the past.
+    /// Returns `Retry-After`, given in seconds, with decimals or without, or as a date; zero for a date in the past. In
+    /// its place counts `Retry-After-Ms`, in milliseconds.
     static func retryAfter(in headers: HTTPHeaders, date: Date) -> Duration? {
+        if let milliseconds = headers["Retry-After-Ms"].flatMap({ decimal($0.trimmed, of: 1_000_000) }) {
+            return milliseconds
+        }
         guard let text = headers["Retry-After"]?.trimmed else { return nil }
         func now() -> Date { serverDate(in: headers, ours: date) }
         if let number = FieldParser.wholeNumber(text) { return wait(number, date: now()) }
+        if let seconds = decimal(text, of: 1_000_000_000) { return seconds }
         return HTTPDate.parse(text, now: date).map { wait(until: $0.timeIntervalSince1970, date: now()) }
+    }
+
+    /// Returns a number of units of so many nanoseconds each, with decimals or without; `nil` for anything else. A
+    /// hundred years are the most.
+    private static func decimal(_ text: String, of unit: Int64) -> Duration? {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let whole = FieldParser.wholeNumber(parts[0]) else { return nil }
+        let longest = Duration.seconds(longestWait)
+        guard whole <= longestWait * (1_000_000_000 / unit) else { return longest }
+        var wait = Duration.nanoseconds(unit) * whole
+        guard parts.count == 2 else { return wait }
+        guard FieldParser.wholeNumber(parts[1]) != nil else { return nil }
+        var digit = unit
+        for byte in parts[1].utf8.prefix(9) {
+            digit /= 10
+            wait += .nanoseconds(digit * Int64(byte - UInt8(ascii: "0")))
+        }
+        return min(wait, longest)
     }
 
     /// Returns what the server's clock shows, or ours if the response has no date.
@@ -143,7 +166,8 @@ extension HTTPResponse {
         case 429: true
         case 403:
             RetryAfterHeaders.canBe(in: headers)
-                && (headers["Retry-After"] != nil || headers["X-RateLimit-Remaining"]?.trimmed == "0")
+                && (headers["Retry-After"] != nil || headers["Retry-After-Ms"] != nil
+                    || headers["X-RateLimit-Remaining"]?.trimmed == "0")
         default: false
         }
     }

@@ -106,25 +106,32 @@ struct Retry: Layer {
         guard transmission.phase != .waitingForToken, request.body?.isReplayable ?? true,
             !hasSessionEnded(of: transmission)
         else { return nil }
+        let (policy, number) = (transmission.rules.retry, transmission.attempts)
         let isSafe = request.isRepeatable
         let reason: ClientEvent.RetryReason
+        let verdict: RetryPolicy.Verdict
         var wait = Duration.zero
+        // Drawn once: a closure is told the pause that is made.
+        var usual: Duration?
+        func usualPause() -> Duration {
+            let pause = usual ?? transmission.usualPause(after: number, atLeast: wait)
+            usual = pause
+            return pause
+        }
         switch outcome {
         case .success(let response):
-            guard isSafe, transmission.rules.retry.repeats(response, attempt: transmission.attempts) else {
-                return nil
-            }
-            reason = .status(response.status)
+            guard isSafe else { return nil }
             // A `Retry-After` of zero, or with a date that has passed by our clock, does not switch the backoff off.
             wait = RetryAfterHeaders.retryAfter(in: response.headers, date: transmission.time.date) ?? .zero
-            guard wait <= transmission.rules.retry.maximumRetryAfter else { return nil }
+            verdict = policy.verdict(on: response, attempt: number, pause: usualPause)
+            reason = .status(response.status)
         case .failure(let error):
-            guard error.isWorthRetrying, isSafe || !transmission.mayHaveActed,
-                transmission.rules.retry.repeats(error, attempt: transmission.attempts)
-            else { return nil }
+            guard error.isWorthRetrying, isSafe || !transmission.mayHaveActed else { return nil }
+            verdict = policy.verdict(on: error, attempt: number, pause: usualPause)
             reason = .failure(error)
         }
-        guard let pause = transmission.pause(after: transmission.attempts, atLeast: wait),
+        guard case .isRepeated(let own) = verdict, own != nil || wait <= policy.maximumRetryAfter,
+            let pause = transmission.pause(after: number, atLeast: wait, exactly: own ?? usual),
             let paid = outcome.wasTurnedAway ? 0 : quota.withdraw(afterThrottle: outcome.wasThrottled)
         else { return nil }
         return Decision(pause: pause, paid: paid, reason: reason)
@@ -133,19 +140,35 @@ struct Retry: Layer {
 
 extension RetryPolicy {
     /// Returns whether the attempt with that response is repeated, if that is safe.
-    fileprivate func repeats(_ response: HTTPResponse, attempt number: Int) -> Bool {
-        let isTransient = statuses.contains(response.isThrottled ? 429 : response.status)
-        guard number < attempts, let condition = condition.value else { return isTransient }
+    fileprivate func verdict(
+        on response: HTTPResponse, attempt number: Int, pause: () -> Duration
+    ) -> Verdict {
+        let isTransient =
+            response.headers.asksForRetry ?? statuses.contains(response.isThrottled ? 429 : response.status)
+        guard number < attempts, let condition = condition.value else {
+            return isTransient ? .isRepeated(after: nil) : .isFinal
+        }
         return condition(
             FailedAttempt(
                 number: number, status: response.status, headers: response.headers,
-                body: response.body.bytes ?? Data(), isTransient: isTransient))
+                body: response.body.bytes ?? Data(), isTransient: isTransient, pause: pause()))
     }
 
     /// Returns whether the attempt that failed without a response is repeated, if that is safe.
-    fileprivate func repeats(_ error: ServiceError, attempt number: Int) -> Bool {
-        guard number < attempts, let condition = condition.value else { return true }
-        return condition(FailedAttempt(number: number, error: error))
+    fileprivate func verdict(on error: ServiceError, attempt number: Int, pause: () -> Duration) -> Verdict {
+        guard number < attempts, let condition = condition.value else { return .isRepeated(after: nil) }
+        return condition(FailedAttempt(number: number, error: error, pause: pause()))
+    }
+}
+
+extension HTTPHeaders {
+    /// Whether the server says that the request should be sent again, as some large APIs do; `nil` if it says nothing.
+    fileprivate var asksForRetry: Bool? {
+        switch self["x-should-retry"]?.trimmed.lowercased() {
+        case "true": true
+        case "false": false
+        default: nil
+        }
     }
 }
 

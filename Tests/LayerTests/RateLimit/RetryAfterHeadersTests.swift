@@ -69,12 +69,30 @@ import Testing
     }
 
     @Test(
+        "C7, C15: parts of a second, and milliseconds, which go before seconds",
+        arguments: [
+            (429, ["Retry-After": "0.25"], 250_000_000), (503, ["Retry-After": "1.5"], 1_500_000_000),
+            (429, ["Retry-After": "2.0000000019"], 2_000_000_001), (429, ["Retry-After": "0.0"], 0),
+            (429, ["Retry-After-Ms": "40"], 40_000_000), (503, ["retry-after-ms": " 1.5 "], 1_500_000),
+            (429, ["Retry-After-Ms": "40", "Retry-After": "9"], 40_000_000),
+            (429, ["Retry-After-Ms": "soon", "Retry-After": "9"], 9_000_000_000),
+            (403, ["Retry-After-Ms": "40"], 40_000_000),
+            (429, ["Retry-After-Ms": "99999999999999999999"], 3_155_760_000_000_000_000),
+            (429, ["Retry-After": "99999999999.5"], 3_155_760_000_000_000_000),
+        ] as [(Int, HTTPHeaders, Int64)])
+    func parts(status: Int, headers: HTTPHeaders, nanoseconds: Int64) {
+        #expect(Self.pause(status, headers) == .nanoseconds(nanoseconds))
+    }
+
+    @Test(
         "C7: malformed headers, and those that leave some quota, ask for nothing",
         arguments: [
             // A named policy without a number does not take it from another, whatever its name looks like.
             (200, ["RateLimit": #""a=b";r=0, "c=d";t=9"#]),
             (200, [:]), (200, ["Retry-After": "30"]), (404, ["Retry-After": "30"]), (429, ["Retry-After": ""]),
-            (429, ["Retry-After": "-1"]), (429, ["Retry-After": "+3"]), (429, ["Retry-After": "1.5"]),
+            (429, ["Retry-After": "-1"]), (429, ["Retry-After": "+3"]), (429, ["Retry-After": "1.5.2"]),
+            (429, ["Retry-After": ".5"]), (429, ["Retry-After": "5."]), (429, ["Retry-After": "1e3"]),
+            (429, ["Retry-After-Ms": "-5"]), (200, ["Retry-After-Ms": "5"]), (429, ["Retry-After-Ms": "5 ms"]),
             (429, ["Retry-After": "3 s"]), (429, ["Retry-After": "３"]), (429, ["Retry-After": "Sun, 99 Nov 1994"]),
             (200, ["RateLimit": #""default";r=1;t=30"#]), (200, ["RateLimit": #""default";r=0"#]),
             (200, ["RateLimit": ";;;,,="]), (200, ["RateLimit": #"r="0";t=3"#]), (200, ["RateLimit": "remaining=0"]),

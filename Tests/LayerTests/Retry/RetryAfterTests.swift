@@ -22,6 +22,20 @@ import Testing
     }
 
     @Test(
+        "C15: parts of a second are waited for, and milliseconds",
+        arguments: [("Retry-After", "30.25", 30_250), ("Retry-After-Ms", "30500", 30_500)])
+    func parts(name: String, text: String, milliseconds: Int64) async throws {
+        let (clock, network) = (TestClock(), scripted())
+        network.on(.get, "/x") {
+            ScriptedReply.status(503, headers: [name: text])
+            ScriptedReply.json("1")
+        }
+        let client = testClient(network, clock)
+        try await clock.run { let _: Int = try await client.run(.get("x")) }
+        #expect(network.sent.map(\.at) == [.zero, .ms(milliseconds)])
+    }
+
+    @Test(
         "C15: no wait, a date in the past, and an unreadable value leave the usual backoff",
         arguments: ["0", "Sun, 06 Nov 1994 08:49:37 GMT", "a while"])
     func noWait(text: String) async throws {

@@ -52,6 +52,66 @@ struct RetryConditionTests {
         #expect(failure.kind == .reset)
     }
 
+    @Test(
+        "C13: a server that says whether to retry decides instead of the statuses, where that is safe",
+        arguments: [
+            (.get, 503, "false", 1), (.get, 409, "true", 3), (.get, 409, "TRUE ", 3), (.get, 409, "yes", 1),
+            (.get, 503, "", 3), (.post, 409, "true", 1),
+        ] as [(HTTPMethod, Int, String, Int)])
+    func asked(method: HTTPMethod, status: Int, text: String, count: Int) async {
+        let (clock, network) = (TestClock(), scripted())
+        network.onAny { ScriptedReply.status(status, headers: ["x-should-retry": text]).always }
+        let client = testClient(network, clock)
+        await clock.run {
+            await #expect(throws: ServiceError.self) { try await client.run(Endpoint<NoContent>(method, "x")) }
+        }
+        #expect(network.sent.count == count)
+    }
+
+    @Test("C14: a closure may say after which pause an attempt is repeated, and is told the usual one")
+    func pauses() async {
+        let (clock, network) = (TestClock(seed: 3), scripted())
+        network.onAny {
+            ScriptedReply.status(409)
+            ScriptedReply.status(503, headers: ["Retry-After": "90"])
+            ScriptedReply.failure(.reset)
+            ScriptedReply.status(404)
+        }
+        let usual = Noted<[Duration]>([])
+        let client = testClient(network, clock) {
+            $0.retry = RetryPolicy(attempts: 9).retrying(after: { attempt in
+                usual.update { $0.append(attempt.pause) }
+                switch attempt.number {
+                case 1: return .seconds(7)
+                case 2: return .zero - .seconds(1)
+                case 3: return attempt.pause
+                default: return nil
+                }
+            })
+            $0.longestServerPause = .zero
+        }
+        await clock.run {
+            await #expect(throws: ServiceError.self) { try await client.run(Endpoint<NoContent>.get("x")) }
+        }
+        let last = Instant.zero.advanced(by: .seconds(7))
+        #expect(network.sent.map(\.at) == [.zero, last, last, last.advanced(by: usual.value[2])])
+        #expect(usual.value.count == 4 && usual.value[1] == .seconds(90) && usual.value[2] > .zero)
+    }
+
+    @Test("C17: a pause that a closure asks for beyond the deadline fails the call at once")
+    func pauseBeyondDeadline() async {
+        let (clock, network) = (TestClock(), scripted())
+        network.onAny { ScriptedReply.status(503) }
+        let client = testClient(network, clock) {
+            $0.retry = .standard.retrying(after: { _ in .seconds(60) })
+            $0.deadline = .seconds(10)
+        }
+        await clock.run {
+            await #expect(throws: ServiceError.self) { try await client.run(Endpoint<NoContent>.get("x")) }
+        }
+        #expect(clock.elapsed == .zero)
+    }
+
     @Test("it is not asked where another attempt is not safe, or can never succeed")
     func unsafe() async {
         #expect(await attempts(.post, .status(503)) { _ in true } == 1)
