@@ -258,9 +258,9 @@ bool ccurl_loop_has_http3(const ccurl_loop *loop, uint64_t origin);
 void ccurl_transfer_choose_http3(ccurl_transfer *transfer, ccurl_http3 way);
 // Whether the transfer, which has ended, found no connection for CCURL_KEEPING_HTTP3. Nothing was sent.
 bool ccurl_transfer_lacks_http3(const ccurl_transfer *transfer);
-// Starts a transfer, which waits for a connection that is being made, to share it, if it `may_share`. One whose response
-// is streamed over TLS does not: it begins on a connection that no other request uses, and libcurl may work at once.
-// Returns false if libcurl refuses it.
+// Starts a transfer, which waits for a connection that is being made, to share it, if it `may_share`. One whose
+// response is streamed over TLS does not: it begins on a connection that no other request uses, and libcurl may work at
+// once. Returns false if libcurl refuses it.
 bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share);
 // Starts a transfer again that lacked a connection of HTTP/3, likewise.
 bool ccurl_loop_add_again(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share);

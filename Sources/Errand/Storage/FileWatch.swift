@@ -52,8 +52,8 @@ package final class FileWatch: Sendable {
         var version: FileStatus.Version??
         /// Whether a look is about to begin, which will see what happens until then.
         var isLookComing = false
-        /// Whether the folder, or one above, was gone. Then the file counts as changed, whatever it is: a file that is made at once in
-        /// a new folder can have the identity and the time of the old one.
+        /// Whether the folder, or one above, was gone. Then the file counts as changed, whatever it is: a file that is
+        /// made at once in a new folder can have the identity and the time of the old one.
         var wasGone = false
         var isOver = false
     }

@@ -142,7 +142,8 @@ final class PublicCacheScene: Sendable {
         ]
         var served = Served(number: number, method: method, headers: requested)
         for field in step.response_headers ?? [] {
-            headers.add(name: field.name, value: value(of: field, in: headers, magicLocations: step.magic_locations ?? false))
+            let value = value(of: field, in: headers, magicLocations: step.magic_locations ?? false)
+            headers.add(name: field.name, value: value)
             if field.isChecked { served.checked[field.name] = headers.joined(field.name) }
         }
         if headers["Content-Type"] == nil { headers["Content-Type"] = "text/plain" }
