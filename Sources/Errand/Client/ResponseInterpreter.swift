@@ -51,14 +51,14 @@ struct ResponseInterpreter: Sendable {
             failure.advice.value = advice.map { redactor.beginning(of: $0.utf8, length: Self.snippetLength).text }
             return .decodingFailed(failure)
         }
+        if type == String.self, keys.isEmpty, isText(response.headers) {
+            let label = MediaType(response.headers["Content-Type"] ?? "").charset ?? "utf-8"
+            let charset = Charset(label: label)
+            if let text = charset?.text(in: body).map(CombiningMarks.sorted) as? Response { return text }
+            let problem = charset == nil ? "the charset \(label)" : "bytes that are not valid \(label)"
+            throw failure("", "text in UTF-8, UTF-16 or Latin 1", problem, "to get the bytes, ask for `Data`")
+        }
         if let found = unacceptedType(of: response.headers) {
-            if type == String.self, keys.isEmpty {
-                let label = MediaType(response.headers["Content-Type"] ?? "").charset ?? "utf-8"
-                let charset = Charset(label: label)
-                if let text = charset?.text(in: body) as? Response { return text }
-                let problem = charset == nil ? "the charset \(label)" : "bytes that are not valid \(label)"
-                throw failure("", "text in UTF-8, UTF-16 or Latin 1", problem, "to get the bytes, ask for `Data`")
-            }
             throw failure(
                 "", acceptedContentTypes.first ?? "nothing", found,
                 "to decode it anyway, add it to `acceptedContentTypes`")
@@ -124,6 +124,16 @@ struct ResponseInterpreter: Sendable {
         rejection.shownPath.value = { redactor.beginning(of: $0.utf8, length: Self.pathLength).text }
         rejection.details.value = rejectionDetails?(rejection)
         return response.status >= 500 ? .serverFailure(rejection) : .rejected(rejection)
+    }
+
+    /// Returns whether a response to a call for a `String` is the text itself, and not JSON.
+    ///
+    /// A pattern for any type, such as `*/*` or `text/*`, says what is accepted, and not that it is JSON.
+    private func isText(_ headers: HTTPHeaders) -> Bool {
+        guard let type = headers["Content-Type"] else { return false }
+        let found = MediaType(type)
+        guard !found.name.isEmpty, !found.isJSON else { return unacceptedType(of: headers) != nil }
+        return !acceptedContentTypes.contains { !$0.hasSuffix("*") && found.matches($0) }
     }
 
     /// Returns the content type, unless responses of that type are decoded.

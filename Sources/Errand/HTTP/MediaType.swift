@@ -16,6 +16,9 @@ struct MediaType {
     /// Returns whether the type has that name.
     func isNamed(_ other: String) -> Bool { name.equalsIgnoringCase(other) }
 
+    /// Whether the name says that the content is JSON (RFC 8259, 11, and RFC 6839, 3.1).
+    var isJSON: Bool { ["/json", "+json"].contains { Substring(name.utf8.suffix(5)).equalsIgnoringCase($0) } }
+
     /// Returns whether the type is the pattern, in which a `*` stands for any text.
     func matches(_ pattern: String) -> Bool {
         guard let star = pattern.utf8.firstIndex(of: UInt8(ascii: "*")) else { return isNamed(pattern) }

@@ -30,6 +30,28 @@ struct TextTests {
         await #expect(throws: ServiceError.self) { try await run(text, "application/json", Array("a".utf8)) }
     }
 
+    @Test(
+        "a String is the text also where any type is accepted; JSON is what says so, or what the client names",
+        arguments: [["*/*"], ["text/*"], ["application/json", "*/*"], ["text/pl*"]])
+    func patterns(accepted: [String]) async throws {
+        func string(_ type: String?, _ body: String, adding more: [String] = []) async throws -> String {
+            try await run(Endpoint<String>.get("x"), type, Array(body.utf8)) {
+                $0.acceptedContentTypes = accepted + more
+            }
+        }
+        #expect(try await string("text/plain", "a\"b") == "a\"b")
+        #expect(try await string("text/plain; charset=utf-8", "\"a\"") == "\"a\"")
+        #expect(try await string("text/html", "") == "")
+        #expect(try await string("text/plain", "\"a\"", adding: ["Text/Plain"]) == "a")
+        #expect(try await string(nil, "\"a\"") == "a")
+        if accepted.contains("*/*") {
+            #expect(try await string("application/vnd.api+json; a=b", "\"a\"") == "a")
+            #expect(try await string("Text/JSON", "\"a\"") == "a")
+            #expect(
+                try await run(Endpoint<Int>.get("x"), "text/plain", [0x37]) { $0.acceptedContentTypes = accepted } == 7)
+        }
+    }
+
     @Test("a String is read by the charset of its type, and a byte order mark counts more")
     func charsets() async throws {
         let text = Endpoint<String>.get("x")
