@@ -11,8 +11,9 @@ extension APIClient {
     ///         bar.show(progress.fraction)
     ///     }
     ///
-    /// When the connection breaks, the download resumes after the last byte that has arrived, as long as each attempt
-    /// makes progress; without any, the endpoint's retry policy limits the attempts. The bytes are kept in
+    /// When the connection breaks, the download resumes after the last byte that has arrived, as long as it makes
+    /// progress: at least 4 KiB, or a thousandth of a small file. Without that, the endpoint's retry policy limits the
+    /// attempts. The bytes are kept in
     /// `app.zip.part` until the file is complete, even if the process is killed. The next download to the same place
     /// resumes if it requests the same in the same session and the server confirms that the version is the same. The
     /// file itself appears whole or not at all. It has mode 0600, and replaces one with its name.

@@ -30,6 +30,15 @@ struct DownloadState: Sendable, Hashable {
         case fail
     }
 
+    /// The least progress, 4 KiB, and a thousandth of a small file: a server that sends a byte on each connection would
+    /// be asked for ever.
+    private static let leastProgress = 4 << 10
+
+    /// Returns whether enough has come since there were that many bytes, on one connection or several.
+    func isProgress(after earlier: Int) -> Bool {
+        offset - earlier >= max(1, min(Self.leastProgress, (total ?? .max) / 1000))
+    }
+
     /// Whether the bytes that are there can be kept, and the rest be requested.
     var isResumable: Bool { offset > 0 && version != nil && !ignoresRanges }
 

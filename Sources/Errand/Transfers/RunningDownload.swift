@@ -8,7 +8,8 @@ import Foundation
 ///
 /// All its requests belong to one call, so the call's deadline, `cancelAll()` and `shutdown()` reach it between two
 /// requests too, and the session is the same from the first request to the last. The attempts of the call count from
-/// the last progress on: what limits them is a server that brings nothing, not the number of times a connection breaks.
+/// the last progress on: what limits them is a server that brings next to nothing, not the number of times a connection
+/// breaks.
 struct RunningDownload {
     private let client: APIClient
     private let call: Call
@@ -29,7 +30,7 @@ struct RunningDownload {
     private var sentHeaders: HTTPHeaders = [:]
     /// The number of bytes that an earlier download has left.
     private var resumedAfter = 0
-    /// The most bytes that there have been of a version: more of them is progress.
+    /// The most bytes that there had been of a version at the last progress.
     private var best = (bytes: 0, version: FileVersion?.none)
     /// How often the version has changed while the file came.
     private var changes = 0
@@ -192,7 +193,7 @@ extension RunningDownload {
     /// An error status and a connection that cannot be made have had their retries, so they are final, unless the
     /// address of the file has expired.
     private mutating func pause(after error: ServiceError, isRefused: Bool) async throws(ServiceError) {
-        if state.offset > best.bytes {
+        if state.isProgress(after: best.bytes) {
             best.bytes = state.offset
             // A file that changes for ever would never come to its end.
             if changes < call.rules.retry.attempts { call.noteProgress() }

@@ -153,7 +153,9 @@ struct StreamSecretsTests: EventScene {
         network.onAny {
             ScriptedReply.status(403, headers: headers, body: #"{"message": "\#(Self.echo)"}"#)
             ScriptedReply.status(302, headers: headers)
-            ScriptedReply.status(200, headers: ["Repr-Digest": "sha-256=:AAAA:"], body: "x").thenFailure()
+            ScriptedReply.status(
+                200, headers: ["Repr-Digest": "sha-256=:AAAA:"], body: String(repeating: "x", count: 5000)
+            ).thenFailure()
             ScriptedReply.status(404, headers: headers)
         }
         try await checkingEvents { client in

@@ -145,4 +145,14 @@ import Testing
         #expect(!FileVersion.date(early).matchesPart(with: ["Last-Modified": late]))
         #expect(!FileVersion.date(early).matchesPart(with: ["ETag": "\"a\""]))
     }
+
+    @Test(
+        "D18: progress is 4 KiB, a thousandth of a smaller file, or one byte",
+        arguments: [
+            (nil, 4096), (1 << 40, 4096), (5_000_000, 4096), (2_000_000, 2000), (1000, 1), (5, 1), (0, 1),
+        ] as [(Int?, Int)])
+    func progress(total: Int?, least: Int) {
+        #expect(DownloadState(offset: 100 + least, total: total).isProgress(after: 100))
+        #expect(!DownloadState(offset: 100 + least - 1, total: total).isProgress(after: 100))
+    }
 }

@@ -118,6 +118,20 @@ import Testing
         #expect(scene.server.received.count <= 4 * connections + 3)
     }
 
+    @Test("D18: a server that sends a byte on each connection ends the download, and what has come is kept")
+    func oneByteEach() async throws {
+        let scene = try DownloadScene()
+        scene.serve { reply, number in number <= 3 ? reply.cut(.inBody(1)) : reply }
+        let error = await #expect(throws: ServiceError.self) {
+            try await scene.client.download(.get("app.zip"), to: scene.target)
+        }
+        guard case .transport(let failure) = error else { throw try #require(error) }
+        #expect(failure.kind == .truncated)
+        #expect(scene.ranges == [nil, "bytes=1-", "bytes=2-"])
+        #expect(try await scene.client.download(.get("app.zip"), to: scene.target).resumedAfter == 3)
+        #expect(scene.downloaded == scene.file.content)
+    }
+
     @Test("D2: a part that is longer than its range is a lie, and nothing of that version is kept")
     func lyingPart() async throws {
         let scene = try DownloadScene(5000)
